@@ -1,0 +1,21 @@
+/* Memory that is taken piece by piece at start and given back all at once. Pieces are zeroed, aligned to 64 bytes where
+ * they are large (a cache line), to 16 otherwise. Out of memory ends the program with a sentence: it happens at
+ * start or not at all. */
+#ifndef NM_BASE_ARENA_H
+#define NM_BASE_ARENA_H
+
+#include <stddef.h>
+
+struct nm_arena {
+    struct nm_chunk *chunks; /* newest first       */
+    size_t taken;            /* bytes handed out   */
+};
+
+void *nm_take(struct nm_arena *arena, size_t bytes);
+char *nm_take_text(struct nm_arena *arena, const char *text);
+char *nm_take_format(struct nm_arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void nm_arena_free(struct nm_arena *arena);
+
+#define nm_take_n(arena, type, n) ((type *)nm_take((arena), sizeof(type) * (size_t)(n)))
+
+#endif

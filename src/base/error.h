@@ -1,0 +1,26 @@
+/* Sentences about what went wrong, one a line. A function that can fail takes a `struct nm_err *`, adds a line that
+ * names the thing, the place and the remedy, and returns -1 (or NULL). Checks that go on after the first fault simply
+ * add more lines. The text has fixed room; what does not fit is counted in the last line. NULL is allowed everywhere:
+ * then only the return value tells. */
+#ifndef NM_BASE_ERROR_H
+#define NM_BASE_ERROR_H
+
+#include <stdarg.h>
+#include <stdint.h>
+
+struct nm_err {
+    uint32_t n;      /* faults reported, including those without room */
+    uint32_t more;   /* those without room                            */
+    uint32_t used;   /* bytes of text                                 */
+    char text[8192]; /* the lines, each ended by a newline            */
+};
+
+/* Adds one line (the newline is ours). Always returns -1, so that `return nm_fail(err, …);` reads well. */
+int nm_fail(struct nm_err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int nm_vfail(struct nm_err *err, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
+
+/* Of the n names the one nearest to `word` (edit distance, at most a third of its length), or NULL. For "did you mean".
+ */
+const char *nm_nearest(const char *word, const char *const *names, uint32_t n);
+
+#endif
