@@ -1,0 +1,295 @@
+/* Printing of messages; reading them is text_parse.c. */
+#include "codec/text.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SHOWN = 16 /* elements of a blob in its summary */,
+    ONE_LINE = 4 /* members of a struct that stands in one line */
+};
+
+static bool make_room(struct nm_text_out *out, size_t n)
+{
+    if (out->size > n && out->used < out->size - n) return true;
+    if (!out->grows) return false;
+    size_t size = out->size ? out->size * 2 : 256;
+    while (size - out->used <= n) size *= 2;
+    char *text = realloc(out->text, size);
+    if (!text) return false;
+    out->text = text;
+    out->size = size;
+    return true;
+}
+
+static void put(struct nm_text_out *out, const char *text, size_t n)
+{
+    if (out->cut) return;
+    if (!make_room(out, n)) {
+        out->cut = true;
+        return;
+    }
+    memcpy(out->text + out->used, text, n);
+    out->used += n;
+    out->text[out->used] = '\0';
+}
+
+static void put_text(struct nm_text_out *out, const char *text) { put(out, text, strlen(text)); }
+
+static void __attribute__((format(printf, 2, 3))) put_format(struct nm_text_out *out, const char *format, ...)
+{
+    char text[64];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    put(out, text, (size_t)n);
+}
+
+/* The code point at *text, which moves behind it; 0xfffd for a byte that is no UTF-8. */
+static uint32_t take_code_point(const unsigned char **text, const unsigned char *end)
+{
+    static const uint32_t smallest[] = {0, 0x80, 0x800, 0x10000};
+    const unsigned char *at = *text;
+    uint32_t c = *at, more = c >= 0xf0 && c < 0xf8 ? 3 : c >= 0xe0 && c < 0xf0 ? 2 : c >= 0xc0 && c < 0xe0 ? 1 : 0;
+    *text = at + 1;
+    if (c < 0x80) return c;
+    if (!more || (size_t)(end - at) <= more) return 0xfffd;
+    c &= 0x3fu >> more;
+    for (uint32_t i = 1; i <= more; i++) {
+        if ((at[i] & 0xc0) != 0x80) return 0xfffd;
+        c = c << 6 | (at[i] & 0x3fu);
+    }
+    if (c < smallest[more] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) return 0xfffd;
+    *text = at + more + 1;
+    return c;
+}
+
+/* Characters that YAML does not allow in a text or takes for line ends; JSON allows their escape as well. */
+static bool needs_escape(uint32_t c)
+{
+    return c < 0x20 || (c >= 0x7f && c <= 0xa0) || c == 0x2028 || c == 0x2029 || c == 0xfeff || c == 0xfffe ||
+           c == 0xffff;
+}
+
+static void put_quoted(struct nm_text_out *out, const char *text, size_t size)
+{
+    const unsigned char *at = (const unsigned char *)text, *end = at + strnlen(text, size);
+    put(out, "\"", 1);
+    while (at < end) {
+        const unsigned char *from = at;
+        uint32_t c = take_code_point(&at, end);
+        if (c == '"' || c == '\\')
+            put_format(out, "\\%c", (int)c);
+        else if (c == '\n')
+            put(out, "\\n", 2);
+        else if (c == '\t')
+            put(out, "\\t", 2);
+        else if (needs_escape(c))
+            put_format(out, "\\u%04x", c);
+        else if (c == 0xfffd)
+            put_text(out, "\xef\xbf\xbd");
+        else
+            put(out, (const char *)from, (size_t)(at - from));
+    }
+    put(out, "\"", 1);
+}
+
+/* With as few digits as give the same bits again. */
+static void put_float(struct nm_text_out *out, double value, bool single, bool json)
+{
+    char text[40];
+    if (isnan(value)) {
+        put_text(out, json ? "\"NaN\"" : ".nan");
+        return;
+    }
+    if (isinf(value)) {
+        put_text(out, value > 0 ? (json ? "\"Infinity\"" : ".inf") : (json ? "\"-Infinity\"" : "-.inf"));
+        return;
+    }
+    for (int digits = single ? 6 : 15, most = single ? 9 : 17; digits <= most; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (single ? strtof(text, NULL) == (float)value : strtod(text, NULL) == value) break;
+    }
+    put_text(out, text);
+    if (!strpbrk(text, ".e")) put(out, ".0", 2);
+}
+
+static void put_value(struct nm_text_out *out, const struct nm_field *field, const void *at, bool json)
+{
+    switch (field->kind) {
+    case NM_BOOL: put_text(out, *(const uint8_t *)at ? "true" : "false"); break;
+    case NM_BYTE:
+    case NM_UINT8: put_format(out, "%u", *(const uint8_t *)at); break;
+    case NM_INT8: put_format(out, "%d", *(const int8_t *)at); break;
+    case NM_INT16: put_format(out, "%d", *(const int16_t *)at); break;
+    case NM_UINT16: put_format(out, "%u", *(const uint16_t *)at); break;
+    case NM_INT32: put_format(out, "%d", *(const int32_t *)at); break;
+    case NM_UINT32: put_format(out, "%u", *(const uint32_t *)at); break;
+    case NM_INT64: put_format(out, "%lld", (long long)*(const int64_t *)at); break;
+    case NM_UINT64: put_format(out, "%llu", (unsigned long long)*(const uint64_t *)at); break;
+    case NM_FLOAT32: put_float(out, (double)*(const float *)at, true, json); break;
+    case NM_FLOAT64: put_float(out, *(const double *)at, false, json); break;
+    case NM_STRING: put_quoted(out, at, field->elem); break;
+    case NM_STRUCT: break;
+    }
+}
+
+static void put_list(struct nm_text_out *out, const struct nm_field *field, const uint8_t *at, uint32_t n, bool json)
+{
+    const char *comma = json || field->elem == 1 ? "," : ", ";
+    put(out, "[", 1);
+    for (uint32_t i = 0; i < n; i++) {
+        if (i) put_text(out, comma);
+        put_value(out, field, at + (size_t)i * field->elem, json);
+    }
+    put(out, "]", 1);
+}
+
+/* Arrays, sequences and blobs of primitives and strings: one line. */
+static void put_simple(struct nm_text_out *out, const struct nm_field *field, const uint8_t *member, unsigned style)
+{
+    bool json = style & NM_TEXT_JSON;
+    uint32_t n;
+    const uint8_t *at = nm_elements(field, member, &n);
+    if (field->shape != NM_BLOB || (style & NM_TEXT_WHOLE)) {
+        put_list(out, field, at, n, json);
+        return;
+    }
+    put_format(out, json ? "{\"n\":%u,\"first\":" : "{n: %u, first: ", n);
+    put_list(out, field, at, n < SHOWN ? n : SHOWN, json);
+    put(out, "}", 1);
+}
+
+/* std_msgs/Empty and the like: the one member is ROS 2's, not the author's. */
+static bool is_empty(const struct nm_type *type)
+{
+    return type->n_fields == 1 && !strcmp(type->fields[0].name, "structure_needs_at_least_one_member");
+}
+
+/* Vector3, Quaternion, Time: a few single numbers. */
+static bool stands_in_a_line(const struct nm_type *type)
+{
+    for (uint32_t i = 0; i < type->n_fields; i++)
+        if (type->fields[i].shape != NM_ONE || type->fields[i].kind >= NM_STRING) return false;
+    return type->n_fields <= ONE_LINE;
+}
+
+static void put_line(struct nm_text_out *out, const struct nm_type *type, const uint8_t *message, unsigned style);
+
+/* A member, or an element of it, without a line end. */
+static void put_member(struct nm_text_out *out, const struct nm_field *field, enum nm_shape shape, const uint8_t *at,
+                       unsigned style)
+{
+    if (field->kind != NM_STRUCT) {
+        if (shape == NM_ONE)
+            put_value(out, field, at, style & NM_TEXT_JSON);
+        else
+            put_simple(out, field, at, style);
+        return;
+    }
+    if (shape == NM_ONE) {
+        put_line(out, field->type, at, style);
+        return;
+    }
+    uint32_t n;
+    at = nm_elements(field, at, &n);
+    put(out, "[", 1);
+    for (uint32_t i = 0; i < n; i++, at += field->elem) {
+        if (i) put(out, ",", 1);
+        put_line(out, field->type, at, style);
+    }
+    put(out, "]", 1);
+}
+
+/* {x: 1.0, y: 2.0}, and in JSON every struct. */
+static void put_line(struct nm_text_out *out, const struct nm_type *type, const uint8_t *message, unsigned style)
+{
+    bool json = style & NM_TEXT_JSON;
+    put(out, "{", 1);
+    for (uint32_t i = 0; i < type->n_fields && !is_empty(type); i++) {
+        const struct nm_field *field = &type->fields[i];
+        if (i) put_text(out, json ? "," : ", ");
+        put_text(out, json ? "\"" : "");
+        put_text(out, field->name);
+        put_text(out, json ? "\":" : ": ");
+        put_member(out, field, field->shape, message + field->offset, style);
+    }
+    put(out, "}", 1);
+}
+
+static void put_indent(struct nm_text_out *out, int indent)
+{
+    for (int i = 0; i < indent; i++) put(out, " ", 1);
+}
+
+static void put_block(struct nm_text_out *out, const struct nm_type *type, const uint8_t *message, int indent,
+                      bool in_item, unsigned style);
+
+/* "- " and the members beside it, for each struct of a list. */
+static void put_items(struct nm_text_out *out, const struct nm_field *field, const uint8_t *at, uint32_t n, int indent,
+                      unsigned style)
+{
+    for (uint32_t i = 0; i < n; i++, at += field->elem) {
+        put_indent(out, indent);
+        put(out, "- ", 2);
+        if (stands_in_a_line(field->type)) {
+            put_line(out, field->type, at, style);
+            put(out, "\n", 1);
+        } else {
+            put_block(out, field->type, at, indent + 2, true, style);
+        }
+    }
+}
+
+/* The members of a struct, one a line. In a list item the first one stands behind the dash. */
+static void put_block(struct nm_text_out *out, const struct nm_type *type, const uint8_t *message, int indent,
+                      bool in_item, unsigned style)
+{
+    for (uint32_t i = 0; i < type->n_fields; i++) {
+        const struct nm_field *field = &type->fields[i];
+        const uint8_t *at = message + field->offset;
+        uint32_t n;
+        if (i || !in_item) put_indent(out, indent);
+        put_text(out, field->name);
+        if (field->kind == NM_STRUCT && field->shape != NM_ONE) {
+            at = nm_elements(field, at, &n);
+            put_text(out, n ? ":\n" : ": []\n");
+            put_items(out, field, at, n, indent + 2, style);
+        } else if (field->kind == NM_STRUCT && !stands_in_a_line(field->type)) {
+            put(out, ":\n", 2);
+            put_block(out, field->type, at, indent + 2, false, style);
+        } else {
+            put(out, ": ", 2);
+            put_member(out, field, field->shape, at, style);
+            put(out, "\n", 1);
+        }
+    }
+}
+
+void nm_print(struct nm_text_out *out, const struct nm_type *type, const void *message, unsigned style)
+{
+    put(out, "", 0);
+    if (is_empty(type) || (style & NM_TEXT_JSON))
+        put_line(out, type, message, style);
+    else
+        put_block(out, type, message, 0, false, style);
+}
+
+void nm_print_place(struct nm_text_out *out, const struct nm_place *place, unsigned style)
+{
+    const struct nm_field *field = place->field;
+    uint32_t n = 1;
+    const uint8_t *at = place->shape == NM_ONE ? place->at : nm_elements(field, place->at, &n);
+    bool block = field->kind == NM_STRUCT && !(style & NM_TEXT_JSON) && n;
+    put(out, "", 0);
+    if (block && place->shape != NM_ONE)
+        put_items(out, field, at, n, 0, style);
+    else if (block && !stands_in_a_line(field->type))
+        put_block(out, field->type, at, 0, false, style);
+    else
+        put_member(out, field, place->shape, place->at, style);
+}
