@@ -1,0 +1,103 @@
+/* An action server as a member of a module: goals that take time, with feedback, cancelling and a result that may be
+ * asked for later. It is three services and two topics (ros2-wire section 7) and the little state between them; one
+ * goal is worked on at a time.
+ *
+ *     struct kicker { struct nm *nm; …; nm_action(Kick) kick; };
+ *     ports:  NM_ACTION(kick, Kick, "kick")
+ *     step:   const Kick_Goal *goal = nm_action_step(f->nm, Kick, &f->kick);       a new goal, to be answered in this
+ * step if (goal) nm_action_accept(f->nm, Kick, &f->kick);                  or nm_action_reject if
+ * (nm_action_active(&f->kick)) { if (f->kick.state.cancel) nm_action_finish(f->nm, Kick, &f->kick,
+ * GoalStatus_STATUS_CANCELED); Kick_Feedback *now = nm_action_feedback(f->nm, Kick, &f->kick); … Kick_Result *result =
+ * nm_action_finish(f->nm, Kick, &f->kick, GoalStatus_STATUS_SUCCEEDED);
+ *             }
+ *
+ * Accepting a goal while another is active aborts the older one: whether a new goal is more important is the module's
+ * decision. The result returned by nm_action_finish is filled before the step ends; clients get it with the next
+ * nm_action_step. */
+#ifndef NM_CORE_ACTION_H
+#define NM_CORE_ACTION_H
+
+#include "action_msgs/CancelGoal.h"
+#include "action_msgs/GoalStatus.h"
+#include "action_msgs/GoalStatusArray.h"
+#include "core/nm.h"
+
+enum { NM_ACTION_GOALS = 4, NM_ACTION_WAITING = 8, NM_ACTION_DEPTH = 4 };
+
+struct nm_action_goal {
+    uint8_t id[16];
+    int64_t accepted; /* ns */
+    int8_t status;    /* GoalStatus_…; 0: free */
+};
+
+struct nm_action_state {
+    struct nm_action_goal goals[NM_ACTION_GOALS]; /* the active one and the last that ended */
+    int32_t active;                               /* index + 1, 0: none                     */
+    uint32_t next;
+    bool cancel;     /* a client asked to end the active goal */
+    bool told;       /* status is published                    */
+    const void *ask; /* request answered in this step          */
+    struct {
+        uint8_t id[16];
+        uint64_t caller;
+        int64_t call;
+        bool used;
+    } waiting[NM_ACTION_WAITING]; /* clients that wait for a result */
+};
+
+#define nm_action(T)                                                                                                   \
+    struct {                                                                                                           \
+        nm_server(T##_SendGoal) send_goal;                                                                             \
+        nm_server(CancelGoal) cancel_goal;                                                                             \
+        nm_server(T##_GetResult) get_result;                                                                           \
+        nm_out_queue(T##_FeedbackMessage) feedback;                                                                    \
+        nm_out_queue(GoalStatusArray) status;                                                                          \
+        struct nm_action_state state;                                                                                  \
+        T##_Result results[NM_ACTION_GOALS];                                                                           \
+    }
+
+#define NM_ACTION(member, T, name)                                                                                     \
+    NM_SERVER(member.send_goal, T##_SendGoal, name "/_action/send_goal", NM_ACTION_DEPTH),                             \
+        NM_SERVER(member.cancel_goal, CancelGoal, name "/_action/cancel_goal", NM_ACTION_DEPTH),                       \
+        NM_SERVER(member.get_result, T##_GetResult, name "/_action/get_result", NM_ACTION_DEPTH),                      \
+        NM_OUT_QUEUE(member.feedback, T##_FeedbackMessage, name "/_action/feedback", NM_ACTION_DEPTH),                 \
+        NM_OUT_QUEUE(member.status, GoalStatusArray, name "/_action/status", NM_ACTION_DEPTH)
+
+/* The same member without its types. */
+struct nm_action_parts {
+    struct nm_action_state *state;
+    nm_queue(void) * goals, *cancels, *asks;
+    struct nm_ring *goal_replies, *cancel_replies, *results, *feedback, *status;
+    const struct nm_type *result_type;
+    unsigned char *result; /* of goal 0 */
+    size_t result_size, result_at, goal_at, feedback_at, accepted_at, stamp_at, status_at;
+};
+
+#define NM_ACTION_PARTS(T, a)                                                                                          \
+    &(struct nm_action_parts)                                                                                          \
+    {                                                                                                                  \
+        .state = &(a)->state, .goals = (void *)&(a)->send_goal.requests,                                               \
+        .cancels = (void *)&(a)->cancel_goal.requests, .asks = (void *)&(a)->get_result.requests,                      \
+        .goal_replies = (a)->send_goal.replies.ring, .cancel_replies = (a)->cancel_goal.replies.ring,                  \
+        .results = (a)->get_result.replies.ring, .feedback = (a)->feedback.ring, .status = (a)->status.ring,           \
+        .result_type = &T##_Result_type, .result = (unsigned char *)(a)->results,                                      \
+        .result_size = sizeof((a)->results[0]), .result_at = offsetof(T##_GetResult_Response, result),                 \
+        .goal_at = offsetof(T##_SendGoal_Request, goal), .feedback_at = offsetof(T##_FeedbackMessage, feedback),       \
+        .accepted_at = offsetof(T##_SendGoal_Response, accepted), .stamp_at = offsetof(T##_SendGoal_Response, stamp),  \
+        .status_at = offsetof(T##_GetResult_Response, status)                                                          \
+    }
+
+/* Answers cancel and result requests; returns a new goal, or NULL. Call it first in step. */
+#define nm_action_step(nm, T, a)           ((const T##_Goal *)nm_action_step_((nm), NM_ACTION_PARTS(T, a)))
+#define nm_action_accept(nm, T, a)         nm_action_answer_((nm), NM_ACTION_PARTS(T, a), true)
+#define nm_action_reject(nm, T, a)         nm_action_answer_((nm), NM_ACTION_PARTS(T, a), false)
+#define nm_action_active(a)                ((a)->state.active != 0)
+#define nm_action_feedback(nm, T, a)       ((T##_Feedback *)nm_action_feedback_((nm), NM_ACTION_PARTS(T, a)))
+#define nm_action_finish(nm, T, a, status) ((T##_Result *)nm_action_finish_((nm), NM_ACTION_PARTS(T, a), (status)))
+
+const void *nm_action_step_(struct nm *nm, const struct nm_action_parts *parts);
+void nm_action_answer_(struct nm *nm, const struct nm_action_parts *parts, bool accept);
+void *nm_action_feedback_(struct nm *nm, const struct nm_action_parts *parts);
+void *nm_action_finish_(struct nm *nm, const struct nm_action_parts *parts, int8_t status);
+
+#endif

@@ -1,0 +1,43 @@
+/* A module by itself, for tests: set inputs, step, look at outputs.
+ *
+ *     struct nm_harness *h = nm_harness_new(&ball_filter_module, "friction=0.2");
+ *     BallRelative *seen = nm_harness_set(h, "ball_relative");
+ *     seen->ball_relative.x = 1;
+ *     nm_harness_step(h, 0.01);
+ *     const BallModel *ball = nm_harness_get(h, "ball");
+ *     assert_true(ball->position.x > 0.9);
+ *     nm_harness_free(h);
+ *
+ * The module runs in a real line-up of one cycle in virtual time; what it does not make itself is brought in by the
+ * test. Faults of the test (an unknown topic, a wrong parameter) end the program with a sentence. */
+#ifndef NM_CORE_HARNESS_H
+#define NM_CORE_HARNESS_H
+
+#include "core/player.h"
+
+struct nm_harness;
+
+/* settings: "param=value, param=value" or NULL. */
+struct nm_harness *nm_harness_new(const struct nm_module *module, const char *settings);
+void nm_harness_free(struct nm_harness *h);
+
+/* The message of an input, or the next one of an input queue, reset, to be filled; delivered with the next step. */
+void *nm_harness_set(struct nm_harness *h, const char *topic);
+/* A request to a service that the module offers; the answer's nm_slot(reply)->call is `call`. */
+void *nm_harness_request(struct nm_harness *h, const char *service, int64_t call);
+
+/* One step, `seconds` after the last. */
+void nm_harness_step(struct nm_harness *h, double seconds);
+
+/* The latest message of an output value (fresh or not), or NULL if it was never published. */
+const void *nm_harness_get(struct nm_harness *h, const char *topic);
+/* True if the last step published it. */
+bool nm_harness_fresh(struct nm_harness *h, const char *topic);
+/* Messages that the last step pushed into an output queue. */
+uint32_t nm_harness_queue(struct nm_harness *h, const char *topic, const void *const **at);
+
+void *nm_harness_self(struct nm_harness *h); /* the module's struct, to look inside */
+/* Sets parameters as at run time: "param=value". */
+void nm_harness_param(struct nm_harness *h, const char *settings);
+
+#endif

@@ -1,0 +1,277 @@
+/* Boxes and their places. A box stands one column right of the last one whose output it needs; inside a column the
+ * boxes are sorted by the mean row of their neighbours (Sugiyama's barycentre), a few sweeps there and back. */
+#include "core/layout.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Mean widths of a sans-serif letter, wide enough for the usual fonts. */
+double text_width(const char *text, double size)
+{
+    double width = 0;
+    for (; *text; text++) {
+        if ((*text & 0xc0) == 0x80) continue; /* inside a letter of several bytes */
+        width += strchr("ijlft.,:;|!'I()[] /", *text) ? 0.36 : strchr("mwMW@", *text) ? 0.92 : 0.6;
+    }
+    return width * size;
+}
+
+static bool is_out(enum nm_port_kind kind) { return kind == NM_PORT_OUT || kind == NM_PORT_OUT_QUEUE; }
+static bool is_last(enum nm_port_kind kind) { return kind == NM_PORT_LAST || kind == NM_PORT_LAST_QUEUE; }
+
+/* ---- boxes and pins ---- */
+
+/* A service is one line, from those who call to the one who answers. */
+static const char *label_of(struct layout *l, const struct nm_topic *topic)
+{
+    if (topic->role != NM_ROLE_REQUEST) return topic->name;
+    return nm_take_format(l->arena, "%.*s()", (int)(strlen(topic->name) - strlen("/request")), topic->name);
+}
+
+static void add_pin(struct layout *l, struct box *box, uint32_t topic, enum nm_port_kind kind)
+{
+    struct pin *pin = &box->pins[box->n_pins];
+    *pin = (struct pin){.label = label_of(l, &l->lineup->topics[topic]), .topic = topic, .kind = kind, .net = NM_NONE};
+    pin->line = box->n_pins++;
+}
+
+static void make_box(struct layout *l, struct box *box, uint32_t instance)
+{
+    const struct nm_lineup_instance *plan = &l->lineup->instances[instance];
+    box->instance = instance;
+    box->band = plan->cycle;
+    box->pins = nm_take_n(l->arena, struct pin, plan->n_ports + 1);
+    for (int out = 0; out <= 1; out++) {
+        for (uint32_t p = 0; p < plan->n_ports; p++) {
+            const struct nm_port *port = &plan->module->ports[p];
+            const struct nm_topic *topic = &l->lineup->topics[plan->topics[p]];
+            bool hidden = topic->role == NM_ROLE_REPLY || port->offset == UINT32_MAX;
+            if (!hidden && is_out(port->kind) == (bool)out) add_pin(l, box, plan->topics[p], port->kind);
+        }
+    }
+}
+
+static bool reads(const struct nm_lineup *lineup, uint32_t cycle, const struct nm_topic *topic)
+{
+    for (uint32_t c = 0; c < topic->n_consumers; c++)
+        if (lineup->instances[topic->consumers[c].instance].cycle == cycle) return true;
+    return false;
+}
+
+/* What a band reads from outside, as a box of outputs; empty if it reads nothing. */
+static void make_outside(struct layout *l, struct box *box, uint32_t band)
+{
+    *box = (struct box){.instance = NM_NONE, .band = band};
+    box->pins = nm_take_n(l->arena, struct pin, l->lineup->n_topics + 1);
+    for (uint32_t t = 0; t < l->lineup->n_topics; t++) {
+        const struct nm_topic *topic = &l->lineup->topics[t];
+        bool drawn = topic->remote && !topic->builtin && topic->role != NM_ROLE_REPLY;
+        if (drawn && reads(l->lineup, band, topic)) add_pin(l, box, t, NM_PORT_OUT);
+    }
+}
+
+static void make_boxes(struct layout *l)
+{
+    l->n_bands = l->lineup->n_cycles;
+    l->bands = nm_take_n(l->arena, struct band, l->n_bands + 1);
+    l->boxes = nm_take_n(l->arena, struct box, l->lineup->n_instances + l->n_bands + 1);
+    for (uint32_t b = 0; b < l->n_bands; b++) {
+        struct band *band = &l->bands[b];
+        band->first = l->n_boxes;
+        for (uint32_t i = 0; i < l->lineup->cycles[b].n_order; i++)
+            make_box(l, &l->boxes[l->n_boxes++], l->lineup->cycles[b].order[i]);
+        make_outside(l, &l->boxes[l->n_boxes], b);
+        band->outside = l->boxes[l->n_boxes].n_pins > 0;
+        l->n_boxes += band->outside;
+        band->n_boxes = l->n_boxes - band->first;
+    }
+}
+
+/* ---- nets ---- */
+
+/* Pins of a topic that one net joins: all of them, or those of one band if it only comes from outside. */
+static void make_net(struct layout *l, uint32_t topic, uint32_t band)
+{
+    struct net *net = &l->nets[l->n_nets];
+    uint32_t sources = 0, sinks = 0, n = 0;
+    *net = (struct net){.topic = topic, .cycle = NM_NONE, .channel = NM_NONE, .left = UINT32_MAX};
+    const struct nm_topic *t = &l->lineup->topics[topic];
+    net->ends = nm_take_n(l->arena, struct net_end, t->n_producers + t->n_consumers + l->n_bands);
+    for (uint32_t b = 0; b < l->n_boxes; b++) {
+        struct box *box = &l->boxes[b];
+        for (uint32_t p = 0; p < box->n_pins && (band == NM_NONE || box->band == band); p++) {
+            if (box->pins[p].topic != topic) continue;
+            bool out = is_out(box->pins[p].kind);
+            sources += out;
+            sinks += !out;
+            if (out && box->instance != NM_NONE && net->cycle == NM_NONE) net->cycle = box->band;
+            net->ends[n++] = (struct net_end){b, p};
+        }
+    }
+    if (!sources || !sinks) return;
+    net->n_ends = n;
+    for (uint32_t e = 0; e < n; e++) l->boxes[net->ends[e].box].pins[net->ends[e].pin].net = l->n_nets;
+    l->n_nets++;
+}
+
+static void make_nets(struct layout *l)
+{
+    l->nets = nm_take_n(l->arena, struct net, l->lineup->n_topics * (l->n_bands + 1) + 1);
+    for (uint32_t t = 0; t < l->lineup->n_topics; t++) {
+        const struct nm_topic *topic = &l->lineup->topics[t];
+        if (topic->builtin || topic->role == NM_ROLE_REPLY) continue; /* in the air, not on a line */
+        if (topic->n_producers) make_net(l, t, NM_NONE);
+        for (uint32_t b = 0; b < l->n_bands && !topic->n_producers; b++) make_net(l, t, b);
+    }
+}
+
+/* ---- columns ---- */
+
+/* Looks at every other box of the band at the far end of a box's pins: those that it needs in the same run, or those
+ * that need it. Returns the column behind the first, or the column of the first of the second (UINT32_MAX: none). */
+static uint32_t bound_of(const struct layout *l, const struct box *box, bool needs)
+{
+    uint32_t bound = needs ? 0 : UINT32_MAX;
+    for (uint32_t p = 0; p < box->n_pins; p++) {
+        const struct pin *pin = &box->pins[p];
+        if (pin->net == NM_NONE || is_out(pin->kind) == needs || is_last(pin->kind)) continue;
+        const struct net *net = &l->nets[pin->net];
+        for (uint32_t e = 0; e < net->n_ends; e++) {
+            const struct box *other = &l->boxes[net->ends[e].box];
+            enum nm_port_kind kind = other->pins[net->ends[e].pin].kind;
+            if (other == box || other->band != box->band || other->instance == NM_NONE) continue;
+            if (is_out(kind) != needs || is_last(kind)) continue;
+            if (needs && other->layer + 1 > bound) bound = other->layer + 1;
+            if (!needs && other->layer < bound) bound = other->layer;
+        }
+    }
+    return bound;
+}
+
+/* Gives each box the first column behind its needs that holds fewer than `most`; returns how many columns that takes.
+ * Boxes are in the order of steps, so all needs of one are placed before it. */
+static uint32_t fill_columns(struct layout *l, struct band *band, uint32_t most, uint32_t *count)
+{
+    uint32_t columns = 0;
+    memset(count, 0, (band->n_boxes + 1) * sizeof *count);
+    for (uint32_t i = 0; i < band->n_boxes; i++) {
+        struct box *box = &l->boxes[band->first + i];
+        if (box->instance == NM_NONE) continue;
+        box->layer = bound_of(l, box, true);
+        while (count[box->layer] >= most) box->layer++;
+        count[box->layer]++;
+        if (box->layer + 1 > columns) columns = box->layer + 1;
+    }
+    return columns;
+}
+
+/* One that needs nobody moves towards the first that needs it, as far as there is room. */
+static void pull_right(struct layout *l, struct band *band, uint32_t most, uint32_t *count)
+{
+    for (uint32_t i = band->n_boxes; i-- > 0;) {
+        struct box *box = &l->boxes[band->first + i];
+        uint32_t before = bound_of(l, box, false), to = box->layer;
+        if (box->instance == NM_NONE || before == UINT32_MAX || bound_of(l, box, true) > 0) continue;
+        for (uint32_t c = box->layer + 1; c < before; c++)
+            if (count[c] < most) to = c;
+        count[box->layer]--;
+        count[box->layer = to]++;
+    }
+}
+
+/* The widest band, at least COLUMNS, gives the width of the page; the others use it to be flat. */
+static void make_columns(struct layout *l)
+{
+    enum { COLUMNS = 6 };
+    uint32_t wide = COLUMNS;
+    uint32_t *count = nm_take_n(l->arena, uint32_t, l->n_boxes + 2);
+    for (uint32_t b = 0; b < l->n_bands; b++) {
+        uint32_t columns = fill_columns(l, &l->bands[b], UINT32_MAX, count);
+        if (columns > wide) wide = columns;
+    }
+    for (uint32_t b = 0; b < l->n_bands; b++) {
+        struct band *band = &l->bands[b];
+        uint32_t most = 1 + band->n_boxes / (wide + 1);
+        while (fill_columns(l, band, most, count) > wide) most++;
+        pull_right(l, band, most, count);
+        for (uint32_t i = 0; i < band->n_boxes; i++) {
+            struct box *box = &l->boxes[band->first + i];
+            box->column = box->instance == NM_NONE ? 0 : box->layer + band->outside;
+            if (box->column + 1 > l->n_columns) l->n_columns = box->column + 1;
+        }
+    }
+}
+
+/* ---- rows ---- */
+
+/* The mean row of the neighbours in the columns on one side (or, at first, of none: as it stands). */
+static double wish_of(const struct layout *l, const struct box *box, int side)
+{
+    double sum = 0, n = 0;
+    for (uint32_t p = 0; p < box->n_pins; p++) {
+        if (box->pins[p].net == NM_NONE) continue;
+        const struct net *net = &l->nets[box->pins[p].net];
+        for (uint32_t e = 0; e < net->n_ends; e++) {
+            const struct box *other = &l->boxes[net->ends[e].box];
+            bool joined = is_out(other->pins[net->ends[e].pin].kind) != is_out(box->pins[p].kind);
+            int way = (other->column > box->column) - (other->column < box->column);
+            if (!joined || other->band != box->band || way != side) continue;
+            sum += other->row;
+            n++;
+        }
+    }
+    return n > 0 ? sum / n : box->row;
+}
+
+/* Sorts the boxes of one column by what they wish for, and gives each the row nearest to it that is free. */
+static void settle_column(struct layout *l, struct band *band, uint32_t column, int side)
+{
+    struct box *found[1025];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < band->n_boxes; i++) {
+        struct box *box = &l->boxes[band->first + i];
+        if (box->column != column || n == 1025) continue;
+        box->wish = wish_of(l, box, side);
+        uint32_t at = n++;
+        for (; at > 0 &&
+               (found[at - 1]->wish > box->wish || (found[at - 1]->wish == box->wish && found[at - 1]->row > box->row));
+             at--)
+            found[at] = found[at - 1];
+        found[at] = box;
+    }
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t last = band->n_rows - (n - i); /* leaves room for those below */
+        double wish = round(found[i]->wish);
+        uint32_t row = wish < next ? next : (uint32_t)wish;
+        found[i]->row = row > last ? last : row;
+        next = found[i]->row + 1;
+    }
+}
+
+static void make_rows(struct layout *l, struct band *band)
+{
+    enum { SWEEPS = 6 };
+    uint32_t *filled = nm_take_n(l->arena, uint32_t, l->n_columns + 1);
+    for (uint32_t i = 0; i < band->n_boxes; i++) {
+        struct box *box = &l->boxes[band->first + i];
+        box->row = filled[box->column]++;
+        if (filled[box->column] > band->n_rows) band->n_rows = filled[box->column];
+    }
+    for (uint32_t sweep = 0; sweep < SWEEPS; sweep++) {
+        for (uint32_t c = 1; c < l->n_columns; c++) settle_column(l, band, c, -1);
+        for (uint32_t c = l->n_columns; c-- > 0;) settle_column(l, band, c, 1);
+    }
+    band->first_row = l->n_rows;
+    l->n_rows += band->n_rows;
+    for (uint32_t i = 0; i < band->n_boxes; i++) l->boxes[band->first + i].row += band->first_row;
+}
+
+void layout_make(struct layout *l)
+{
+    make_boxes(l);
+    make_nets(l);
+    make_columns(l);
+    for (uint32_t b = 0; b < l->n_bands; b++) make_rows(l, &l->bands[b]);
+    layout_route(l);
+}

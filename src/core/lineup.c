@@ -1,0 +1,353 @@
+/* Reading a line-up: cycles and instances from the file, then parameters (layers.c), topics and order (graph.c). Every
+ * part goes on after a fault, so that all of them are told at once. */
+#include "core/lineup.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/files.h"
+#include "core/graph.h"
+#include "core/layers.h"
+
+enum { CYCLES_MAX = 64, INSTANCES_MAX = 1024, PRIORITY_MAX = 99, CORE_MAX = 1023 };
+#define TIMEOUT_DEFAULT 100000000 /* ns: a triggered cycle that hears nothing still runs ten times a second */
+
+struct loading {
+    struct nm_lineup *lineup;
+    struct nm_registry *registry;
+    const struct nm_lineup_options *options;
+    struct nm_err *err;
+    const struct nm_yaml **params, **renames; /* of each instance */
+    const struct nm_yaml **triggers;          /* of each cycle    */
+    bool incomplete;
+    int rc;
+};
+
+/* ---- cycles ---- */
+
+static void read_duration(struct loading *l, const struct nm_yaml *cycle, const char *key, int64_t least,
+                          int64_t *value)
+{
+    const struct nm_yaml *node = nm_yaml_get(cycle, key);
+    if (!node) return;
+    if (nm_yaml_duration(node, value, l->err))
+        l->rc = -1;
+    else if (*value < least)
+        l->rc = nm_yaml_fail(node, l->err, "cycle '%s': its %s must be longer than 0", cycle->key, key);
+}
+
+static void read_number(struct loading *l, const struct nm_yaml *cycle, const char *key, int max, int *value)
+{
+    const struct nm_yaml *node = nm_yaml_get(cycle, key);
+    int64_t number;
+    if (!node) return;
+    if (nm_yaml_int(node, &number, l->err))
+        l->rc = -1;
+    else if (number < 0 || number > max)
+        l->rc = nm_yaml_fail(node, l->err, "cycle '%s': %s %lld is outside 0 … %d", cycle->key, key, (long long)number,
+                             max);
+    else
+        *value = (int)number;
+}
+
+/* A cycle runs by the clock or by a topic. */
+static void read_rhythm(struct loading *l, const struct nm_yaml *node, struct nm_lineup_cycle *cycle,
+                        const struct nm_yaml **trigger)
+{
+    const struct nm_yaml *period = nm_yaml_get(node, "period"), *timeout = nm_yaml_get(node, "timeout");
+    const char *text;
+    *trigger = nm_yaml_get(node, "trigger");
+    if (!period && !*trigger)
+        l->rc = nm_yaml_fail(node, l->err, "cycle '%s' needs a period (8 ms) or a trigger (a topic)", cycle->name);
+    if (period && *trigger)
+        l->rc =
+            nm_yaml_fail(*trigger, l->err, "cycle '%s' has a period and a trigger; it can have only one", cycle->name);
+    if (timeout && !*trigger)
+        l->rc =
+            nm_yaml_fail(timeout, l->err, "cycle '%s': a timeout belongs to a trigger, not to a period", cycle->name);
+    if (*trigger && nm_yaml_text(*trigger, &text, l->err)) {
+        *trigger = NULL;
+        l->rc = -1;
+    }
+    cycle->timeout = *trigger ? TIMEOUT_DEFAULT : 0;
+    read_duration(l, node, "period", 1, &cycle->period);
+    if (*trigger) read_duration(l, node, "timeout", 1, &cycle->timeout);
+    cycle->deadline = *trigger ? cycle->timeout : cycle->period;
+}
+
+static void read_cycle(struct loading *l, const struct nm_yaml *node, uint32_t index)
+{
+    static const char *const keys[] = {"period", "trigger",  "timeout", "deadline",
+                                       "cost",   "priority", "core",    "modules"};
+    struct nm_lineup_cycle *cycle = &l->lineup->cycles[index];
+    *cycle = (struct nm_lineup_cycle){.name = node->key, .line = (int)node->line, .trigger = NM_NONE, .core = -1};
+    const char *fault = nm_name_fault(node->key);
+    if (fault) l->rc = nm_yaml_fail(node, l->err, "the name of cycle '%.80s' %s", node->key, fault);
+    if (nm_yaml_keys(node, keys, sizeof keys / sizeof keys[0], l->err)) l->rc = -1;
+    if (node->kind != NM_YAML_MAP) return;
+    read_rhythm(l, node, cycle, &l->triggers[index]);
+    read_duration(l, node, "deadline", 1, &cycle->deadline);
+    read_duration(l, node, "cost", 0, &cycle->cost);
+    read_number(l, node, "priority", PRIORITY_MAX, &cycle->priority);
+    read_number(l, node, "core", CORE_MAX, &cycle->core);
+}
+
+/* ---- instances ---- */
+
+/* A map under a key of an instance; NULL if it is not there, or no map and told so. */
+static const struct nm_yaml *map_of(struct loading *l, const struct nm_yaml *item, const char *key)
+{
+    const struct nm_yaml *map = nm_yaml_get(item, key);
+    if (!map || map->kind == NM_YAML_MAP || (map->kind == NM_YAML_SCALAR && !*map->text)) return map;
+    l->rc = nm_yaml_fail(map, l->err, "%s: a map such as {name: value} is needed here", key);
+    return NULL;
+}
+
+static const struct nm_module *find_module(struct loading *l, const struct nm_yaml *node)
+{
+    const struct nm_module *module = nm_registry_find(l->registry, node->text);
+    if (module) {
+        struct nm_err why = {0};
+        if (!nm_module_check(module, &why)) return module;
+        for (char *line = why.text, *end; (end = strchr(line, '\n')); line = end + 1)
+            l->rc = nm_yaml_fail(node, l->err, "%.*s", (int)(end - line), line);
+        return NULL;
+    }
+    enum { NAMES = 1024 };
+    const char *names[NAMES];
+    uint32_t n = 0;
+    while (n < l->registry->n && n < NAMES) {
+        names[n] = l->registry->at[n]->name;
+        n++;
+    }
+    l->rc = nm_yaml_fail(node, l->err, "there is no module '%.80s'%s", node->text, nm_hint(node->text, names, n).text);
+    return NULL;
+}
+
+static int check_name(struct loading *l, const struct nm_yaml *node, const char *name, const struct nm_module *module)
+{
+    const char *fault = nm_name_fault(name);
+    uint32_t twin = nm_lineup_instance(l->lineup, name);
+    const struct nm_module *other = nm_registry_find(l->registry, name);
+    if (fault) return nm_yaml_fail(node, l->err, "the name '%.80s' of an instance %s", name, fault);
+    if (twin != NM_NONE)
+        return nm_yaml_fail(node, l->err, "'%s' stands twice, first in line %d; give one of them another name:", name,
+                            l->lineup->instances[twin].line);
+    if (other && other != module)
+        return nm_yaml_fail(node, l->err, "an instance of module '%s' cannot have the name of module '%s'",
+                            module->name, name);
+    return 0;
+}
+
+/* An item under `modules:`, a name or a map. */
+static void read_instance(struct loading *l, const struct nm_yaml *item, uint32_t cycle)
+{
+    static const char *const keys[] = {"module", "name", "params", "topics"};
+    const struct nm_yaml *module_node = item, *name_node = NULL;
+    struct nm_lineup *lineup = l->lineup;
+    bool ok = true;
+    if (item->kind == NM_YAML_MAP) {
+        ok = !nm_yaml_keys(item, keys, sizeof keys / sizeof keys[0], l->err);
+        module_node = nm_yaml_get(item, "module");
+        name_node = nm_yaml_get(item, "name");
+        if (!module_node) ok = nm_yaml_fail(item, l->err, "`module:` is missing here");
+    }
+    const char *text, *name = NULL;
+    if (module_node && nm_yaml_text(module_node, &text, l->err)) ok = false, module_node = NULL;
+    if (name_node && nm_yaml_text(name_node, &name, l->err)) ok = false;
+    const struct nm_module *module = module_node ? find_module(l, module_node) : NULL;
+    if (!name && module) name = module->name;
+    if (module && check_name(l, name_node ? name_node : item, name, module)) module = NULL;
+    if (!ok) l->rc = -1;
+    if (!module) l->incomplete = true, l->rc = -1;
+    if (!module) return;
+
+    uint32_t index = lineup->n_instances++;
+    struct nm_lineup_instance *instance = &lineup->instances[index];
+    *instance = (struct nm_lineup_instance){.name = name, .module = module, .cycle = cycle, .line = (int)item->line};
+    while (module->ports && module->ports[instance->n_ports].name) instance->n_ports++;
+    instance->n_params = nm_param_count(module);
+    instance->topics = nm_take_n(&lineup->arena, uint32_t, instance->n_ports + 1);
+    instance->values = nm_take_n(&lineup->arena, struct nm_value, instance->n_params + 1);
+    l->params[index] = map_of(l, item, "params");
+    l->renames[index] = map_of(l, item, "topics");
+}
+
+static void read_instances(struct loading *l, const struct nm_yaml *cycle, uint32_t index)
+{
+    const struct nm_yaml *modules = nm_yaml_get(cycle, "modules");
+    if (cycle->kind != NM_YAML_MAP) return; /* told already */
+    if (!modules || modules->kind != NM_YAML_LIST || !modules->n) {
+        l->incomplete = true;
+        l->rc = nm_yaml_fail(modules ? modules : cycle, l->err, "cycle '%s' needs a list of modules:", cycle->key);
+        return;
+    }
+    nm_yaml_each(item, modules) read_instance(l, item, index);
+}
+
+static void read_cycles(struct loading *l, const struct nm_yaml *file)
+{
+    struct nm_lineup *lineup = l->lineup;
+    const struct nm_yaml *cycles = nm_yaml_get(file, "cycles");
+    uint32_t total = 0, index = 0;
+    if (!cycles || cycles->kind != NM_YAML_MAP || !cycles->n) {
+        l->incomplete = true;
+        l->rc = nm_yaml_fail(cycles ? cycles : file, l->err, "a line-up needs cycles: with modules");
+        return;
+    }
+    nm_yaml_each(cycle, cycles) total += nm_yaml_get(cycle, "modules") ? nm_yaml_get(cycle, "modules")->n : 0;
+    if (cycles->n > CYCLES_MAX || total > INSTANCES_MAX) {
+        l->incomplete = true;
+        l->rc = nm_yaml_fail(cycles, l->err, "%u cycles with %u modules are too many (%d and %d are allowed)",
+                             cycles->n, total, CYCLES_MAX, INSTANCES_MAX);
+        return;
+    }
+    lineup->n_cycles = cycles->n;
+    lineup->cycles = nm_take_n(&lineup->arena, struct nm_lineup_cycle, cycles->n);
+    lineup->instances = nm_take_n(&lineup->arena, struct nm_lineup_instance, total + 1);
+    l->triggers = nm_take_n(&lineup->arena, const struct nm_yaml *, cycles->n);
+    l->params = nm_take_n(&lineup->arena, const struct nm_yaml *, total + 1);
+    l->renames = nm_take_n(&lineup->arena, const struct nm_yaml *, total + 1);
+    nm_yaml_each(cycle, cycles)
+    {
+        read_cycle(l, cycle, index);
+        read_instances(l, cycle, index++);
+    }
+}
+
+/* ---- robot and plug-ins ---- */
+
+/* A name is a folder in robots/; what has a slash is a path, in the file relative to it. */
+static void find_robot(struct loading *l, const struct nm_yaml *file)
+{
+    struct nm_lineup *lineup = l->lineup;
+    struct nm_arena *arena = &lineup->arena;
+    const struct nm_yaml *node = nm_yaml_get(file, "robot");
+    const char *robots = nm_path(arena, l->options->root, "robots"), *where = "--robot: ";
+    if (node && nm_yaml_text(node, &lineup->robot, l->err)) l->rc = -1;
+    if (l->options->robot)
+        lineup->robot = l->options->robot;
+    else if (node)
+        where = nm_take_format(arena, "%s:%u: ", node->file, node->line);
+    if (!lineup->robot) return;
+
+    bool path = strchr(lineup->robot, '/') != NULL, named = *lineup->robot && lineup->robot[0] != '.';
+    const char *base = !path ? robots : l->options->robot ? "." : nm_folder_of(arena, lineup->file);
+    const char *folder = nm_path(arena, base, lineup->robot);
+    if ((path || named) && nm_folder_exists(folder)) lineup->robot_folder = folder;
+    if (lineup->robot_folder) return;
+    uint32_t n;
+    const char *const *names = nm_files_in(arena, robots, "", &n);
+    l->rc = nm_fail(l->err, "%srobot '%.80s' has no folder %.200s%s", where, lineup->robot, folder,
+                    nm_hint(lineup->robot, names, n).text);
+}
+
+static void open_plugins(struct loading *l, const struct nm_yaml *file)
+{
+    const struct nm_yaml *plugins = nm_yaml_get(file, "plugins");
+    struct nm_arena *arena = &l->lineup->arena;
+    if (!plugins) return;
+    if (plugins->kind != NM_YAML_LIST) {
+        l->rc = nm_yaml_fail(plugins, l->err, "plugins: a list of files is needed here");
+        return;
+    }
+    nm_yaml_each(item, plugins)
+    {
+        const char *text;
+        struct nm_err why = {0};
+        if (nm_yaml_text(item, &text, l->err)) {
+            l->rc = -1;
+            continue;
+        }
+        if (nm_registry_plugin(l->registry, nm_path(arena, nm_folder_of(arena, l->lineup->file), text), &why)) continue;
+        for (char *line = why.text, *end; (end = strchr(line, '\n')); line = end + 1)
+            l->rc = nm_yaml_fail(item, l->err, "%.*s", (int)(end - line), line);
+    }
+}
+
+/* ---- the whole ---- */
+
+static const char *name_of(struct nm_arena *arena, const char *file)
+{
+    const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file, *dot = strrchr(base, '.');
+    return nm_take_format(arena, "%.*s", (int)(dot && dot != base ? dot - base : (ptrdiff_t)strlen(base)), base);
+}
+
+static void read_lineup(struct loading *l, const struct nm_yaml *file)
+{
+    static const char *const keys[] = {"robot", "plugins", "cycles", "remote"};
+    if (nm_yaml_keys(file, keys, sizeof keys / sizeof keys[0], l->err)) l->rc = -1;
+    if (file->kind != NM_YAML_MAP) return;
+    open_plugins(l, file);
+    find_robot(l, file);
+    read_cycles(l, file);
+    const struct nm_yaml *remote = nm_yaml_get(file, "remote");
+    if (remote && remote->kind != NM_YAML_LIST && (remote->kind == NM_YAML_MAP || *remote->text))
+        l->rc = nm_yaml_fail(remote, l->err, "remote: a list of topics is needed here");
+    if (nm_layers_read(l->lineup, l->registry, l->options, l->params, l->err)) l->rc = -1;
+    struct nm_graph_file graph = {
+        .remote = remote, .renames = l->renames, .triggers = l->triggers, .incomplete = l->incomplete};
+    if (nm_graph_make(l->lineup, &graph, l->options, l->err)) l->rc = -1;
+}
+
+/* Text NULL: the file is read. */
+static struct nm_lineup *load(const char *text, size_t size, const char *path, struct nm_registry *registry,
+                              const struct nm_lineup_options *options, struct nm_err *err)
+{
+    const struct nm_lineup_options none = {0};
+    struct nm_lineup *lineup = calloc(1, sizeof *lineup);
+    if (!lineup) {
+        nm_fail(err, "%s: out of memory", path);
+        return NULL;
+    }
+    lineup->file = nm_take_text(&lineup->arena, path);
+    lineup->name = name_of(&lineup->arena, path);
+    lineup->warnings = "";
+    struct loading l = {.lineup = lineup, .registry = registry, .options = options ? options : &none, .err = err};
+    const struct nm_yaml *file =
+        text ? nm_yaml_parse(&lineup->arena, path, text, size, err) : nm_yaml_read(&lineup->arena, path, err);
+    if (file) read_lineup(&l, file);
+    if (file && !l.rc) return lineup;
+    nm_lineup_free(lineup);
+    return NULL;
+}
+
+struct nm_lineup *nm_lineup_load(const char *file, struct nm_registry *registry,
+                                 const struct nm_lineup_options *options, struct nm_err *err)
+{
+    return load(NULL, 0, file, registry, options, err);
+}
+
+struct nm_lineup *nm_lineup_parse(const char *text, size_t size, const char *file, struct nm_registry *registry,
+                                  const struct nm_lineup_options *options, struct nm_err *err)
+{
+    return load(text, size, file, registry, options, err);
+}
+
+void nm_lineup_free(struct nm_lineup *lineup)
+{
+    if (!lineup) return;
+    nm_arena_free(&lineup->arena);
+    free(lineup);
+}
+
+static int topic_order(const void *name, const void *topic)
+{
+    return strcmp(name, ((const struct nm_topic *)topic)->name);
+}
+
+uint32_t nm_lineup_topic(const struct nm_lineup *lineup, const char *name)
+{
+    if (name[0] == '/') name++;
+    const struct nm_topic *found =
+        lineup->n_topics ? bsearch(name, lineup->topics, lineup->n_topics, sizeof *lineup->topics, topic_order) : NULL;
+    return found ? (uint32_t)(found - lineup->topics) : NM_NONE;
+}
+
+uint32_t nm_lineup_instance(const struct nm_lineup *lineup, const char *name)
+{
+    for (uint32_t i = 0; i < lineup->n_instances; i++)
+        if (!strcmp(lineup->instances[i].name, name)) return i;
+    return NM_NONE;
+}

@@ -1,0 +1,69 @@
+/* Parameters of modules: values, where they come from, and how text becomes one.
+ *
+ * Layers, the later wins: the module's default; config/default/ (every .yaml); the robot's params.yaml; its
+ * heads/NAME.yaml and bodies/NAME.yaml; config/places/NAME.yaml; config/events/NAME.yaml; the line-up's own `params:`;
+ * the saved files (`*.saved.yaml` beside each of those, in the same order); the command line; what was set while
+ * running. A file maps instance names to parameters; a module's name addresses all its instances, an instance's own
+ * name wins over it inside one file (core/layers.h reads and saves them):
+ *
+ *     ball_filter:
+ *       friction: 0.35
+ */
+#ifndef NM_CORE_PARAMS_H
+#define NM_CORE_PARAMS_H
+
+#include "codec/yaml.h"
+#include "core/nm.h"
+
+enum nm_layer {
+    NM_LAYER_MODULE,
+    NM_LAYER_DEFAULT,
+    NM_LAYER_ROBOT,
+    NM_LAYER_HEAD,
+    NM_LAYER_BODY,
+    NM_LAYER_PLACE,
+    NM_LAYER_EVENT,
+    NM_LAYER_LINEUP,
+    NM_LAYER_SAVED,
+    NM_LAYER_COMMAND,
+    NM_LAYER_LIVE,
+    NM_LAYERS
+};
+const char *nm_layer_name(enum nm_layer layer); /* "module", "default", … */
+
+enum { NM_PARAM_LIST_MAX = 16, NM_PARAM_TEXT_MAX = 128 };
+
+struct nm_value {
+    enum nm_layer layer;
+    const char *file; /* that gave it, or NULL        */
+    int line;
+    int64_t whole;                    /* bool, int32, int64           */
+    double number[NM_PARAM_LIST_MAX]; /* float, double, lists         */
+    char text[NM_PARAM_TEXT_MAX];
+};
+
+/* The default of a parameter. */
+void nm_value_default(const struct nm_param *param, struct nm_value *value);
+/* From text ("0.35", "true", "1 2 3", "[1, 2, 3]", "fast") or a YAML node. Types are strict: a whole number will do for
+ * a float, but not the other way round; a switch is true or false; a list has exactly as many numbers as its member.
+ * Wrong type, out of range, not among the choices: a sentence without file and line (the caller knows them), -1, and
+ * the value untouched. The layer is the caller's to set; file and line are the node's. */
+int nm_value_parse(const struct nm_param *param, const char *text, struct nm_value *value, struct nm_err *err);
+int nm_value_node(const struct nm_param *param, const struct nm_yaml *node, struct nm_value *value, struct nm_err *err);
+/* As text that nm_value_parse reads back to an equal value; NM_VALUE_PRINT bytes are always enough. */
+enum { NM_VALUE_PRINT = 512 };
+void nm_value_print(const struct nm_param *param, const struct nm_value *value, char *to, size_t size);
+bool nm_value_equal(const struct nm_param *param, const struct nm_value *a, const struct nm_value *b);
+/* Writes the value into the member of a module's struct, and reads it back. */
+void nm_value_store(const struct nm_param *param, const struct nm_value *value, void *self);
+void nm_value_load(const struct nm_param *param, const void *self, struct nm_value *value);
+
+uint32_t nm_param_count(const struct nm_module *module);
+uint32_t nm_param_elements(const struct nm_param *param); /* of a list; 1 otherwise */
+/* Index of a parameter in its module's table, -1 with a sentence naming the nearest one. */
+int nm_param_find(const struct nm_module *module, const char *name, struct nm_err *err);
+/* A row of the table: size of the member, unit and prose present, a default that its own range allows. The sentence
+ * goes on behind the parameter's name. */
+int nm_param_check(const struct nm_param *param, struct nm_err *err);
+
+#endif

@@ -1,0 +1,41 @@
+/* The modules that a line-up may name: those linked into the program, and plug-ins from outside the tree. */
+#ifndef NM_CORE_REGISTRY_H
+#define NM_CORE_REGISTRY_H
+
+#include "base/arena.h"
+#include "core/nm.h"
+
+struct nm_registry {
+    struct nm_arena *arena;
+    uint32_t n, cap;
+    const struct nm_module **at; /* sorted by name */
+};
+
+/* Takes the modules of the linker section `nm_modules` (given by its bounds, so that tests can bring their own). */
+void nm_registry_init(struct nm_registry *registry, struct nm_arena *arena, const struct nm_module *const *begin,
+                      const struct nm_module *const *end);
+const struct nm_module *nm_registry_find(const struct nm_registry *registry, const char *name);
+
+/* Opens a plug-in and checks its module. Refused with a sentence: no such file, no module inside, another ABI number, a
+ * message whose layout differs from ours, a table that is not well formed. The library stays open for good. The dynamic
+ * linker gives the same library again for the same file: another build needs another file name. */
+const struct nm_module *nm_plugin_open(const char *path, struct nm_err *err);
+/* The same, and adds the module; refused also if its name is taken. A plug-in that is already here is found again. */
+const struct nm_module *nm_registry_plugin(struct nm_registry *registry, const char *path, struct nm_err *err);
+
+/* The checks of a module's table by themselves: names present and not doubled, ranges that hold the default, members
+ * inside the struct and of the size that their kind has. */
+int nm_module_check(const struct nm_module *module, struct nm_err *err);
+
+/* ROS's rules for names, NULL if kept, otherwise what is wrong. A name of a module, instance or cycle is a letter or
+ * underscore, then letters, digits, underscores. A topic (without leading '/') is such names joined by '/'. */
+const char *nm_name_fault(const char *name);
+const char *nm_topic_fault(const char *topic);
+
+/* The end of a sentence about an unknown word: ", did you mean 'x'?", or, where none is near, "; there are a, b, c". */
+struct nm_hint {
+    char text[240];
+};
+struct nm_hint nm_hint(const char *word, const char *const *names, uint32_t n);
+
+#endif

@@ -1,0 +1,26 @@
+/* Coordinate frames with their recent past: a tree whose edges each keep a ring of stamped poses. Fixed memory; one
+ * writer and reader, the cycle that owns it. */
+#ifndef NM_CORE_TF_H
+#define NM_CORE_TF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/geometry.h"
+
+enum { TF_FRAMES = 128, TF_SAMPLES = 256, TF_NAME = 48 };
+
+struct tf_tree *tf_new(struct nm_arena *arena);
+
+/* Adds a sample of child_to_parent. Refused (false): empty or too long names, a frame that is its own parent or would
+ * close a loop, no room for another frame, a pose that is not finite. A second parent moves the frame there. Older
+ * samples than the newest are dropped. */
+bool tf_put(struct tf_tree *tree, const char *parent, const char *child, int64_t stamp, struct pose3 child_to_parent,
+            bool fixed);
+
+/* from_to_to at a time (0: the newest that all frames on the way have); false if unknown, unconnected, or not covered.
+ */
+bool tf_get(const struct tf_tree *tree, const char *from, const char *to, int64_t at, struct pose3 *from_to_to);
+
+#endif

@@ -1,0 +1,150 @@
+/* Real time: one thread a cycle. It sleeps on one futex until its period is over, its trigger came, or it is told to
+ * stop: the one system call of a cycle. Runs that come too late leave out whole periods and never pile up. */
+#include <errno.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/internal.h"
+
+/* Sleeps while `word` is still `seen`, until the time `until`. False when the time was up. */
+static bool sleep_on(_Atomic uint32_t *word, uint32_t seen, int64_t until)
+{
+    struct timespec t = {.tv_sec = until / 1000000000, .tv_nsec = until % 1000000000};
+    long r = syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, seen, &t, NULL, FUTEX_BITSET_MATCH_ANY);
+    return !(r < 0 && errno == ETIMEDOUT);
+}
+
+/* The `sleeping` flag spares the producer its system call while we are awake: it is raised before the word is compared,
+ * and the producer moves the word before it looks at the flag, so that one of the two always notices. */
+static void sleep_until(struct nm_cycle *cycle, int64_t until, uint32_t seen, bool for_trigger)
+{
+    struct nm_player *player = cycle->player;
+    atomic_store_explicit(&cycle->sleeping, 1, memory_order_seq_cst);
+    for (;;) {
+        if (atomic_load_explicit(&player->stop, memory_order_relaxed)) break;
+        uint32_t now = atomic_load_explicit(&cycle->wake, memory_order_seq_cst);
+        if (for_trigger && now != seen) break;
+        if (!sleep_on(&cycle->wake, now, until)) break;
+        if (clock_ns() >= until) break;
+    }
+    atomic_store_explicit(&cycle->sleeping, 0, memory_order_relaxed);
+}
+
+static void settle(const struct nm_cycle *cycle)
+{
+    char name[16];
+    snprintf(name, sizeof name, "nm-%s", cycle->name);
+    prctl(PR_SET_NAME, name);
+    prctl(PR_SET_TIMERSLACK, 1);
+    if (cycle->plan->core >= 0) {
+        cpu_set_t cores;
+        CPU_ZERO(&cores);
+        CPU_SET((size_t)cycle->plan->core, &cores);
+        pthread_setaffinity_np(pthread_self(), sizeof cores, &cores);
+    }
+    if (cycle->plan->priority > 0) {
+        struct sched_param how = {.sched_priority = cycle->plan->priority};
+        pthread_setschedparam(pthread_self(), SCHED_FIFO, &how); /* not allowed everywhere; `nutmeg doctor` tells */
+    }
+}
+
+static void one_run(struct nm_cycle *cycle, int64_t wanted)
+{
+    const struct nm_player_options *options = &cycle->player->options;
+    int64_t start = clock_ns();
+    if (options->enter) options->enter(options->user);
+    cycle_begin(cycle, start);
+    cycle_steps(cycle);
+    cycle_end(cycle);
+    cycle_account(cycle);
+    tally_add(&cycle->late, start - wanted);
+    if (options->leave) options->leave(options->user);
+    if (clock_ns() - wanted > cycle->plan->deadline) atomic_fetch_add_explicit(&cycle->misses, 1, memory_order_relaxed);
+}
+
+static void periodic(struct nm_cycle *cycle)
+{
+    int64_t period = cycle->plan->period, next = cycle->next;
+    while (!atomic_load_explicit(&cycle->player->stop, memory_order_relaxed)) {
+        sleep_until(cycle, next, 0, false);
+        if (atomic_load_explicit(&cycle->player->stop, memory_order_relaxed)) return;
+        one_run(cycle, next);
+        next += period;
+        int64_t behind = clock_ns() - next;
+        if (behind > 0) {
+            int64_t skips = (behind + period - 1) / period;
+            next += skips * period;
+            atomic_fetch_add_explicit(&cycle->skips, (uint64_t)skips, memory_order_relaxed);
+        }
+    }
+}
+
+static void triggered(struct nm_cycle *cycle)
+{
+    uint32_t seen = 0;
+    while (!atomic_load_explicit(&cycle->player->stop, memory_order_relaxed)) {
+        int64_t until = clock_ns() + cycle->plan->timeout;
+        sleep_until(cycle, until, seen, true);
+        if (atomic_load_explicit(&cycle->player->stop, memory_order_relaxed)) return;
+        uint32_t wake = atomic_load_explicit(&cycle->wake, memory_order_acquire);
+        int64_t called = atomic_load_explicit(&cycle->called, memory_order_relaxed);
+        one_run(cycle, wake != seen && called < until ? called : until);
+        seen = wake;
+    }
+}
+
+static void *thread_main(void *user)
+{
+    struct nm_cycle *cycle = user;
+    settle(cycle);
+    if (cycle->plan->trigger == NM_NONE)
+        periodic(cycle);
+    else
+        triggered(cycle);
+    return NULL;
+}
+
+int nm_player_start(struct nm_player *player, struct nm_err *err)
+{
+    if (atomic_load(&player->running)) return nm_fail(err, "%s runs already", player->name);
+    if (!player->linked && player_link(player, err)) return -1;
+    atomic_store(&player->stop, false);
+    atomic_store(&player->running, true);
+    int64_t start = clock_ns() + 1000000;
+    for (uint32_t c = 0; c < player->n_cycles; c++) player->cycles[c]->next = start;
+    for (uint32_t c = 0; c < player->n_cycles; c++) {
+        int r = pthread_create(&player->cycles[c]->thread, NULL, thread_main, player->cycles[c]);
+        if (r) {
+            atomic_store(&player->stop, true);
+            for (uint32_t k = 0; k < c; k++)
+                cycle_wake(player->cycles[k]), pthread_join(player->cycles[k]->thread, NULL);
+            atomic_store(&player->running, false);
+            return nm_fail(err, "cycle %s: no thread: %s", player->cycles[c]->name, strerror(r));
+        }
+    }
+    return 0;
+}
+
+void nm_player_stop(struct nm_player *player)
+{
+    if (!atomic_load(&player->running)) return;
+    atomic_store(&player->stop, true);
+    for (uint32_t c = 0; c < player->n_all; c++) cycle_wake(player->cycles[c]);
+    for (uint32_t c = 0; c < player->n_cycles; c++) pthread_join(player->cycles[c]->thread, NULL);
+    atomic_store(&player->running, false);
+}
+
+bool nm_edge_wait(struct nm_edge *edge, int64_t timeout)
+{
+    struct nm_cycle *cycle = (struct nm_cycle *)(void *)edge;
+    int64_t until = clock_ns() + timeout;
+    uint32_t seen = cycle->woken;
+    sleep_until(cycle, until, seen, true);
+    cycle->woken = atomic_load_explicit(&cycle->wake, memory_order_acquire);
+    return cycle->woken != seen;
+}

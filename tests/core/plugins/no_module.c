@@ -1,0 +1,3 @@
+/* A library without a module. */
+int goals_scored(void);
+int goals_scored(void) { return 0; }
