@@ -35,7 +35,7 @@ enum {
 
 enum nm_interface { NM_MSG, NM_SRV, NM_ACTION };
 
-struct nm_value {
+struct nm_def_value {
     int64_t i;        /* integers and bool; uint64 in two's complement */
     double f;         /* floats                                        */
     const char *text; /* strings                                       */
@@ -53,7 +53,7 @@ struct nm_def_field {
     struct nm_def *def;  /* the same after linking                                   */
     const char *written; /* the default as written, NULL without                     */
     uint32_t n_values;   /* the default's values                                     */
-    struct nm_value *values;
+    struct nm_def_value *values;
     const char *above;   /* comment lines above, "" without          */
     const char *comment; /* prose behind it, without the annotations */
     uint32_t line;
@@ -62,7 +62,7 @@ struct nm_def_field {
 struct nm_def_constant {
     const char *name;
     enum nm_kind kind;
-    struct nm_value value;
+    struct nm_def_value value;
     const char *written;
     const char *above, *comment;
     uint32_t line;

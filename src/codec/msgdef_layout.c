@@ -159,7 +159,7 @@ static int add_spans(struct layout *l, const struct nm_field *field)
 
 /* defaults */
 
-static void value_bytes(const struct nm_def_field *field, const struct nm_value *value, uint8_t *to)
+static void value_bytes(const struct nm_def_field *field, const struct nm_def_value *value, uint8_t *to)
 {
     float f = (float)value->f;
     switch (field->kind) {

@@ -222,10 +222,10 @@ static int read_default(struct reader *r, struct nm_def_field *field, struct nm_
                             field->name);
     field->written = nm_slice_text(arena, text);
     if (field->shape != NM_ONE)
-        return nm_value_list(arena, field->kind, text, &field->values, &field->n_values, &r->spot);
+        return nm_def_value_list(arena, field->kind, text, &field->values, &field->n_values, &r->spot);
     field->n_values = 1;
-    field->values = nm_take_n(arena, struct nm_value, 1);
-    return nm_value_read(arena, field->kind, text, field->values, &r->spot);
+    field->values = nm_take_n(arena, struct nm_def_value, 1);
+    return nm_def_value_read(arena, field->kind, text, field->values, &r->spot);
 }
 
 static int read_field(struct reader *r, const struct line *line)
@@ -282,7 +282,7 @@ static int read_constant(struct reader *r, const struct line *line)
                                          .above = block_text(r),
                                          .comment = read_notes(r, line->comment, NULL),
                                          .line = r->spot.line};
-    return nm_value_read(r->set->arena, as.kind, value, &constant->value, &r->spot);
+    return nm_def_value_read(r->set->arena, as.kind, value, &constant->value, &r->spot);
 }
 
 /* `type name [default] [# comment]` or `type NAME=value [# comment]` */
@@ -303,7 +303,7 @@ static int read_line(struct reader *r, struct nm_slice text)
     if (!constant && rest.n && rest.at == at && rest.at[0] != '#')
         return nm_spot_fail(&r->spot, "'%.*s' directly behind the name %.*s", (int)rest.n, rest.at, (int)line.name.n,
                             line.name.at);
-    if (nm_value_extent(rest, &line.value, &r->spot)) return -1;
+    if (nm_def_value_extent(rest, &line.value, &r->spot)) return -1;
     line.comment = nm_slice_trim(nm_slice_from(rest, rest.at + line.value.n));
     while (line.comment.n && line.comment.at[0] == '#') line.comment = nm_slice_from(line.comment, line.comment.at + 1);
     line.comment = nm_slice_trim(line.comment);

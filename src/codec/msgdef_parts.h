@@ -33,12 +33,12 @@ bool nm_is_word(char c);
 void *nm_grow(struct nm_arena *arena, void *array, uint32_t n, uint32_t *room, size_t size);
 
 /* One value, or a list `[a, b]` of them, of a primitive or a string. */
-int nm_value_read(struct nm_arena *arena, enum nm_kind kind, struct nm_slice text, struct nm_value *value,
-                  const struct nm_spot *spot);
-int nm_value_list(struct nm_arena *arena, enum nm_kind kind, struct nm_slice text, struct nm_value **values,
-                  uint32_t *n, const struct nm_spot *spot);
+int nm_def_value_read(struct nm_arena *arena, enum nm_kind kind, struct nm_slice text, struct nm_def_value *value,
+                      const struct nm_spot *spot);
+int nm_def_value_list(struct nm_arena *arena, enum nm_kind kind, struct nm_slice text, struct nm_def_value **values,
+                      uint32_t *n, const struct nm_spot *spot);
 /* The part of a line that is the value; what follows must be empty or a comment. */
-int nm_value_extent(struct nm_slice rest, struct nm_slice *value, const struct nm_spot *spot);
+int nm_def_value_extent(struct nm_slice rest, struct nm_slice *value, const struct nm_spot *spot);
 
 /* A new definition in the set, named package/kind/stem+suffix; NULL when the set is full. */
 struct nm_def *nm_defs_new(struct nm_defs *set, const char *package, const char *kind, const char *stem,

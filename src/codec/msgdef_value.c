@@ -19,7 +19,7 @@ static const struct range ranges[] = {
     [NM_UINT32] = {0, UINT32_MAX},       [NM_INT64] = {INT64_MIN, INT64_MAX}, [NM_UINT64] = {0, UINT64_MAX},
 };
 
-static int read_bool(struct nm_slice text, struct nm_value *value, const struct nm_spot *spot)
+static int read_bool(struct nm_slice text, struct nm_def_value *value, const struct nm_spot *spot)
 {
     static const struct {
         const char *word;
@@ -34,7 +34,7 @@ static int read_bool(struct nm_slice text, struct nm_value *value, const struct 
 }
 
 /* decimal, or with 0x, 0o, 0b before it; a leading zero alone does not mean octal */
-static int read_integer(enum nm_kind kind, struct nm_slice text, struct nm_value *value, const struct nm_spot *spot)
+static int read_integer(enum nm_kind kind, struct nm_slice text, struct nm_def_value *value, const struct nm_spot *spot)
 {
     size_t i = 0;
     bool minus = text.n && text.at[0] == '-';
@@ -63,7 +63,7 @@ static int read_integer(enum nm_kind kind, struct nm_slice text, struct nm_value
     return 0;
 }
 
-static int read_float(enum nm_kind kind, struct nm_slice text, struct nm_value *value, const struct nm_spot *spot)
+static int read_float(enum nm_kind kind, struct nm_slice text, struct nm_def_value *value, const struct nm_spot *spot)
 {
     char copy[64], *end = copy;
     if (text.n && text.n < sizeof copy) {
@@ -87,7 +87,7 @@ static char unescape(char c)
     }
 }
 
-static int read_string(struct nm_arena *arena, struct nm_slice text, struct nm_value *value)
+static int read_string(struct nm_arena *arena, struct nm_slice text, struct nm_def_value *value)
 {
     bool quoted = text.n >= 2 && (text.at[0] == '"' || text.at[0] == '\'');
     struct nm_slice inner = quoted ? (struct nm_slice){text.at + 1, text.n - 2} : text;
@@ -101,8 +101,8 @@ static int read_string(struct nm_arena *arena, struct nm_slice text, struct nm_v
     return 0;
 }
 
-int nm_value_read(struct nm_arena *arena, enum nm_kind kind, struct nm_slice text, struct nm_value *value,
-                  const struct nm_spot *spot)
+int nm_def_value_read(struct nm_arena *arena, enum nm_kind kind, struct nm_slice text, struct nm_def_value *value,
+                      const struct nm_spot *spot)
 {
     switch (kind) {
     case NM_BOOL: return read_bool(text, value, spot);
@@ -128,8 +128,8 @@ static size_t quoted_length(struct nm_slice text)
 
 static bool is_quote(char c) { return c == '"' || c == '\''; }
 
-int nm_value_list(struct nm_arena *arena, enum nm_kind kind, struct nm_slice text, struct nm_value **values,
-                  uint32_t *n, const struct nm_spot *spot)
+int nm_def_value_list(struct nm_arena *arena, enum nm_kind kind, struct nm_slice text, struct nm_def_value **values,
+                      uint32_t *n, const struct nm_spot *spot)
 {
     if (text.n < 2 || text.at[0] != '[' || text.at[text.n - 1] != ']')
         return nm_spot_fail(spot, "the default of an array is a list: [1, 2, 3]");
@@ -144,7 +144,7 @@ int nm_value_list(struct nm_arena *arena, enum nm_kind kind, struct nm_slice tex
         if (is_quote(rest.at[0]) && quoted_length(rest) != item.n)
             return nm_spot_fail(spot, "expected a comma behind %.*s", (int)quoted_length(rest), rest.at);
         *values = nm_grow(arena, *values, *n, &room, sizeof **values);
-        if (nm_value_read(arena, kind, item, *values + *n, spot)) return -1;
+        if (nm_def_value_read(arena, kind, item, *values + *n, spot)) return -1;
         ++*n;
         bool comma = len < rest.n;
         rest = nm_slice_trim(nm_slice_from(rest, rest.at + len + comma));
@@ -153,7 +153,7 @@ int nm_value_list(struct nm_arena *arena, enum nm_kind kind, struct nm_slice tex
     return 0;
 }
 
-int nm_value_extent(struct nm_slice rest, struct nm_slice *value, const struct nm_spot *spot)
+int nm_def_value_extent(struct nm_slice rest, struct nm_slice *value, const struct nm_spot *spot)
 {
     size_t len = 0;
     if (rest.n && is_quote(rest.at[0])) {

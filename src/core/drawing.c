@@ -128,23 +128,14 @@ static void print_branch(FILE *to, const struct layout *l, const struct net *net
     fprintf(to, "<path class=\"tip\" d=\"M%.1f %.1fl-6 -3.2v6.4z\"/>\n", b->x, b->y);
 }
 
-static bool is_source(const struct layout *l, struct net_end end)
-{
-    enum nm_port_kind kind = l->boxes[end.box].pins[end.pin].kind;
-    return kind == NM_PORT_OUT || kind == NM_PORT_OUT_QUEUE;
-}
-
 static void print_net(FILE *to, const struct layout *l, const struct net *net)
 {
     const struct nm_topic *topic = &l->lineup->topics[net->topic];
     struct colour colour = line_colour(net);
     fprintf(to, "<g class=\"net\" stroke=\"%s\" fill=\"%s\"><title>%s\n%s</title>\n", colour.hex, colour.hex,
             topic->name, topic->type->name);
-    for (uint32_t s = 0; s < net->n_ends; s++) {
-        if (!is_source(l, net->ends[s])) continue;
-        for (uint32_t e = 0; e < net->n_ends; e++)
-            if (!is_source(l, net->ends[e])) print_branch(to, l, net, net->ends[s], net->ends[e]);
-    }
+    for (uint32_t s = 0; s < net->n_sources; s++)
+        for (uint32_t e = net->n_sources; e < net->n_ends; e++) print_branch(to, l, net, net->ends[s], net->ends[e]);
     fputs("</g>\n", to);
 }
 

@@ -88,6 +88,11 @@ static uint32_t split(struct nm_harness *h, const char *module, const char *sett
 
 struct nm_harness *nm_harness_new(const struct nm_module *module, const char *settings)
 {
+    return nm_harness_new_with(module, settings, NULL);
+}
+
+struct nm_harness *nm_harness_new_with(const struct nm_module *module, const char *settings, const struct nm_body *body)
+{
     struct nm_harness *h = calloc(1, sizeof *h);
     struct nm_err err = {0};
     const char *set[PORTS];
@@ -99,8 +104,9 @@ struct nm_harness *nm_harness_new(const struct nm_module *module, const char *se
         .root = "/nonexistent", .set = set, .n_set = split(h, module->name, settings, set, PORTS)};
     h->lineup = nm_lineup_parse(text, strlen(text), "test", &h->registry, &options, &err);
     if (!h->lineup) die("line-up", &err);
-    h->player = nm_player_new(h->lineup, &(struct nm_player_options){.name = "test", .seed = 1}, &err);
+    h->player = nm_player_new(h->lineup, &(struct nm_player_options){.name = "test", .seed = 1, .body = body}, &err);
     if (!h->player) die("start", &err);
+    add_port(h, module, &(struct nm_port){.topic = "rosout", .kind = NM_PORT_OUT_QUEUE, .depth = 64});
     h->edge = nm_edge_new(h->player, "test edge", h->ports, h->n, &err);
     if (!h->edge || player_link(h->player, &err)) die("edge", &err);
     return h;

@@ -19,6 +19,9 @@ struct nm_harness;
 
 /* settings: "param=value, param=value" or NULL. */
 struct nm_harness *nm_harness_new(const struct nm_module *module, const char *settings);
+/* The same on a robot: the body that the module finds in its context; must outlive the harness. */
+struct nm_harness *nm_harness_new_with(const struct nm_module *module, const char *settings,
+                                       const struct nm_body *body);
 void nm_harness_free(struct nm_harness *h);
 
 /* The message of an input, or the next one of an input queue, reset, to be filled; delivered with the next step. */
@@ -33,7 +36,7 @@ void nm_harness_step(struct nm_harness *h, double seconds);
 const void *nm_harness_get(struct nm_harness *h, const char *topic);
 /* True if the last step published it. */
 bool nm_harness_fresh(struct nm_harness *h, const char *topic);
-/* Messages that the last step pushed into an output queue. */
+/* Messages that the last step pushed into an output queue; those of "rosout" are what it wrote with nm_log. */
 uint32_t nm_harness_queue(struct nm_harness *h, const char *topic, const void *const **at);
 
 void *nm_harness_self(struct nm_harness *h); /* the module's struct, to look inside */

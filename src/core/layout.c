@@ -89,46 +89,58 @@ static void make_boxes(struct layout *l)
 
 /* ---- nets ---- */
 
-/* Pins of a topic that one net joins: all of them, or those of one band if it only comes from outside. */
-static void make_net(struct layout *l, uint32_t topic, uint32_t band)
+/* A topic is one net; one that only comes from outside is a net in each band, as each has its own box for that. */
+static uint32_t net_of(const struct layout *l, uint32_t topic, uint32_t band)
 {
-    struct net *net = &l->nets[l->n_nets];
-    uint32_t sources = 0, sinks = 0, n = 0;
-    *net = (struct net){.topic = topic, .cycle = NM_NONE, .channel = NM_NONE, .left = UINT32_MAX};
     const struct nm_topic *t = &l->lineup->topics[topic];
-    net->ends = nm_take_n(l->arena, struct net_end, t->n_producers + t->n_consumers + l->n_bands);
-    for (uint32_t b = 0; b < l->n_boxes; b++) {
-        struct box *box = &l->boxes[b];
-        for (uint32_t p = 0; p < box->n_pins && (band == NM_NONE || box->band == band); p++) {
-            if (box->pins[p].topic != topic) continue;
-            bool out = is_out(box->pins[p].kind);
-            sources += out;
-            sinks += !out;
-            if (out && box->instance != NM_NONE && net->cycle == NM_NONE) net->cycle = box->band;
-            net->ends[n++] = (struct net_end){b, p};
+    if (t->builtin || t->role == NM_ROLE_REPLY) return NM_NONE; /* in the air, not on a line */
+    return topic * l->n_bands + (t->n_producers ? 0 : band);
+}
+
+/* Counts the ends of every net, and when there is room for them adds them: all sources, then all sinks. */
+static void each_end(struct layout *l, bool add)
+{
+    for (int out = 1; out >= 0; out--) {
+        for (uint32_t b = 0; b < l->n_boxes; b++) {
+            struct box *box = &l->boxes[b];
+            for (uint32_t p = 0; p < box->n_pins; p++) {
+                uint32_t n = net_of(l, box->pins[p].topic, box->band);
+                if (n == NM_NONE || is_out(box->pins[p].kind) != (bool)out) continue;
+                struct net *net = &l->nets[n];
+                if (add) net->ends[net->n_ends] = (struct net_end){b, p};
+                if (out && box->instance != NM_NONE && net->cycle == NM_NONE) net->cycle = box->band;
+                net->n_sources += (uint32_t)out;
+                net->n_ends++;
+            }
         }
     }
-    if (!sources || !sinks) return;
-    net->n_ends = n;
-    for (uint32_t e = 0; e < n; e++) l->boxes[net->ends[e].box].pins[net->ends[e].pin].net = l->n_nets;
-    l->n_nets++;
 }
 
 static void make_nets(struct layout *l)
 {
-    l->nets = nm_take_n(l->arena, struct net, l->lineup->n_topics * (l->n_bands + 1) + 1);
-    for (uint32_t t = 0; t < l->lineup->n_topics; t++) {
-        const struct nm_topic *topic = &l->lineup->topics[t];
-        if (topic->builtin || topic->role == NM_ROLE_REPLY) continue; /* in the air, not on a line */
-        if (topic->n_producers) make_net(l, t, NM_NONE);
-        for (uint32_t b = 0; b < l->n_bands && !topic->n_producers; b++) make_net(l, t, b);
+    uint32_t all = l->lineup->n_topics * l->n_bands;
+    l->nets = nm_take_n(l->arena, struct net, all + 1);
+    for (uint32_t n = 0; n < all; n++) l->nets[n].cycle = l->nets[n].channel = NM_NONE;
+    each_end(l, false);
+    for (uint32_t n = 0; n < all; n++) {
+        struct net *net = &l->nets[n];
+        net->topic = n / l->n_bands;
+        net->ends = nm_take_n(l->arena, struct net_end, net->n_ends);
+        net->n_ends = net->n_sources = 0;
+    }
+    each_end(l, true);
+    for (uint32_t n = 0; n < all; n++) { /* only those that lead from somewhere to somewhere */
+        struct net net = l->nets[n];
+        if (!net.n_sources || net.n_sources == net.n_ends) continue;
+        for (uint32_t e = 0; e < net.n_ends; e++) l->boxes[net.ends[e].box].pins[net.ends[e].pin].net = l->n_nets;
+        l->nets[l->n_nets++] = net;
     }
 }
 
 /* ---- columns ---- */
 
-/* Looks at every other box of the band at the far end of a box's pins: those that it needs in the same run, or those
- * that need it. Returns the column behind the first, or the column of the first of the second (UINT32_MAX: none). */
+/* Looks at the boxes of the same band at the far end of a box's lines: those that it needs in the same run, or those
+ * that need it. Returns the column behind the first kind, or the leftmost of the second (UINT32_MAX: none). */
 static uint32_t bound_of(const struct layout *l, const struct box *box, bool needs)
 {
     uint32_t bound = needs ? 0 : UINT32_MAX;
@@ -136,11 +148,10 @@ static uint32_t bound_of(const struct layout *l, const struct box *box, bool nee
         const struct pin *pin = &box->pins[p];
         if (pin->net == NM_NONE || is_out(pin->kind) == needs || is_last(pin->kind)) continue;
         const struct net *net = &l->nets[pin->net];
-        for (uint32_t e = 0; e < net->n_ends; e++) {
+        for (uint32_t e = needs ? 0 : net->n_sources; e < (needs ? net->n_sources : net->n_ends); e++) {
             const struct box *other = &l->boxes[net->ends[e].box];
-            enum nm_port_kind kind = other->pins[net->ends[e].pin].kind;
             if (other == box || other->band != box->band || other->instance == NM_NONE) continue;
-            if (is_out(kind) != needs || is_last(kind)) continue;
+            if (is_last(other->pins[net->ends[e].pin].kind)) continue;
             if (needs && other->layer + 1 > bound) bound = other->layer + 1;
             if (!needs && other->layer < bound) bound = other->layer;
         }
@@ -211,11 +222,11 @@ static double wish_of(const struct layout *l, const struct box *box, int side)
     for (uint32_t p = 0; p < box->n_pins; p++) {
         if (box->pins[p].net == NM_NONE) continue;
         const struct net *net = &l->nets[box->pins[p].net];
-        for (uint32_t e = 0; e < net->n_ends; e++) {
+        bool out = is_out(box->pins[p].kind);
+        for (uint32_t e = out ? net->n_sources : 0; e < (out ? net->n_ends : net->n_sources); e++) {
             const struct box *other = &l->boxes[net->ends[e].box];
-            bool joined = is_out(other->pins[net->ends[e].pin].kind) != is_out(box->pins[p].kind);
             int way = (other->column > box->column) - (other->column < box->column);
-            if (!joined || other->band != box->band || way != side) continue;
+            if (other->band != box->band || way != side) continue;
             sum += other->row;
             n++;
         }

@@ -44,8 +44,8 @@ struct run { /* the vertical part of a net in one gutter */
 
 struct net {
     uint32_t topic, cycle; /* cycle that makes it, NM_NONE: outside       */
-    uint32_t n_ends;
-    struct net_end *ends;
+    uint32_t n_sources, n_ends;
+    struct net_end *ends; /* sources first                                */
     uint32_t left, right; /* gutters that it reaches                      */
     uint32_t channel;     /* NM_NONE: all in one gutter                   */
     uint32_t track;       /* in its channel                               */

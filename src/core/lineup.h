@@ -6,8 +6,8 @@
  *     plugins: [../mine/build/mine.so]  # modules from outside the tree, relative to this file
  *     cycles:
  *       motion:
- *         period: 8 ms                  # or   trigger: image_raw   and   timeout: 50 ms
- *         deadline: 6 ms                # the period unless given; later counts as a miss
+ *         period: 8 ms                  # or   trigger: image_raw   and   timeout: 50 ms (100 ms unless given)
+ *         deadline: 6 ms                # the period or timeout unless given; later counts as a miss
  *         cost: 1 ms                    # how long its outputs take to appear in virtual time; 0 unless given
  *         priority: 50                  # SCHED_FIFO where allowed; 0 (none) unless given
  *         core: 1                       # pin to this core; any unless given
@@ -16,9 +16,11 @@
  *           - module: ball_filter
  *             name: rival               # the module's name unless given
  *             params: {friction: 0.2}
- *             topics: {ball: ball_rival}  # port topic -> real topic
- *     remote: [imu, joint_states]       # topics that come from outside this line-up
- */
+ *             topics: {ball: ball_rival}  # port topic -> real topic; a service by its own name
+ *     remote: [imu, joint_states]       # topics that come from outside this line-up, services that are served there
+ *
+ * A trigger is a topic that another cycle makes or that is remote. An instance may not have the name of another module:
+ * files of parameters could not tell them apart. */
 #ifndef NM_CORE_LINEUP_H
 #define NM_CORE_LINEUP_H
 
@@ -36,11 +38,11 @@ struct nm_topic {
     const char *name; /* without leading '/': "imu", "camera/image_raw" */
     const struct nm_type *type;
     enum nm_port_role role;
-    bool queue;     /* made by out queues (or many): each message counts   */
+    bool queue;     /* made by out queues, or remote and read by queues only: each message counts */
     bool many;      /* several producers are allowed                       */
     bool remote;    /* under `remote:`                                     */
-    bool builtin;   /* the runtime itself writes it: rosout, show          */
-    uint32_t depth; /* largest of its queue ports                          */
+    bool builtin;   /* the runtime itself writes it (rosout, show), or it needs no producer (tf, tf_static) */
+    uint32_t depth; /* largest of its queue ports; at least 64 if built in */
     uint32_t blob;  /* largest blob of its producers, bytes                */
     uint32_t n_producers, n_consumers;
     struct nm_end *producers, *consumers;
@@ -96,8 +98,9 @@ struct nm_lineup_options {
 
 /* Loads and checks; NULL with every fault found, each `file:line: …` naming module, topic and the nearest valid name.
  * Faults: a topic without producer that is not remote; two producers where one of them is not `many`; types that
- * differ; a loop without `last`; unknown module, parameter, key, topic to rename, trigger; doubled names; wrong or
- * out-of-range values; a period and a trigger, or neither. */
+ * differ; a queue read as a value; a loop without `last`; a service without server, or with two; unknown module,
+ * parameter, key, topic to rename, trigger; doubled names; wrong or out-of-range values; a period and a trigger, or
+ * neither. What is only odd (a remote topic that nobody reads) is in `warnings`. */
 struct nm_lineup *nm_lineup_load(const char *file, struct nm_registry *registry,
                                  const struct nm_lineup_options *options, struct nm_err *err);
 /* The same from text; `file` only names it in sentences and says what paths are relative to. */

@@ -197,6 +197,7 @@ struct nm_port {
     const char *name;  /* of the member                                                         */
     const char *topic; /* unless the line-up renames it                                         */
     const struct nm_type *type;
+    uint64_t layout; /* of the type when this was compiled                                      */
     enum nm_port_kind kind;
     enum nm_port_role role;
     bool many;       /* output: others may produce the topic too                                */
@@ -210,7 +211,7 @@ struct nm_port {
 #define NM_CHECK(what) (sizeof(char[(what) ? 1 : -1]) - 1)
 #define NM_PORT_(member_, T, topic_, kind_, ok, ...)                                                                   \
     {                                                                                                                  \
-        .name = #member_, .topic = (topic_), .type = &T##_type, .kind = (kind_),                                       \
+        .name = #member_, .topic = (topic_), .type = &T##_type, .layout = T##_LAYOUT, .kind = (kind_),                 \
         .offset = (uint32_t)(offsetof(SELF, member_) + NM_CHECK(ok)), __VA_ARGS__                                      \
     }
 #define NM_QUEUE_IS_(member, T)                                                                                        \
@@ -232,12 +233,13 @@ struct nm_port {
     {.name = "tf",                                                                                                     \
      .topic = "tf",                                                                                                    \
      .type = &TFMessage_type,                                                                                          \
+     .layout = TFMessage_LAYOUT,                                                                                       \
      .kind = NM_PORT_LAST_QUEUE,                                                                                       \
      .depth = 64,                                                                                                      \
      .offset = UINT32_MAX},                                                                                            \
     {                                                                                                                  \
-        .name = "tf_static", .topic = "tf_static", .type = &TFMessage_type, .kind = NM_PORT_LAST_QUEUE, .depth = 64,   \
-        .offset = UINT32_MAX                                                                                           \
+        .name = "tf_static", .topic = "tf_static", .type = &TFMessage_type, .layout = TFMessage_LAYOUT,                \
+        .kind = NM_PORT_LAST_QUEUE, .depth = 64, .offset = UINT32_MAX                                                  \
     }
 /* services take two rows */
 #define NM_SERVER(member, T, name, depth)                                                                              \

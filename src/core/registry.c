@@ -205,7 +205,8 @@ static void add(struct nm_registry *registry, const struct nm_module *module)
 
 /* ---- plug-ins ---- */
 
-/* A plug-in's messages are either ours, found through the program's symbols, or its own copy of the tables. */
+/* A plug-in's messages are either ours, found through the program's symbols, or its own copy of the tables; its code
+ * was compiled for the layout that its ports name. */
 static int check_types(const struct nm_module *module, struct nm_err *err)
 {
     int rc = 0;
@@ -214,7 +215,7 @@ static int check_types(const struct nm_module *module, struct nm_err *err)
         if (!ours || strcmp(ours->name, port->type->name))
             rc = nm_fail(err, "module '%s', port '%s': this program does not know the message %s", module->name,
                          port->name, port->type->name);
-        else if (ours->layout != port->type->layout)
+        else if (ours->layout != port->type->layout || ours->layout != port->layout)
             rc = nm_fail(
                 err,
                 "module '%s', port '%s': the message %s has another layout than in this program: rebuild the plug-in",

@@ -41,40 +41,38 @@ static uint32_t n_channels(const struct layout *l) { return l->n_rows + l->n_ban
 
 /* ---- trunks ---- */
 
-/* How far up and down the runs of a net go with its trunk in a channel, in slots. */
-static uint32_t way(const struct layout *l, const struct net *net, uint32_t channel)
+/* What a net reaches in one gutter, in slots. */
+struct reach {
+    uint32_t low, high;
+};
+
+/* How far up and down the runs of a net go with its trunk in a channel. */
+static uint32_t way(const struct net *net, const struct reach *reach, uint32_t channel)
 {
-    uint32_t sum = 0;
-    for (uint32_t e = 0; e < net->n_ends; e++) {
-        /* the gutter's lowest and highest, counted at its first end only */
-        uint32_t gutter = gutter_of(l, net->ends[e]), low = 2 * channel, high = low;
-        bool first = true;
-        for (uint32_t k = 0; k < net->n_ends; k++) {
-            if (gutter_of(l, net->ends[k]) != gutter) continue;
-            if (k < e) first = false;
-            uint32_t slot = row_slot(&l->boxes[net->ends[k].box]);
-            if (slot < low) low = slot;
-            if (slot > high) high = slot;
-        }
-        if (first) sum += high - low;
-    }
+    uint32_t sum = 0, slot = 2 * channel;
+    for (uint32_t g = net->left; g <= net->right; g++)
+        if (reach[g].low <= reach[g].high)
+            sum += (slot > reach[g].high ? slot : reach[g].high) - (slot < reach[g].low ? slot : reach[g].low);
     return sum;
 }
 
-static void choose_channel(struct layout *l, struct net *net)
+static void choose_channel(struct layout *l, struct net *net, struct reach *reach)
 {
     uint32_t best = UINT32_MAX, low = UINT32_MAX, high = 0;
     net->left = UINT32_MAX;
+    for (uint32_t g = 0; g <= l->n_columns; g++) reach[g] = (struct reach){UINT32_MAX, 0};
     for (uint32_t e = 0; e < net->n_ends; e++) {
-        uint32_t gutter = gutter_of(l, net->ends[e]), slot = row_slot(&l->boxes[net->ends[e].box]);
-        if (gutter < net->left) net->left = gutter;
-        if (gutter > net->right) net->right = gutter;
+        uint32_t g = gutter_of(l, net->ends[e]), slot = row_slot(&l->boxes[net->ends[e].box]);
+        if (g < net->left) net->left = g;
+        if (g > net->right) net->right = g;
+        if (slot < reach[g].low) reach[g].low = slot;
+        if (slot > reach[g].high) reach[g].high = slot;
         if (slot < low) low = slot;
         if (slot > high) high = slot;
     }
     if (net->left == net->right) return;
     for (uint32_t c = low / 2; c <= high / 2 + 1 && c < n_channels(l); c++) {
-        uint32_t cost = 8 * way(l, net, c) + l->tracks[c]; /* of equal ways the emptier channel */
+        uint32_t cost = 8 * way(net, reach, c) + l->tracks[c]; /* of equal ways the emptier channel */
         if (cost >= best) continue;
         best = cost;
         net->channel = c;
@@ -105,9 +103,10 @@ static void make_trunks(struct layout *l)
     struct net **sorted = nm_take_n(l->arena, struct net *, l->n_nets + 1);
     uint64_t *ends = nm_take_n(l->arena, uint64_t, l->n_nets + 1);
     uint32_t n = 0;
+    struct reach *reach = nm_take_n(l->arena, struct reach, l->n_columns + 1);
     l->tracks = nm_take_n(l->arena, uint32_t, n_channels(l) + 1);
     for (uint32_t i = 0; i < l->n_nets; i++) {
-        choose_channel(l, &l->nets[i]);
+        choose_channel(l, &l->nets[i], reach);
         if (l->nets[i].channel != NM_NONE) sorted[n++] = &l->nets[i];
     }
     memset(l->tracks, 0, (n_channels(l) + 1) * sizeof *l->tracks);

@@ -106,8 +106,7 @@ static void the_dot_shows_the_same(void **state)
         "    \"rival\" [label=\"4  rival\", tooltip=\"Tracks the ball on the ground.\"];\n",
         "  \"/image_raw\" -> \"eye\" [tooltip=\"sensor_msgs/msg/Image\"];\n",
         "  \"eye\" -> \"ball_filter\" [label=\"ball_seen\", tooltip=\"geometry_msgs/msg/PointStamped\"];\n",
-        "  \"walk\" -> \"rival\" [label=\"odometry\", tooltip=\"nav_msgs/msg/Odometry\", style=dashed, "
-        "constraint=false];\n",
+        "  \"walk\" -> \"rival\" [label=\"odometry\", tooltip=\"nav_msgs/msg/Odometry\", style=dashed, ",
         "  \"button\" -> \"power\" [label=\"motor_power/request\", tooltip=\"std_srvs/srv/SetBool_Request\"];\n",
     };
     char *dot = draw(NULL, nm_graph_dot);

@@ -198,6 +198,10 @@ static void a_plug_in_that_does_not_fit_is_refused(void **state)
                             "than in this program: rebuild the plug-in\n" PLUGIN(
                                 "other_layout") ": module 'other_layout', port 'secret': this program does not know "
                                                 "the message other_msgs/msg/Secret\n");
+    refused(
+        &registry, PLUGIN("old_header"),
+        PLUGIN("old_header") ": module 'old_header', port 'imu': the message sensor_msgs/msg/Imu has another layout "
+                             "than in this program: rebuild the plug-in\n");
     struct nm_module twin = walk_module;
     twin.name = "left_back";
     twin.file = "src/left_back.c";

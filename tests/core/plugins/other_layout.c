@@ -4,6 +4,8 @@
 typedef struct Imu Imu;
 typedef struct Secret Secret;
 static const struct nm_type Imu_type = {.name = "sensor_msgs/msg/Imu", .layout = 1};
+#define Imu_LAYOUT    1
+#define Secret_LAYOUT 2
 static const struct nm_type Secret_type = {.name = "other_msgs/msg/Secret", .layout = 2};
 
 struct other_layout {
