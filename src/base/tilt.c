@@ -55,11 +55,12 @@ void nm_tilt_step(struct nm_tilt *t, const struct nm_tilt_params *p, struct vec3
 
     if (vec3_norm(accel) > p->max_norm) return;
 
-    /* a plain mean at first, then an average that forgets; two stages, so that a swing of walking is damped twice */
+    /* a plain mean at first (but one bump is not half of it), then an average that forgets; two stages, so that a swing
+     * of walking is damped twice */
     struct vec3 here = quat_apply(t->gyro, accel);
     if (t->seen == 0) t->up[0] = t->up[1] = here;
     t->seen += dt;
-    double tau = t->seen < p->tau ? t->seen : p->tau, share = dt / (tau / 2 + dt);
+    double tau = t->seen < 0.2 ? 0.2 : t->seen < p->tau ? t->seen : p->tau, share = dt / (tau / 2 + dt);
     t->up[0] = towards(t->up[0], here, share);
     t->up[1] = towards(t->up[1], t->up[0], share);
     straighten(t);

@@ -1,0 +1,217 @@
+/* What `nutmeg robot check` prints: a body in words, and what it lacks to play. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "body/leg_ik.h"
+#include "body/look.h"
+#include "body/robot.h"
+
+struct page {
+    char *text;
+    size_t size, length;
+};
+
+static void say(struct page *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(struct page *p, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    bool room = p->length < p->size;
+    int n = vsnprintf(room ? p->text + p->length : NULL, room ? p->size - p->length : 0, format, args);
+    va_end(args);
+    if (n > 0) p->length += (size_t)n;
+}
+
+static double degrees(double rad) { return rad * 180 / M_PI; }
+
+static const char *axis_name(struct vec3 a)
+{
+    static const char *const names[] = {"x", "y", "z", "-x", "-y", "-z"};
+    const double v[3] = {a.x, a.y, a.z};
+    for (int i = 0; i < 3; i++)
+        if (fabs(v[i]) > 0.9999) return names[v[i] > 0 ? i : i + 3];
+    return "oblique";
+}
+
+static void say_joint(struct page *p, const struct nm_body *body, uint32_t joint, struct vec3 axis_in_base)
+{
+    const struct nm_joint *j = &body->joints[joint];
+    say(p, "  %s about %s", j->name, axis_name(axis_in_base));
+    if (j->type == NM_PRISMATIC)
+        say(p, ", slides %.3f .. %.3f m", j->lower, j->upper);
+    else if (isfinite(j->lower))
+        say(p, ", %.0f .. %.0f deg", degrees(j->lower), degrees(j->upper));
+    else
+        say(p, ", endless");
+    if (isfinite(j->effort)) say(p, ", %.1f Nm", j->effort);
+    if (isfinite(j->velocity)) say(p, ", %.1f rad/s", j->velocity);
+    if (j->servo >= 0)
+        say(p, ", %s id %u", body->servo_types[body->servos[j->servo].type].name, body->servos[j->servo].id);
+    if (j->mimic >= 0) say(p, ", follows %s", body->joints[j->mimic].name);
+}
+
+/* Links are sorted depth first, so that printing them in order with their depth is the tree. */
+static void say_tree(struct page *p, const struct nm_body *body)
+{
+    uint32_t depth[NM_LINKS] = {0};
+    double q[NM_JOINTS] = {0};
+    struct nm_kin zero;
+    nm_forward(body, POSE_IDENTITY, q, &zero);
+    say(p, "links (mass; the joint that carries each, its axis at zero as the base sees it)\n");
+    for (uint32_t i = 0; i < body->n_links; i++) {
+        if (i) depth[i] = depth[body->joints[i - 1].parent] + 1;
+        int indent = (int)(2 * (depth[i] < 20 ? depth[i] : 20));
+        say(p, "  %*s%-*s %6.3f kg", indent, "", 40 - indent > 1 ? 40 - indent : 1, body->frames[i].name,
+            body->inertia[i].mass);
+        if (i) say_joint(p, body, i - 1, quat_apply(zero.pose[i].rot, body->joints[i - 1].axis));
+        say(p, "\n");
+    }
+}
+
+static void say_group(struct page *p, const struct nm_body *body, const char *name, const struct nm_group *g)
+{
+    say(p, "  %-10s", name);
+    if (!g->n) say(p, "not found");
+    for (uint32_t i = 0; i < g->n; i++) say(p, "%s%s", i ? ", " : "", body->joints[g->joints[i]].name);
+    if (g->n) say(p, " -> %s", body->frames[g->end].name);
+    say(p, "\n");
+}
+
+static void say_inverse(struct page *p, const struct nm_body *body)
+{
+    static const char *const sides[] = {"left", "right"};
+    for (int side = 0; side < 2; side++) {
+        struct nm_leg leg;
+        if (nm_leg_init(&leg, body, (enum nm_side)side, NULL)) continue;
+        if (leg.method == NM_LEG_CLOSED)
+            say(p, "  %s leg: hip and ankle axes meet, its inverse kinematics is closed\n", sides[side]);
+        else if (leg.method == NM_LEG_SCANNED)
+            say(p,
+                "  %s leg: the first hip axis misses the others by %.1f mm, its inverse kinematics searches one "
+                "joint\n",
+                sides[side], leg.miss * 1000);
+        else
+            say(p, "  %s leg: %u joints whose axes do not meet, its inverse kinematics is numeric\n", sides[side],
+                leg.chain.n);
+        if (leg.coupled >= 0)
+            say(p, "  %s leg: %s is coupled to the other leg\n", sides[side],
+                body->joints[leg.chain.joints[leg.coupled]].name);
+    }
+}
+
+static void say_sensors(struct page *p, const struct nm_body *body)
+{
+    static const char *const lenses[] = {"pinhole", "brown_conrady", "fisheye"};
+    say(p, "sensors\n");
+    for (uint32_t i = 0; i < body->n_cameras; i++) {
+        const struct nm_body_camera *c = &body->cameras[i];
+        say(p, "  camera    %s in %s: %u x %u, %.0f degrees across, %s, %g Hz, %s\n", c->name,
+            body->frames[c->frame].name, c->lens.width, c->lens.height,
+            degrees(2 * atan(c->lens.width / 2.0 / c->lens.fx)), lenses[c->lens.lens], c->fps, c->format);
+    }
+    if (body->imu >= 0) say(p, "  imu       %s\n", body->frames[body->imu].name);
+    for (int side = 0; side < 2; side++) {
+        const struct nm_foot *f = &body->foot[side];
+        for (uint32_t i = 0; i < f->n_cells; i++)
+            say(p, "%s%s%s", i ? ", " : "  cells     ", body->frames[f->cells[i]].name,
+                i + 1 == f->n_cells ? "\n" : "");
+    }
+}
+
+static void say_lines(struct page *p, const char *title, const struct nm_err *lines)
+{
+    if (!lines->n) return;
+    say(p, "%s\n", title);
+    for (const char *at = lines->text; *at;) {
+        size_t length = strcspn(at, "\n");
+        say(p, "  %.*s\n", (int)length, at);
+        at += length + (at[length] == '\n');
+    }
+}
+
+size_t nm_body_describe(const struct nm_body *body, char *text, size_t size)
+{
+    struct page p = {text, size, 0};
+    struct nm_err missing = {0};
+    if (size) text[0] = '\0';
+    say(&p, "%s (%s)%s%s\n", body->name, body->path, *body->about ? ": " : "", body->about);
+    say(&p, "  %.3f kg, %.3f m, %u joints, %u frames, %u visual and %u collision shapes, offers%s%s\n", body->mass,
+        body->height, body->n_joints, body->n_frames, body->n_visuals, body->n_collisions,
+        body->offers & NM_OFFERS_JOINT_GOALS ? " joint_goals" : "",
+        body->offers & NM_OFFERS_WALK_VELOCITY ? " walk_velocity" : "");
+    say_tree(&p, body);
+    say(&p, "limbs\n");
+    say_group(&p, body, "left leg", &body->leg[NM_LEFT]);
+    say_group(&p, body, "right leg", &body->leg[NM_RIGHT]);
+    say_group(&p, body, "left arm", &body->arm[NM_LEFT]);
+    say_group(&p, body, "right arm", &body->arm[NM_RIGHT]);
+    say_group(&p, body, "head", &body->head);
+    say_inverse(&p, body);
+    say_sensors(&p, body);
+    say_lines(&p, "notes", body->notes);
+    if (nm_body_missing(body, &missing))
+        say_lines(&p, "missing to play", &missing);
+    else
+        say(&p, "nothing is missing to play\n");
+    return p.length;
+}
+
+static void missing_joints(const struct nm_body *body, struct nm_err *out)
+{
+    uint32_t without = 0;
+    const char *first = NULL;
+    for (uint32_t i = 0; i < body->n_joints; i++)
+        if (body->joints[i].servo < 0 && body->joints[i].mimic < 0) {
+            first = first ? first : body->joints[i].name;
+            without++;
+        }
+    if (!body->n_servos)
+        nm_fail(out, "no servo drives the joints: write servos.yaml beside the URDF, in a folder of its own");
+    else if (without)
+        nm_fail(out, "%u joints have no servo in servos.yaml, the first is %s", without, first);
+}
+
+static bool has_shapes(const struct nm_body *body, uint32_t link)
+{
+    for (uint32_t i = 0; i < body->n_collisions; i++)
+        if (body->collisions[i].link == link && body->collisions[i].kind != NM_MESH) return true;
+    return false;
+}
+
+static void missing_legs(const struct nm_body *body, struct nm_err *out)
+{
+    if (!body->leg[NM_LEFT].n || !body->leg[NM_RIGHT].n) {
+        nm_fail(out, "no legs: a mirrored pair of limbs with at least four joints that ends below the base was not "
+                     "found; name them under groups in robot.yaml");
+        return;
+    }
+    for (int side = 0; side < 2; side++) {
+        const struct nm_group *leg = &body->leg[side];
+        uint32_t foot = leg->joints[leg->n - 1] + 1;
+        if (leg->n < 6)
+            nm_fail(out, "the %s leg has %u joints; six place a foot freely", side ? "right" : "left", leg->n);
+        if (!has_shapes(body, foot))
+            nm_fail(out,
+                    "%s has no collision shape but meshes: in the simulator it would sink into the ground; "
+                    "give it a box",
+                    body->frames[foot].name);
+    }
+}
+
+uint32_t nm_body_missing(const struct nm_body *body, struct nm_err *out)
+{
+    *out = (struct nm_err){0};
+    if (!(body->mass > 0.1)) nm_fail(out, "the links weigh nothing: give each <inertial> with mass and inertia");
+    if (body->offers & NM_OFFERS_JOINT_GOALS) {
+        missing_joints(body, out);
+        missing_legs(body, out);
+        if (body->imu < 0) nm_fail(out, "no imu: add a fixed link called imu_frame where it sits");
+    }
+    if (!body->head.n) nm_fail(out, "no head: a limb of one to four joints above the base that carries a camera");
+    if (!body->n_cameras)
+        nm_fail(out, "no camera: add a fixed link called camera to the head, and cameras.yaml with its lens");
+    else if (body->cameras[0].guessed)
+        nm_fail(out, "the lens is only guessed: write cameras.yaml with size, focal length and distortion");
+    return out->n;
+}

@@ -1,0 +1,164 @@
+/* The constant model of a robot, made from its folder (robot.urdf, robot.yaml, servos.yaml, cameras.yaml, params.yaml)
+ * or from a bare URDF. Nothing in it changes after loading; what moves lives in kinematics.h, state.h and the callers.
+ *
+ * URDF links joined by fixed joints become one link here; each URDF link stays known as a frame. Links are in
+ * topological order (a parent before its children, otherwise in the order of the file): link 0 is the base, joint j
+ * carries link j + 1. Frame i is link i itself for i < n_links; the frames after them are fixed to a link.
+ *
+ * `a_to_b` maps coordinates of a into b. The base's frame is base_link where the file has one, else the root link. */
+#ifndef NM_BODY_ROBOT_H
+#define NM_BODY_ROBOT_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/geometry.h"
+#include "body/camera.h"
+#include "body/urdf.h"
+#include "codec/yaml.h"
+
+enum {
+    NM_JOINTS = 64, /* that move */
+    NM_LINKS = NM_JOINTS + 1,
+    NM_FRAMES = 256,
+    NM_GROUP = 12, /* joints of a limb  */
+    NM_CAMERAS = 4,
+    NM_CELLS = 4, /* load cells a foot */
+};
+
+enum nm_side { NM_LEFT, NM_RIGHT };
+
+/* what the body takes: goals of single joints, or a walking velocity, or both */
+enum nm_offer { NM_OFFERS_JOINT_GOALS = 1, NM_OFFERS_WALK_VELOCITY = 2 };
+
+struct nm_joint {
+    const char *name;
+    enum nm_joint_type type;  /* never NM_FIXED                                                   */
+    uint32_t parent;          /* link; the child is link (index of this joint) + 1                */
+    struct pose3 to_parent;   /* the child's frame at zero                                        */
+    struct vec3 axis;         /* length 1, in the child's frame                                   */
+    double lower, upper;      /* rad, m; infinite if continuous                                   */
+    double velocity, effort;  /* rad/s, Nm; infinite if unknown                                   */
+    double damping, friction; /* Nm s/rad, Nm                                                     */
+    double armature;          /* kg m2, the rotor's inertia seen at the joint                     */
+    int32_t mimic;            /* joint it is coupled to: q = multiplier * q[mimic] + offset; or -1 */
+    double multiplier, offset;
+    int32_t servo; /* in servos, -1 if none drives it                                  */
+};
+
+struct nm_frame {
+    const char *name;
+    uint32_t link;
+    struct pose3 to_link;
+};
+
+/* The motor model is that of the Better Actuator Models work (Rhoban): torque = kt / R (duty V - kt w), duty =
+ * clip(duty_gain P error), minus Coulomb and viscous friction. */
+struct nm_servo_type {
+    const char *name;
+    double kt, resistance;      /* Nm/A, ohm                              */
+    double armature;            /* kg m2                                  */
+    double friction, damping;   /* Nm, Nm s/rad: Coulomb and viscous      */
+    double max_torque;          /* Nm at the robot's voltage              */
+    double no_load_speed;       /* rad/s at the robot's voltage           */
+    double duty_gain, max_duty; /* 1/rad for each unit of P; share of 1   */
+    double backlash;            /* rad, from end to end                   */
+    double max_temperature;     /* degrees C                              */
+    double min_voltage, max_voltage;
+    uint32_t encoder_steps; /* a turn                                 */
+};
+
+struct nm_bus {
+    const char *name, *device;
+    uint32_t baud, protocol; /* protocol 1 or 2 */
+};
+
+struct nm_servo {
+    uint32_t joint, type, bus, id;
+    double direction, offset; /* joint = direction * servo + offset; direction 1 or -1 */
+    uint32_t p, i, d;         /* the firmware's units                                  */
+};
+
+/* what else answers on a bus: imu, foot, board, … */
+struct nm_device {
+    const char *name, *kind;
+    uint32_t bus, id;
+};
+
+struct nm_body_camera {
+    const char *name, *format;
+    uint32_t frame; /* optical: z forward, x right, y down */
+    double fps;
+    bool guessed; /* nothing but its frame is known */
+    struct nm_camera lens;
+};
+
+struct nm_group {
+    uint32_t n; /* 0: the robot has none */
+    uint32_t joints[NM_GROUP];
+    uint32_t end; /* frame: sole, hand, camera */
+};
+
+struct nm_foot {
+    uint32_t sole; /* frame: on the ground, x forward, z up      */
+    int32_t toe;   /* frame, or -1                               */
+    uint32_t n_cells;
+    uint32_t cells[NM_CELLS]; /* frames: front left, front right, back left, back right */
+};
+
+struct nm_body {
+    const char *name, *about, *path;
+    uint32_t offers; /* enum nm_offer                                          */
+    double height;   /* m, standing straight; from the shapes if not written   */
+    double mass;     /* kg                                                     */
+    double voltage;  /* V, of the servos' supply                               */
+
+    uint32_t n_links, n_joints, n_frames, n_visuals, n_collisions;
+    const struct nm_joint *joints;
+    const struct nm_frame *frames;
+    const struct nm_inertia *inertia; /* of each link */
+    const struct nm_link_shape *visuals, *collisions;
+    const struct nm_step *steps; /* what kinematics.c precomputes, one a joint */
+
+    struct nm_group leg[2], arm[2], head; /* from the base outwards */
+    struct nm_foot foot[2];
+    int32_t imu; /* frame, or -1 */
+
+    uint32_t n_kinds;
+    const char *const *kinds; /* classes of robot it belongs to, as in kid_size */
+    uint32_t n_excludes;
+    const uint32_t (*excludes)[2]; /* pairs of links that never touch in earnest */
+
+    uint32_t n_servo_types, n_servos, n_buses, n_devices, n_cameras;
+    const struct nm_servo_type *servo_types;
+    const struct nm_servo *servos;
+    const struct nm_bus *buses;
+    const struct nm_device *devices;
+    struct nm_body_camera cameras[NM_CAMERAS];
+
+    const struct nm_yaml *params; /* params.yaml as it is: instance names and their parameters; NULL if none */
+    struct nm_err *notes;         /* what is odd, what was guessed; never NULL                               */
+};
+
+/* A folder or a .urdf file; NULL after a fault. All memory is the arena's. */
+const struct nm_body *nm_body_load(struct nm_arena *arena, const char *path, struct nm_err *err);
+
+/* The same from a URDF in memory, without a folder's files. */
+const struct nm_body *nm_body_from_urdf(struct nm_arena *arena, const struct nm_urdf *urdf, struct nm_err *err);
+
+/* -1 if there is none of that name. */
+int32_t nm_find_joint(const struct nm_body *body, const char *name);
+int32_t nm_find_frame(const struct nm_body *body, const char *name);
+/* The same, tried at `guess` first: messages name joints mostly in one order. */
+int32_t nm_find_joint_near(const struct nm_body *body, const char *name, uint32_t guess);
+
+/* Coupled joints take the value they have from the joint they follow. */
+void nm_apply_mimics(const struct nm_body *body, double q[]);
+
+/* Sentences on what this robot lacks to play, one a line; returns how many. */
+uint32_t nm_body_missing(const struct nm_body *body, struct nm_err *out);
+
+/* The whole text of `nutmeg robot check`: tree, masses, limits, groups, what is missing. Returns the length that it
+ * has in full, like snprintf. */
+size_t nm_body_describe(const struct nm_body *body, char *text, size_t size);
+
+#endif

@@ -1,0 +1,142 @@
+#include "body/state.h"
+
+#include <string.h>
+
+/* The other foot must carry more than this share before it becomes the support: no flicker while both stand. */
+static const double SUPPORT_SHARE = 0.55;
+
+void nm_state_reset(struct nm_state *s, const struct nm_body *body, struct pose2 robot_to_odom)
+{
+    memset(s, 0, sizeof *s);
+    for (uint32_t i = 0; i < body->n_joints; i++)
+        s->goal[i] = fmin(fmax(0, body->joints[i].lower), body->joints[i].upper);
+    s->robot_to_odom = robot_to_odom;
+}
+
+struct pose3 nm_ground_pose(struct pose2 p) { return (struct pose3){quat_rpy(0, 0, p.theta), {p.x, p.y, 0}}; }
+
+struct pose2 nm_robot_to_odom(const struct nm_body *body, const struct nm_kin *kin)
+{
+    struct vec3 at = kin->pose[0].pos;
+    if (body->leg[NM_LEFT].n && body->leg[NM_RIGHT].n)
+        at = vec3_scale(vec3_add(kin->pose[body->foot[NM_LEFT].sole].pos, kin->pose[body->foot[NM_RIGHT].sole].pos),
+                        0.5);
+    return (struct pose2){at.x, at.y, quat_yaw(kin->pose[0].rot)};
+}
+
+/* By weight where the feet feel it, by height where they do not; the last one while neither decides. */
+static enum nm_side pick_support(const struct nm_state *s, const struct nm_body *body, const struct nm_readings *r,
+                                 const struct nm_kin *turned)
+{
+    bool begun = s->n > 0;
+    enum nm_side last = begun ? s->ring[s->newest].support : NM_LEFT;
+    enum nm_side other = last == NM_LEFT ? NM_RIGHT : NM_LEFT;
+    if (r->weight[NM_LEFT] >= 0 && r->weight[NM_RIGHT] >= 0) {
+        double sum = r->weight[NM_LEFT] + r->weight[NM_RIGHT];
+        if (!(sum > 0)) return last;
+        return r->weight[other] > (begun ? SUPPORT_SHARE : 0.5) * sum ? other : last;
+    }
+    double lower = turned->pose[body->foot[last].sole].pos.z - turned->pose[body->foot[other].sole].pos.z;
+    return lower > (begun ? 0.003 : 0) ? other : last;
+}
+
+/* Keeps samples so far apart that the ring spans its time: one too near to the sample before it is overwritten. */
+static struct nm_sample *room(struct nm_state *s)
+{
+    const int64_t apart = NM_HISTORY_SPAN / (NM_HISTORY - 2);
+    uint32_t before = (s->newest + NM_HISTORY - 1) % NM_HISTORY;
+    if (s->n >= 2 && s->ring[s->newest].time - s->ring[before].time < apart) return &s->ring[s->newest];
+    s->newest = s->n ? (s->newest + 1) % NM_HISTORY : 0;
+    if (s->n < NM_HISTORY) s->n++;
+    return &s->ring[s->newest];
+}
+
+void nm_state_update(struct nm_state *s, const struct nm_body *body, const struct nm_readings *r)
+{
+    struct nm_kin kin;
+    if (s->n && r->time <= s->ring[s->newest].time) {
+        if (s->ring[s->newest].time - r->time < NM_HISTORY_SPAN) return;
+        s->n = 0;
+    }
+    struct pose3 torso = {quat_normal(r->torso_to_world), {0, 0, 0}};
+    bool legs = body->leg[NM_LEFT].n && body->leg[NM_RIGHT].n;
+    nm_forward(body, torso, r->q, &kin);
+    enum nm_side support = legs ? pick_support(s, body, r, &kin) : NM_LEFT;
+    struct vec3 sole = legs ? kin.pose[body->foot[support].sole].pos : (struct vec3){0};
+
+    if (!s->n) { /* the robot stands where it was said to stand */
+        struct pose2 here = nm_robot_to_odom(body, &kin);
+        s->anchor = (struct vec3){s->robot_to_odom.x + sole.x - here.x, s->robot_to_odom.y + sole.y - here.y, 0};
+    } else if (support != s->ring[s->newest].support) { /* the other foot is set down where it is now */
+        struct vec3 old = kin.pose[body->foot[s->ring[s->newest].support].sole].pos;
+        s->anchor = vec3_add(s->anchor, vec3_sub(sole, old));
+        s->anchor.z = 0;
+    }
+    torso.pos = vec3_sub(s->anchor, sole);
+
+    struct nm_sample *to = room(s);
+    to->time = r->time;
+    to->torso_to_odom = torso;
+    to->support = support;
+    memcpy(to->q, r->q, body->n_joints * sizeof *to->q);
+
+    for (uint32_t i = 0; i < body->n_frames; i++) kin.pose[i].pos = vec3_add(kin.pose[i].pos, torso.pos);
+    s->robot_to_odom = nm_robot_to_odom(body, &kin);
+    s->torso_height = torso.pos.z;
+    s->loaded = r->weight[NM_LEFT] + r->weight[NM_RIGHT] > 0;
+}
+
+/* `back` samples before the newest */
+static const struct nm_sample *ago(const struct nm_state *s, uint32_t back)
+{
+    return &s->ring[(s->newest + NM_HISTORY - back) % NM_HISTORY];
+}
+
+bool nm_state_at(const struct nm_state *s, const struct nm_body *body, int64_t time, struct nm_sample *out)
+{
+    if (!s->n) {
+        memset(out, 0, sizeof *out);
+        out->torso_to_odom = POSE_IDENTITY;
+        return false;
+    }
+    /* the samples are in order of time: halve the stretch until two neighbours hold the moment */
+    uint32_t late = 0, early = s->n - 1;
+    bool inside = time <= ago(s, late)->time && time >= ago(s, early)->time;
+    while (early - late > 1) {
+        uint32_t middle = (late + early) / 2;
+        if (ago(s, middle)->time <= time)
+            early = middle;
+        else
+            late = middle;
+    }
+    const struct nm_sample *a = ago(s, early), *b = ago(s, late);
+    double t = b->time > a->time ? (double)(time - a->time) / (double)(b->time - a->time) : 1;
+    t = fmin(fmax(t, 0), 1);
+    *out = t < 0.5 ? *a : *b;
+    out->time = time;
+    for (uint32_t i = 0; i < body->n_joints; i++) out->q[i] = a->q[i] + t * (b->q[i] - a->q[i]);
+    out->torso_to_odom.rot = quat_slerp(a->torso_to_odom.rot, b->torso_to_odom.rot, t);
+    struct vec3 way = vec3_sub(b->torso_to_odom.pos, a->torso_to_odom.pos);
+    out->torso_to_odom.pos = vec3_add(a->torso_to_odom.pos, vec3_scale(way, t));
+    return inside;
+}
+
+bool nm_state_kin(const struct nm_state *s, const struct nm_body *body, int64_t time, struct nm_kin *in_odom)
+{
+    struct nm_sample sample;
+    bool inside = nm_state_at(s, body, time, &sample);
+    nm_forward(body, sample.torso_to_odom, sample.q, in_odom);
+    return inside;
+}
+
+struct vec3 nm_state_remember(const struct nm_state *s, const struct nm_body *body, int64_t time, struct vec3 in_robot)
+{
+    struct nm_kin then;
+    nm_state_kin(s, body, time, &then);
+    return pose_apply(nm_ground_pose(nm_robot_to_odom(body, &then)), in_robot);
+}
+
+struct vec3 nm_state_recall(const struct nm_state *s, struct vec3 in_odom)
+{
+    return pose_apply(pose_inv(nm_ground_pose(s->robot_to_odom)), in_odom);
+}

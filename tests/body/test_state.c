@@ -1,0 +1,277 @@
+/* Goal, current and past model: the support foot stands, the IMU is believed, steps add up to odometry, any moment of
+ * the last two seconds can be rebuilt, and a ball seen once stays where it is while the robot walks. */
+#include "body/state.h"
+
+#include "body/leg_ik.h"
+#include "body/robots.h"
+
+static const int64_t MS = 1000000;
+
+/* A robot that walks on rails: torso and feet at known places of the world, joints by inverse kinematics. */
+struct walker {
+    const struct nm_body *body;
+    struct nm_leg leg[2];
+    double q[NM_JOINTS];
+    struct pose3 torso;
+    enum nm_side support;
+};
+
+static void start_walker(struct walker *w, struct nm_arena *arena, const char *path)
+{
+    *w = (struct walker){.body = load(arena, path)};
+    for (int side = 0; side < 2; side++)
+        assert_int_equal(nm_leg_init(&w->leg[side], w->body, (enum nm_side)side, NULL), 0);
+}
+
+/* Steps of 0.4 s: the feet 5 cm apart in x and turning by 0.1 rad each, the torso gliding and swaying between them. */
+static struct pose3 foot_at(int step)
+{
+    double yaw = 0.1 * step, y = step % 2 ? 0.0464 : -0.0464, x = 0.05 * step;
+    return (struct pose3){quat_rpy(0, 0, yaw), {x - y * sin(yaw), 0.01 * step + y * cos(yaw), 0}};
+}
+
+static void walk_to(struct walker *w, int64_t time)
+{
+    int step = (int)(time / (400 * MS));
+    double t = 1e-9 * (double)time, phase = t / 0.4, s = (double)(time % (400 * MS)) / (double)(400 * MS);
+    struct pose3 stand = foot_at(step), from = foot_at(step - 1), to = foot_at(step + 1), swing;
+    w->support = step % 2 ? NM_LEFT : NM_RIGHT;
+    swing.rot = quat_slerp(from.rot, to.rot, s);
+    swing.pos = vec3_add(from.pos, vec3_scale(vec3_sub(to.pos, from.pos), s));
+    swing.pos.z = 0.03 * sin(M_PI * s);
+    struct vec3 between = vec3_scale(vec3_add(stand.pos, swing.pos), 0.5);
+    w->torso.rot = quat_rpy(0.05 * sin(5 * t), 0.1 + 0.02 * sin(3 * t), 0.1 * phase);
+    w->torso.pos = (struct vec3){between.x, between.y, 0.31 + 0.005 * sin(9 * t)};
+    for (int side = 0; side < 2; side++) {
+        double q[NM_GROUP];
+        struct pose3 foot = (enum nm_side)side == w->support ? stand : swing;
+        struct pose3 sole_to_base = pose_mul(pose_inv(w->torso), foot);
+        assert_int_equal(nm_leg_ik(&w->leg[side], sole_to_base, q, NULL), NM_REACHED);
+        for (uint32_t i = 0; i < 6; i++) w->q[w->leg[side].chain.joints[i]] = q[i];
+    }
+    w->q[nm_find_joint(w->body, "head_yaw")] = 0.5 * sin(2 * t);
+}
+
+static struct nm_readings readings(const struct walker *w, int64_t time)
+{
+    double left = w->support == NM_LEFT ? 40 : 5;
+    return (struct nm_readings){time, w->q, w->torso.rot, {left, 45 - left}};
+}
+
+static struct pose2 robot_of(const struct walker *w)
+{
+    struct nm_kin kin;
+    nm_forward(w->body, w->torso, w->q, &kin);
+    return nm_robot_to_odom(w->body, &kin);
+}
+
+static void steps_add_up_to_odometry(void **state)
+{
+    (void)state;
+    struct nm_arena arena = {0};
+    struct walker w;
+    struct nm_state *s = calloc(1, sizeof *s);
+    start_walker(&w, &arena, KID70);
+    walk_to(&w, 800 * MS);
+    nm_state_reset(s, w.body, robot_of(&w));
+    double worst = 0;
+    for (int64_t ms = 800; ms < 10000; ms += 8) {
+        walk_to(&w, ms * MS);
+        struct nm_readings r = readings(&w, ms * MS);
+        nm_state_update(s, w.body, &r);
+        struct pose2 truth = robot_of(&w);
+        worst = fmax(worst, hypot(truth.x - s->robot_to_odom.x, truth.y - s->robot_to_odom.y));
+        assert_near(angle_normal(truth.theta - s->robot_to_odom.theta), 0, 1e-9);
+        assert_near(s->torso_height, w.torso.pos.z, 1e-9);
+    }
+    printf("23 steps: %.1e m\n", worst);
+    assert_true(worst < 1e-9);
+    nm_arena_free(&arena);
+    free(s);
+}
+
+static void any_moment_of_two_seconds_is_rebuilt(void **state)
+{
+    (void)state;
+    static const int64_t periods[] = {1, 3, 8, 20}; /* ms */
+    struct nm_arena arena = {0};
+    struct walker w;
+    struct nm_state *s = calloc(1, sizeof *s);
+    start_walker(&w, &arena, KID70);
+    for (size_t p = 0; p < sizeof periods / sizeof *periods; p++) {
+        int64_t ms = 800;
+        walk_to(&w, 800 * MS);
+        nm_state_reset(s, w.body, robot_of(&w));
+        for (; ms < 4000; ms += periods[p]) {
+            walk_to(&w, ms * MS);
+            struct nm_readings r = readings(&w, ms * MS);
+            nm_state_update(s, w.body, &r);
+        }
+        struct nm_sample at;
+        int64_t newest = s->ring[s->newest].time;
+        uint32_t head = (uint32_t)nm_find_joint(w.body, "head_yaw");
+        for (int64_t ago = 0; ago <= 2000; ago += 7) {
+            int64_t then = newest - ago * MS - 333333 * (ago > 0 && ago < 2000);
+            assert_true(nm_state_at(s, w.body, then, &at));
+            walk_to(&w, then);
+            assert_near(at.q[head], w.q[head], 1e-4);
+            assert_near(quat_angle(at.torso_to_odom.rot, w.torso.rot), 0, 2e-4);
+            assert_near(at.torso_to_odom.pos.z, w.torso.pos.z, 2e-4);
+        }
+        assert_false(nm_state_at(s, w.body, newest + MS, &at)); /* the future: the newest */
+        assert_near(at.q[head], s->ring[s->newest].q[head], 0);
+        assert_false(nm_state_at(s, w.body, newest - 60000 * MS, &at));
+    }
+    nm_state_reset(s, w.body, (struct pose2){0, 0, 0});
+    struct nm_sample none;
+    assert_false(nm_state_at(s, w.body, 0, &none));
+    nm_arena_free(&arena);
+    free(s);
+}
+
+/* At its own time a sample comes back to the last bit. */
+static void samples_come_back_exactly(void **state)
+{
+    (void)state;
+    struct nm_arena arena = {0};
+    struct walker w;
+    struct nm_state *s = calloc(1, sizeof *s);
+    double q[20][NM_JOINTS];
+    start_walker(&w, &arena, KID70);
+    walk_to(&w, 1000 * MS);
+    nm_state_reset(s, w.body, robot_of(&w));
+    for (int i = 0; i < 20; i++) {
+        walk_to(&w, (1000 + 10 * i) * MS);
+        memcpy(q[i], w.q, sizeof q[i]);
+        struct nm_readings r = readings(&w, (1000 + 10 * i) * MS);
+        nm_state_update(s, w.body, &r);
+    }
+    for (int i = 0; i < 20; i++) {
+        struct nm_sample at;
+        assert_true(nm_state_at(s, w.body, (1000 + 10 * i) * MS, &at));
+        assert_memory_equal(at.q, q[i], w.body->n_joints * sizeof(double));
+    }
+    nm_arena_free(&arena);
+    free(s);
+}
+
+/* A picture is worked on for 150 ms; the walk asks for the ball every cycle. */
+static void a_ball_seen_once_stays_where_it_is(void **state)
+{
+    (void)state;
+    struct nm_arena arena = {0};
+    struct walker w;
+    struct nm_state *s = calloc(1, sizeof *s);
+    start_walker(&w, &arena, KID70);
+    walk_to(&w, 800 * MS);
+    nm_state_reset(s, w.body, robot_of(&w));
+    const struct vec3 ball = {1.5, 0.4, 0};
+    struct vec3 remembered = {0};
+    for (int64_t ms = 800; ms < 4000; ms += 8) {
+        walk_to(&w, ms * MS);
+        struct nm_readings r = readings(&w, ms * MS);
+        nm_state_update(s, w.body, &r);
+        if (ms == 1600) { /* an old picture, taken at 1448 ms */
+            struct walker then = w;
+            walk_to(&then, 1448 * MS);
+            struct vec3 seen = pose_apply(pose_inv(nm_ground_pose(robot_of(&then))), ball);
+            remembered = nm_state_remember(s, w.body, 1448 * MS, seen);
+        }
+        if (ms < 1600) continue;
+        struct vec3 fresh = nm_state_recall(s, remembered);
+        struct vec3 truth = pose_apply(pose_inv(nm_ground_pose(robot_of(&w))), ball);
+        assert_near(vec3_norm(vec3_sub(fresh, truth)), 0, 1e-4); /* what lies between two samples is a straight line */
+    }
+    nm_arena_free(&arena);
+    free(s);
+}
+
+/* Soft ground: the body leans more than its joints say; the IMU is right. */
+static void the_imu_is_believed(void **state)
+{
+    (void)state;
+    struct nm_arena arena = {0};
+    const struct nm_body *body = load(&arena, DARWIN);
+    struct nm_state *s = calloc(1, sizeof *s);
+    double q[NM_JOINTS] = {0};
+    struct quat lean = quat_rpy(0.03, -0.08, 1.2);
+    struct nm_kin kin;
+    nm_state_reset(s, body, (struct pose2){1, 2, 1.2});
+    nm_state_update(s, body, &(struct nm_readings){5 * MS, q, lean, {10, 20}});
+    assert_true(nm_state_kin(s, body, 5 * MS, &kin));
+    assert_near(quat_angle(kin.pose[0].rot, lean), 0, 1e-9);
+    assert_near(kin.pose[body->foot[NM_RIGHT].sole].pos.z, 0, 1e-12); /* the support stands on the ground */
+    assert_near(s->torso_height, -quat_apply(lean, (struct vec3){0, -0.037, -0.2195}).z, 1e-12);
+    assert_near(s->robot_to_odom.x, 1, 1e-12);
+    assert_near(s->robot_to_odom.y, 2, 1e-12);
+    assert_near(s->robot_to_odom.theta, 1.2, 1e-9);
+    nm_arena_free(&arena);
+    free(s);
+}
+
+static void support_follows_the_weight_without_flicker(void **state)
+{
+    (void)state;
+    struct nm_arena arena = {0};
+    const struct nm_body *body = load(&arena, KID70);
+    struct nm_state *s = calloc(1, sizeof *s);
+    double q[NM_JOINTS] = {0};
+    const struct {
+        double left, right;
+        enum nm_side support;
+    } cycles[] = {{30, 20, NM_LEFT}, {24, 26, NM_LEFT}, {22, 28, NM_RIGHT}, {26, 24, NM_RIGHT},
+                  {0, 0, NM_RIGHT},  {40, 10, NM_LEFT}, {0, 50, NM_RIGHT}};
+    nm_state_reset(s, body, (struct pose2){0, 0, 0});
+    for (size_t i = 0; i < sizeof cycles / sizeof *cycles; i++) {
+        nm_state_update(
+            s, body,
+            &(struct nm_readings){(int64_t)(i + 1) * 10 * MS, q, QUAT_IDENTITY, {cycles[i].left, cycles[i].right}});
+        assert_int_equal(s->ring[s->newest].support, cycles[i].support);
+        assert_int_equal(s->loaded, cycles[i].left + cycles[i].right > 0);
+    }
+    /* without pressure sensors the lower foot carries */
+    set(body, q, "left_hip_pitch", -20);
+    set(body, q, "left_knee", 40);
+    set(body, q, "left_ankle_pitch", -20);
+    nm_state_update(s, body, &(struct nm_readings){200 * MS, q, QUAT_IDENTITY, {-1, -1}});
+    assert_int_equal(s->ring[s->newest].support, NM_RIGHT);
+    set(body, q, "left_knee", 0), set(body, q, "left_hip_pitch", 0), set(body, q, "left_ankle_pitch", 0);
+    set(body, q, "right_hip_pitch", -20), set(body, q, "right_knee", 40), set(body, q, "right_ankle_pitch", -20);
+    nm_state_update(s, body, &(struct nm_readings){210 * MS, q, QUAT_IDENTITY, {-1, -1}});
+    assert_int_equal(s->ring[s->newest].support, NM_LEFT);
+    nm_arena_free(&arena);
+    free(s);
+}
+
+static void old_samples_are_left_out_and_a_clock_that_jumps_back_starts_anew(void **state)
+{
+    (void)state;
+    struct nm_arena arena = {0};
+    const struct nm_body *body = load(&arena, KID70);
+    struct nm_state *s = calloc(1, sizeof *s);
+    double q[NM_JOINTS] = {0};
+    nm_state_reset(s, body, (struct pose2){0, 0, 0});
+    nm_state_update(s, body, &(struct nm_readings){10000 * MS, q, QUAT_IDENTITY, {1, 1}});
+    nm_state_update(s, body, &(struct nm_readings){10010 * MS, q, QUAT_IDENTITY, {1, 1}});
+    nm_state_update(s, body, &(struct nm_readings){10010 * MS, q, QUAT_IDENTITY, {1, 1}});
+    nm_state_update(s, body, &(struct nm_readings){9000 * MS, q, QUAT_IDENTITY, {1, 1}});
+    assert_int_equal(s->n, 2);
+    nm_state_update(s, body, &(struct nm_readings){0, q, QUAT_IDENTITY, {1, 1}});
+    assert_int_equal(s->n, 1);
+    nm_arena_free(&arena);
+    free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_add_up_to_odometry),
+        cmocka_unit_test(any_moment_of_two_seconds_is_rebuilt),
+        cmocka_unit_test(samples_come_back_exactly),
+        cmocka_unit_test(a_ball_seen_once_stays_where_it_is),
+        cmocka_unit_test(the_imu_is_believed),
+        cmocka_unit_test(support_follows_the_weight_without_flicker),
+        cmocka_unit_test(old_samples_are_left_out_and_a_clock_that_jumps_back_starts_anew),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
