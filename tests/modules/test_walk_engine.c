@@ -1,0 +1,178 @@
+/* labels: slow
+ * The walk in the simulated world, with play in the gears, delays, noise and randomised bodies: it goes where it is
+ * told, stops, stands, and bears a push. Margins are wide: what the walk really can do is told by the benchmark. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/tilt.h"
+#include "modules/motion/walk_engine.h"
+#include "sim/world.h"
+
+#define TICK 0.008
+
+struct rig {
+    struct nm_arena arena;
+    const struct nm_body *body;
+    struct nm_pitch pitch;
+    struct walk_params params;
+    struct walk_engine engine;
+    struct nm_tilt tilt;
+    struct nm_world *world;
+    struct nm_joint_goal goals[NM_JOINTS];
+    double yaw, turned;
+    bool fallen;
+};
+
+static void check(int failed, const struct nm_err *err)
+{
+    if (failed) fail_msg("%s", err->text);
+}
+
+static void rig_start(struct rig *r, const char *robot, struct pose2 start, uint64_t seed)
+{
+    struct nm_err err = {0};
+    *r = (struct rig){0};
+    char path[512];
+    snprintf(path, sizeof path, "%s/robots/%s", NM_ROOT, robot);
+    r->body = nm_body_load(&r->arena, path, &err);
+    check(!r->body, &err);
+    check(nm_pitch_read(&r->pitch, NM_ROOT "/fields/kid.yaml", &err), &err);
+#define X(name, value, least, most, unit, about) r->params.name = value;
+    WALK_PARAMS(X)
+#undef X
+    check(walk_engine_init(&r->engine, r->body, &r->params, &err), &err);
+
+    /* the stand that the walk itself makes */
+    double q[NM_JOINTS] = {0}, goals[2][NM_GROUP];
+    const struct walk_sense still = {.q = q, .torso_to_world = quat_rpy(0, r->params.lean, 0)};
+    walk_engine_step(&r->engine, &r->params, &still, &(struct walk_command){0}, TICK, goals);
+    for (int side = 0; side < 2; side++)
+        for (int i = 0; i < 6; i++) q[r->body->leg[side].joints[i]] = r->engine.q_last[side][i];
+    walk_engine_reset(&r->engine, &r->params);
+    nm_tilt_start(&r->tilt);
+
+    struct nm_world_options options = NM_WORLD_OPTIONS;
+    options.seed = seed;
+    options.random = 1;
+    options.step = 2000000;
+    struct nm_world_robot me = {.body = r->body, .start = start, .joints = q};
+    r->world = nm_world_new(&r->pitch, &me, 1, &options, &err);
+    check(!r->world, &err);
+    for (uint32_t j = 0; j < r->body->n_joints; j++) r->goals[j] = (struct nm_joint_goal){q[j], 0, 1, true};
+    r->yaw = start.theta;
+}
+
+static void rig_end(struct rig *r)
+{
+    nm_world_free(r->world);
+    nm_arena_free(&r->arena);
+}
+
+static struct pose2 where(struct rig *r)
+{
+    struct nm_truth truth;
+    nm_world_truth(r->world, 0, &truth);
+    double yaw = quat_yaw(truth.base_to_field.rot);
+    r->turned += angle_normal(yaw - r->yaw);
+    r->yaw = yaw;
+    struct vec3 up = quat_apply(truth.base_to_field.rot, (struct vec3){0, 0, 1});
+    r->fallen |= truth.base_to_field.pos.z < 0.6 * r->params.height || up.z < 0.6;
+    return (struct pose2){truth.base_to_field.pos.x, truth.base_to_field.pos.y, yaw};
+}
+
+/* Walks for a while with a velocity; false after a fall. */
+static bool walk(struct rig *r, double seconds, double vx, double vy, double wz, bool on)
+{
+    struct pose3 imu_to_torso = r->body->frames[r->body->imu].to_link;
+    double steps = seconds / TICK;
+    for (int k = 0; k < (int)steps && !r->fallen; k++) {
+        struct nm_sense sense;
+        double q[NM_JOINTS], goals[2][NM_GROUP];
+        nm_world_sense(r->world, 0, &sense);
+        for (uint32_t j = 0; j < r->body->n_joints; j++) q[j] = sense.joints[j].position;
+        struct vec3 gyro = quat_apply(imu_to_torso.rot, sense.gyro), accel = quat_apply(imu_to_torso.rot, sense.accel);
+        const struct nm_tilt_params tilt = NM_TILT_PARAMS;
+        nm_tilt_step(&r->tilt, &tilt, gyro, accel, TICK);
+        struct walk_sense s = {.q = q, .torso_to_world = nm_tilt_orientation(&r->tilt), .gyro = gyro, .feet = true};
+        memcpy(s.cells, sense.cells, sizeof s.cells);
+        double T = r->params.period;
+        const struct walk_command c = {.step = {vx * T, vy * T, wz * T}, .walk = on};
+        walk_engine_step(&r->engine, &r->params, &s, &c, TICK, goals);
+        for (int side = 0; side < 2; side++)
+            for (int i = 0; i < 6; i++) r->goals[r->body->leg[side].joints[i]].position = goals[side][i];
+        nm_world_goals(r->world, 0, r->goals);
+        nm_world_step(r->world, 4);
+        where(r);
+    }
+    return !r->fallen;
+}
+
+static void it_walks_forwards_and_stops(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 101; seed < 104; seed++) {
+        struct rig r;
+        rig_start(&r, "kid70", (struct pose2){-3.5, 0, 0}, seed);
+        assert_true(walk(&r, 1, 0, 0, 0, false));
+        assert_true(walk(&r, 4, 0.5, 0, 0, true));
+        double x = where(&r).x;
+        assert_true(walk(&r, 5, 0.5, 0, 0, true));
+        assert_true(where(&r).x - x > 5 * 0.3);
+        /* it stands again after a few steps, and stays where it is */
+        assert_true(walk(&r, 5, 0, 0, 0, false));
+        assert_int_equal(r.engine.mode, WALK_STAND);
+        x = where(&r).x;
+        assert_true(walk(&r, 2, 0, 0, 0, false));
+        assert_true(fabs(where(&r).x - x) < 0.03);
+        rig_end(&r);
+    }
+}
+
+static void it_walks_back_sideways_and_turns(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_start(&r, "kid70", (struct pose2){1.5, 0, 0}, 105);
+    assert_true(walk(&r, 9, -0.4, 0, 0, true));
+    assert_true(where(&r).x < 1.5 - 1.2);
+    rig_end(&r);
+
+    rig_start(&r, "kid70", (struct pose2){0, -2, 0}, 106);
+    assert_true(walk(&r, 9, 0, 0.25, 0, true));
+    assert_true(where(&r).y > -2 + 0.7);
+    rig_end(&r);
+
+    rig_start(&r, "kid70", (struct pose2){0, 0, 0}, 107);
+    assert_true(walk(&r, 9, 0, 0, -1.5, true));
+    assert_true(r.turned < -0.6 * 1.5 * 7);
+    rig_end(&r);
+}
+
+static void it_bears_a_push_from_any_side(void **state)
+{
+    (void)state;
+    for (int side = 0; side < 4; side++) {
+        struct rig r;
+        rig_start(&r, "kid70", (struct pose2){0, 0, 0}, 110 + (uint64_t)side);
+        assert_true(walk(&r, 3, 0, 0, 0, true)); /* steps on the spot */
+        struct vec3 impulse = {1.2 * cos(M_PI_2 * side), 1.2 * sin(M_PI_2 * side), 0};
+        nm_world_push(r.world, 0, impulse, (struct vec3){0, 0, 0.13}, 100000000);
+        assert_true(walk(&r, 4, 0, 0, 0, true));
+        rig_end(&r);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_walks_forwards_and_stops),
+        cmocka_unit_test(it_walks_back_sideways_and_turns),
+        cmocka_unit_test(it_bears_a_push_from_any_side),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
