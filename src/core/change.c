@@ -10,7 +10,12 @@
  * be kept. */
 static void swap_in(struct nm_instance *instance, const struct change_set *set)
 {
-    if (set->keep) memcpy(set->self, instance->self, set->module->size);
+    if (set->keep) {
+        /* the old memory has the old parameters in it: the new build may have other defaults */
+        memcpy(set->self, instance->self, set->module->size);
+        for (uint32_t i = 0; i < nm_param_count(set->module); i++)
+            nm_value_store(&set->module->params[i], &set->values[i], set->self);
+    }
     *(struct nm **)set->self = &instance->nm;
     instance->self = set->self;
     instance->module = set->module;
@@ -21,6 +26,7 @@ static void swap_in(struct nm_instance *instance, const struct change_set *set)
         port->member = (unsigned char *)instance->self + port->row->offset;
         port_bind(port);
     }
+    if (set->keep && set->module->changed) set->module->changed(instance->self);
 }
 
 static void apply_set(struct nm_cycle *cycle, const struct change_set *set)
@@ -162,7 +168,7 @@ int nm_player_swap(struct nm_player *player, uint32_t index, const struct nm_mod
         return nm_fail(err, "%s: the new build refused to start; the old one goes on", module->name);
     }
     player->values[index] = values;
-    *set = (struct change_set){.swap = index, .module = module, .self = self, .keep = keep};
+    *set = (struct change_set){.swap = index, .module = module, .self = self, .values = values, .keep = keep};
     uint64_t generation = post(player);
     wait_for(instance->cycle, generation);
     if (!keep && old->close && instance->self != old_self) old->close(old_self);

@@ -182,7 +182,8 @@ struct change_set {
     struct nm_change changes[CHANGES_A_SET];
     uint32_t swap; /* instance, NM_NONE */
     const struct nm_module *module;
-    void *self; /* of the new build */
+    void *self;                    /* of the new build */
+    const struct nm_value *values; /* of its parameters */
     bool keep;
 };
 

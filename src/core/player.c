@@ -233,7 +233,11 @@ void nm_edge_begin(struct nm_edge *edge, int64_t now)
     }
 }
 
-const void *nm_edge_in(struct nm_edge *edge, uint32_t port) { return *(const void **)port_of(edge, port)->member; }
+const void *nm_edge_in(struct nm_edge *edge, uint32_t port)
+{
+    const struct port *p = port_of(edge, port);
+    return p->topic == NM_NONE ? NULL : *(const void **)p->member;
+}
 
 bool nm_edge_fresh(const struct nm_edge *edge, uint32_t port)
 {

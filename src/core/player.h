@@ -43,7 +43,7 @@ enum { NM_EDGE_OPTIONAL = 64 };
 struct nm_edge *nm_edge_new(struct nm_player *player, const char *name, const struct nm_edge_port *ports, uint32_t n,
                             struct nm_err *err);
 void nm_edge_begin(struct nm_edge *edge, int64_t now);       /* takes in what the cycles published            */
-const void *nm_edge_in(struct nm_edge *edge, uint32_t port); /* latest, never NULL                            */
+const void *nm_edge_in(struct nm_edge *edge, uint32_t port); /* latest; NULL only where an optional topic is absent */
 bool nm_edge_fresh(const struct nm_edge *edge, uint32_t port);
 uint32_t nm_edge_queue(struct nm_edge *edge, uint32_t port, const void *const **at, uint32_t *lost);
 void *nm_edge_out(struct nm_edge *edge, uint32_t port); /* reset at begin                                */

@@ -100,6 +100,23 @@ static void the_state_is_kept_where_the_layout_is_equal(void **state)
     stop(&s);
 }
 
+static void a_new_default_counts_although_the_state_is_kept(void **state)
+{
+    (void)state;
+    struct started s;
+    struct nm_err err = {0};
+    struct nm_param others[] = {adder_module.params[0], adder_module.params[1], {0}};
+    struct nm_module next = adder_module;
+    others[0].value = 4;
+    next.params = others;
+    start(&s, "cycles: {c: {period: 10 ms, modules: [adder]}}");
+    run_until(&s, 30);
+    assert_int_equal(nm_player_swap(s.player, adder_of(&s), &next, &err), 1);
+    run_until(&s, 40);
+    assert_int_equal(self_of(&s)->total, 7); /* 3, then 4 more */
+    stop(&s);
+}
+
 static void another_layout_begins_anew_with_the_same_parameters(void **state)
 {
     (void)state;
@@ -140,6 +157,7 @@ int main(void)
         cmocka_unit_test(a_set_is_applied_whole_at_the_next_run),
         cmocka_unit_test(generations_count_and_a_lagging_cycle_refuses),
         cmocka_unit_test(the_state_is_kept_where_the_layout_is_equal),
+        cmocka_unit_test(a_new_default_counts_although_the_state_is_kept),
         cmocka_unit_test(another_layout_begins_anew_with_the_same_parameters),
         cmocka_unit_test(other_ports_are_refused),
     };

@@ -1,0 +1,112 @@
+/* The frame of the benchmarks: which there are, and how their results are printed. */
+#include "bench.h"
+
+#include <math.h>
+#include <string.h>
+
+struct nm_bench {
+    const struct nm_bench_options *options;
+    int missed;
+};
+
+/* A build without a benchmark's file (and the peer that it needs) simply has fewer rows. */
+#define BENCH(name) void name(struct nm_bench *bench) __attribute__((weak))
+BENCH(bench_core);
+BENCH(bench_cdr_cyclone);
+BENCH(bench_body);
+BENCH(bench_bus);
+BENCH(bench_sim);
+
+static const struct {
+    const char *group;
+    void (*run)(struct nm_bench *bench);
+} benches[] = {
+    {"core", bench_core}, {"core", bench_cdr_cyclone}, {"body", bench_body}, {"bus", bench_bus}, {"sim", bench_sim},
+};
+enum { BENCHES = sizeof benches / sizeof *benches };
+
+bool nm_bench_quick(const struct nm_bench *bench) { return bench->options->quick; }
+
+/* Names and units are ours: the one thing to escape is a quotation mark or a backslash in them. */
+static void json_text(FILE *to, const char *text)
+{
+    fputc('"', to);
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\') fputc('\\', to);
+        if ((unsigned char)*text >= ' ') fputc(*text, to);
+    }
+    fputc('"', to);
+}
+
+static void json_number(FILE *to, double value)
+{
+    if (isfinite(value))
+        fprintf(to, "%.6g", value);
+    else
+        fputs("null", to);
+}
+
+static void report_json(FILE *to, const char *name, double value, const char *unit, double ratio, const char *goal,
+                        bool ok)
+{
+    fputs("{\"name\": ", to);
+    json_text(to, name);
+    fputs(", \"value\": ", to);
+    json_number(to, value);
+    fputs(", \"unit\": ", to);
+    json_text(to, unit);
+    fputs(", \"ratio\": ", to);
+    json_number(to, ratio);
+    fputs(", \"goal\": ", to);
+    json_text(to, goal);
+    fprintf(to, ", \"ok\": %s}\n", ok ? "true" : "false");
+}
+
+/* A row as soon as it is known: the columns have fixed widths. */
+static void report_row(FILE *to, const char *name, double value, const char *unit, double ratio, const char *goal,
+                       bool ok)
+{
+    char beside[32] = "";
+    if (isfinite(ratio)) snprintf(beside, sizeof beside, "%.3g x", ratio);
+    fprintf(to, "%-52s %10.4g %-6s %9s   %-16s %s\n", name, value, unit, beside, goal, ok ? "ok" : "missed");
+}
+
+void nm_bench_report(struct nm_bench *bench, const char *name, double value, const char *unit, double ratio,
+                     const char *goal, bool ok)
+{
+    FILE *to = bench->options->to;
+    (bench->options->json ? report_json : report_row)(to, name, value, unit, ratio, goal, ok);
+    fflush(to);
+    bench->missed += !ok;
+}
+
+static int no_group(const char *group, struct nm_err *err)
+{
+    const char *names[BENCHES];
+    char list[256] = "";
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < BENCHES; i++) {
+        if (!benches[i].run || (n && !strcmp(names[n - 1], benches[i].group))) continue;
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%s", n ? ", " : "", benches[i].group);
+        names[n++] = benches[i].group;
+    }
+    if (!n) return nm_fail(err, "this build has no benchmarks");
+    const char *near = group ? nm_nearest(group, names, n) : NULL;
+    return nm_fail(err, "there is no group of benchmarks '%s'%s%s%s; there are: %s", group,
+                   near ? "; did you mean " : "", near ? near : "", near ? "?" : "", list);
+}
+
+int nm_bench_run(const struct nm_bench_options *options, struct nm_err *err)
+{
+    struct nm_bench bench = {.options = options};
+    bool any = false;
+    for (uint32_t i = 0; i < BENCHES; i++) {
+        if (!benches[i].run || (options->group && strcmp(options->group, benches[i].group))) continue;
+        if (!any && !options->json)
+            fprintf(options->to, "%-52s %10s %-6s %9s   %-16s\n", "what", "value", "unit", "ratio", "goal");
+        any = true;
+        benches[i].run(&bench);
+    }
+    return any ? bench.missed : no_group(options->group, err);
+}

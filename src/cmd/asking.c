@@ -1,0 +1,49 @@
+#include "cmd/asking.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <time.h>
+
+#include "cmd/console.h"
+
+int asking_begin(struct asking *asking, const char *to)
+{
+    struct nm_err err = {0};
+    *asking = (struct asking){0};
+    asking->link = nm_link_open(NULL, to, &err);
+    if (asking->link) return 0;
+    complain(&err);
+    return -1;
+}
+
+const struct nm_yaml *ask(struct asking *asking, const struct nm_request *request)
+{
+    struct nm_err err = {0};
+    const struct nm_yaml *answer = nm_link_ask(asking->link, &asking->arena, request, &err);
+    if (!answer) complain(&err);
+    return answer;
+}
+
+void asking_end(struct asking *asking)
+{
+    nm_link_close(asking->link);
+    nm_arena_free(&asking->arena);
+}
+
+static volatile sig_atomic_t told_to_end;
+
+static void on_signal(int number)
+{
+    (void)number;
+    told_to_end = 1;
+}
+
+bool pause_for(double seconds)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    struct timespec left = {.tv_sec = (time_t)seconds, .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    while (!told_to_end && nanosleep(&left, &left) && errno == EINTR) continue;
+    return !told_to_end;
+}

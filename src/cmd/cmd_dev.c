@@ -1,0 +1,41 @@
+/* nutmeg dev: runs a line-up, and puts every module whose source changes in its place while it runs. */
+#include "cmd/commands.h"
+#include "cmd/console.h"
+#include "cmd/playing.h"
+#include "cmd/workshop.h"
+
+static int learn(struct nm_lineup *lineup, void *user, struct nm_err *err) { return workshop_learn(user, lineup, err); }
+
+static void work(struct nm_player *player, void *user) { workshop_tick(user, player); }
+
+int cmd_dev(int argc, char **argv)
+{
+    struct playing_options options = {.loaded = learn, .tick = work};
+    const struct flag flags[] = {PLAYING_FLAGS(&options), LINEUP_FLAGS(&options.flags), {0}};
+    const struct usage usage = {
+        "nutmeg dev",
+        "LINEUP",
+        "Runs a line-up and watches the sources of its modules. When one changes, it is built alone and\n"
+        "swapped in between two steps; its state lives on where its struct is the same. What does not\n"
+        "compile is shown, and the old build plays on.",
+        flags,
+        1,
+        1};
+    int code, n = usage_begin(&usage, argc, argv, &code);
+    if (n < 0) return code;
+    struct nm_err err = {0};
+    struct setup setup;
+    struct workshop shop;
+    setup_begin(&setup);
+    options.lineup = argv[1];
+    options.user = &shop;
+    if (workshop_begin(&shop, setup.root, setup.program, &err)) {
+        complain(&err);
+        code = EXIT_FAILED;
+    } else {
+        code = playing_run(&setup, &options);
+        workshop_end(&shop);
+    }
+    setup_end(&setup);
+    return code;
+}

@@ -1,0 +1,119 @@
+/* nutmeg lineup check: everything that could be wrong with line-ups, told before anything starts. */
+#include <string.h>
+
+#include "cmd/commands.h"
+#include "cmd/console.h"
+#include "cmd/setup.h"
+
+static void show_cycles(const struct nm_lineup *lineup)
+{
+    struct table table;
+    char text[32], cost[32], deadline[32];
+    table_begin(&table, (const char *const[]){"  cycle", "runs", "deadline", "cost", ">priority", "core",
+                                              "modules in order", NULL});
+    for (uint32_t c = 0; c < lineup->n_cycles; c++) {
+        const struct nm_lineup_cycle *cycle = &lineup->cycles[c];
+        char when[160], order[1024] = "", core[16] = "any";
+        size_t used = 0;
+        if (cycle->trigger == NM_NONE)
+            snprintf(when, sizeof when, "every %s", duration_text(text, (double)cycle->period));
+        else
+            snprintf(when, sizeof when, "with %.100s, or %s later", lineup->topics[cycle->trigger].name,
+                     duration_text(text, (double)cycle->timeout));
+        for (uint32_t i = 0; i < cycle->n_order && used < sizeof order; i++)
+            used += (size_t)snprintf(order + used, sizeof order - used, "%s%s", i ? " " : "",
+                                     lineup->instances[cycle->order[i]].name);
+        if (cycle->core >= 0) snprintf(core, sizeof core, "%d", cycle->core);
+        table_row(&table, "  %s\t%s\t%s\t%s\t%d\t%s\t%s", cycle->name, when,
+                  duration_text(deadline, (double)cycle->deadline), duration_text(cost, (double)cycle->cost),
+                  cycle->priority, core, order);
+    }
+    table_print(&table, stdout);
+}
+
+static void names_of(const struct nm_lineup *lineup, const struct nm_end *ends, uint32_t n, char *to, size_t size)
+{
+    size_t used = 0;
+    *to = '\0';
+    for (uint32_t i = 0; i < n && used < size; i++)
+        used +=
+            (size_t)snprintf(to + used, size - used, "%s%s", i ? " " : "", lineup->instances[ends[i].instance].name);
+}
+
+static void show_topics(const struct nm_lineup *lineup)
+{
+    struct table table;
+    table_begin(&table, (const char *const[]){"  topic", "type", "made by", "read by", NULL});
+    for (uint32_t t = 0; t < lineup->n_topics; t++) {
+        const struct nm_topic *topic = &lineup->topics[t];
+        char makers[256], readers[512];
+        names_of(lineup, topic->producers, topic->n_producers, makers, sizeof makers);
+        names_of(lineup, topic->consumers, topic->n_consumers, readers, sizeof readers);
+        const char *outside = topic->remote ? "(outside)" : topic->builtin ? "(runtime)" : "";
+        table_row(&table, "  %s\t%s\t%s%s%s\t%s", topic->name, topic->type->name, makers,
+                  *makers && *outside ? " " : "", outside, readers);
+    }
+    fputc('\n', stdout);
+    table_print(&table, stdout);
+}
+
+static int check_one(struct setup *setup, const char *name, const struct lineup_flags *flags, bool quiet)
+{
+    struct nm_err err = {0};
+    struct nm_lineup *lineup = setup_lineup(setup, name, flags, &err);
+    if (!lineup || (lineup->robot_folder && !setup_body(setup, lineup, &err))) {
+        complain(&err);
+        nm_lineup_free(lineup);
+        return -1;
+    }
+    printf("%s: ok, %u cycles, %u instances, %u topics\n", lineup->file, lineup->n_cycles, lineup->n_instances,
+           lineup->n_topics);
+    if (lineup->warnings && *lineup->warnings)
+        fprintf(stderr, "%s%s%s", ink(stderr, INK_YELLOW), lineup->warnings, ink(stderr, INK_PLAIN));
+    if (!quiet) {
+        fputc('\n', stdout);
+        show_cycles(lineup);
+        show_topics(lineup);
+    }
+    nm_lineup_free(lineup);
+    return 0;
+}
+
+static int lineup_check(int argc, char **argv)
+{
+    struct lineup_flags lineup = {0};
+    bool quiet = false;
+    const struct flag flags[] = {
+        SWITCH("quiet", &quiet, "one line for each line-up that is in order", .letter = 'q'),
+        LINEUP_FLAGS(&lineup),
+        {0},
+    };
+    const struct usage usage = {
+        "nutmeg lineup check",
+        "LINEUP…",
+        "Checks line-ups completely, starts nothing, and tells every fault at once. One that is in\n"
+        "order is shown: its cycles, the order of its modules, its topics. LINEUP is a file or a\n"
+        "name in lineups/.",
+        flags,
+        1,
+        -1};
+    int code, n = usage_begin(&usage, argc, argv, &code);
+    if (n < 0) return code;
+    code = EXIT_OK;
+    for (int i = 1; i <= n; i++) {
+        struct setup setup; /* each with its own plug-ins */
+        setup_begin(&setup);
+        if (check_one(&setup, argv[i], &lineup, quiet)) code = EXIT_USAGE;
+        setup_end(&setup);
+    }
+    return code;
+}
+
+int cmd_lineup(int argc, char **argv)
+{
+    const struct verb verbs[] = {
+        {"check", "checks line-ups and tells every fault", lineup_check},
+        {0},
+    };
+    return verbs_run("nutmeg lineup", "Line-ups: who plays where.", verbs, argc, argv);
+}

@@ -1,0 +1,295 @@
+/* nutmeg param: parameters of a running line-up, or of one on disk, with the layer that each value comes from. */
+#include <math.h>
+#include <string.h>
+
+#include "cmd/asking.h"
+#include "cmd/commands.h"
+#include "cmd/console.h"
+#include "cmd/setup.h"
+#include "cmd/tables.h"
+
+/* Where the parameters are read: from a player, or from a line-up's files. */
+struct source {
+    const char *to, *file;
+    struct lineup_flags flags;
+    /* while open */
+    struct asking asking;
+    struct setup setup;
+    struct nm_lineup *lineup;
+};
+#define SOURCE_FLAGS(s)                                                                                                \
+    TO_FLAG(&(s)->to),                                                                                                 \
+        TEXT("lineup", &(s)->file, "LINEUP", "what the files of this line-up say, without one that runs"),             \
+        LINEUP_FLAGS(&(s)->flags)
+
+static const struct nm_yaml *read_files(struct source *s, const char *instance, const char *param)
+{
+    struct nm_err err = {0};
+    struct nm_json json;
+    const struct nm_yaml *answer = NULL;
+    setup_begin(&s->setup);
+    nm_json_begin(&json, 4 << 20);
+    s->lineup = setup_lineup(&s->setup, s->file, &s->flags, &err);
+    nm_json_open(&json, NULL, '{');
+    if (s->lineup && !nm_params_json(&(struct nm_view){.lineup = s->lineup}, instance, param, &json, &err)) {
+        nm_json_close(&json, '}');
+        answer = answer_read(&s->asking.arena, &json, &err);
+    }
+    nm_json_end(&json);
+    if (!answer) complain(&err);
+    return answer;
+}
+
+/* The answer "params"; NULL after a complaint. */
+static const struct nm_yaml *source_read(struct source *s, const char *instance, const char *param)
+{
+    if (s->file) return read_files(s, instance, param);
+    if (asking_begin(&s->asking, s->to)) return NULL;
+    return ask(&s->asking, &(struct nm_request){.op = NM_CONTROL_PARAMS, .instance = instance, .param = param});
+}
+
+static void source_close(struct source *s)
+{
+    if (s->file) {
+        nm_lineup_free(s->lineup);
+        setup_end(&s->setup);
+        nm_arena_free(&s->asking.arena);
+    } else if (s->asking.link) {
+        asking_end(&s->asking);
+    }
+}
+
+/* Cuts "instance.parameter" in two; the parameter is NULL where only an instance is named. */
+static void cut_name(char *name, const char **instance, const char **param)
+{
+    char *dot = strrchr(name, '.');
+    *instance = name;
+    *param = dot ? dot + 1 : NULL;
+    if (dot) *dot = '\0';
+}
+
+/* ---- list, get, diff ---- */
+
+static const char *origin(const struct nm_yaml *param, char *to, size_t size)
+{
+    const char *file = nm_reply_text(param, "file");
+    int64_t line = nm_reply_whole(param, "line");
+    if (*file && line)
+        snprintf(to, size, "%s:%lld", file, (long long)line);
+    else
+        snprintf(to, size, "%s", file);
+    return to;
+}
+
+static const char *range(const struct nm_yaml *param, char *to, size_t size)
+{
+    const char *kind = nm_reply_text(param, "kind"), *choices = nm_reply_text(param, "choices");
+    if (!strcmp(kind, "switch"))
+        snprintf(to, size, "true or false");
+    else if (!strcmp(kind, "text"))
+        snprintf(to, size, "%s", *choices ? choices : "any text");
+    else
+        snprintf(to, size, "%g … %g", nm_reply_number(param, "min"), nm_reply_number(param, "max"));
+    return to;
+}
+
+static const char *unit_of(const struct nm_yaml *param)
+{
+    const char *unit = nm_reply_text(param, "unit");
+    return strcmp(unit, "1") ? unit : "";
+}
+
+static void row(struct table *table, const struct nm_yaml *param, bool diff, bool all)
+{
+    char from[512] = "", limits[256] = "";
+    if (all) origin(param, from, sizeof from), range(param, limits, sizeof limits);
+    table_row(table, "%s.%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", nm_reply_text(param, "instance"),
+              nm_reply_text(param, "param"), nm_reply_text(param, "value"), unit_of(param),
+              diff || all ? nm_reply_text(param, "default") : "", nm_reply_text(param, "layer"), from, limits,
+              all ? nm_reply_text(param, "about") : "");
+}
+
+enum choice { EVERYTHING, CHANGED, UNSAVED };
+
+static bool wanted(const struct nm_yaml *param, enum choice choice)
+{
+    const char *layer = nm_reply_text(param, "layer");
+    if (choice == CHANGED) return nm_reply_bool(param, "changed");
+    return choice == EVERYTHING || !strcmp(layer, "live") || !strcmp(layer, "command");
+}
+
+static int print_params(struct source *source, char *name, enum choice choice, bool all)
+{
+    const char *instance = NULL, *param = NULL;
+    if (name) cut_name(name, &instance, &param);
+    const struct nm_yaml *answer = source_read(source, instance, param);
+    struct table table;
+    table_begin(&table, (const char *const[]){"parameter", "value", "unit", choice || all ? "default" : "", "layer",
+                                              all ? "from" : "", all ? "range" : "", all ? "about" : "", NULL});
+    nm_yaml_each(p, nm_yaml_get(answer, "params")) if (wanted(p, choice)) row(&table, p, choice != EVERYTHING, all);
+    if (answer && !table.n_rows)
+        puts(choice ? "nothing differs" : "there are no parameters");
+    else if (answer)
+        table_print(&table, stdout);
+    source_close(source);
+    return answer ? EXIT_OK : source->file ? EXIT_USAGE : EXIT_FAILED;
+}
+
+static int param_list(int argc, char **argv)
+{
+    struct source source = {0};
+    bool all = false;
+    const struct flag flags[] = {
+        SWITCH("long", &all, "with default, range, prose, and the file and line that gave the value", .letter = 'l'),
+        SOURCE_FLAGS(&source),
+        {0},
+    };
+    const struct usage usage = {"nutmeg param list",
+                                "[INSTANCE[.PARAM]]",
+                                "Lists parameters with their value and the layer that it comes from.",
+                                flags,
+                                0,
+                                1};
+    int code, n = usage_begin(&usage, argc, argv, &code);
+    if (n < 0) return code;
+    return print_params(&source, n ? argv[1] : NULL, EVERYTHING, all);
+}
+
+static int param_diff(int argc, char **argv)
+{
+    struct source source = {0};
+    bool all = false, unsaved = false;
+    const struct flag flags[] = {
+        SWITCH("unsaved", &unsaved, "only what no file holds: set while running or on the command line"),
+        SWITCH("long", &all, "with range, prose, and the file and line that gave the value", .letter = 'l'),
+        SOURCE_FLAGS(&source),
+        {0},
+    };
+    const struct usage usage = {"nutmeg param diff",
+                                "[INSTANCE]",
+                                "Lists the parameters that differ from their module's default.",
+                                flags,
+                                0,
+                                1};
+    int code, n = usage_begin(&usage, argc, argv, &code);
+    if (n < 0) return code;
+    return print_params(&source, n ? argv[1] : NULL, unsaved ? UNSAVED : CHANGED, all);
+}
+
+static int param_get(int argc, char **argv)
+{
+    struct source source = {0};
+    bool all = false;
+    const struct flag flags[] = {
+        SWITCH("long", &all, "with layer, file, range and prose", .letter = 'l'),
+        SOURCE_FLAGS(&source),
+        {0},
+    };
+    const struct usage usage = {"nutmeg param get", "INSTANCE.PARAM", "Prints the value of a parameter.", flags, 1, 1};
+    int code, n = usage_begin(&usage, argc, argv, &code);
+    if (n < 0) return code;
+    const char *instance, *param;
+    if (!strchr(argv[1], '.')) return usage_wrong(&usage, "'%s' is not of the form INSTANCE.PARAM", argv[1]);
+    if (all) return print_params(&source, argv[1], EVERYTHING, true);
+    cut_name(argv[1], &instance, &param);
+    const struct nm_yaml *answer = source_read(&source, instance, param);
+    nm_yaml_each(p, nm_yaml_get(answer, "params")) puts(nm_reply_text(p, "value"));
+    source_close(&source);
+    return answer ? EXIT_OK : source.file ? EXIT_USAGE : EXIT_FAILED;
+}
+
+/* ---- set, reset, save ---- */
+
+static int param_set(int argc, char **argv)
+{
+    const char *to = NULL;
+    const struct flag flags[] = {TO_FLAG(&to), {0}};
+    const struct usage usage = {
+        "nutmeg param set",
+        "INSTANCE.PARAM=VALUE…",
+        "Sets parameters of a running line-up. Several take effect together, or, if one is refused,\n"
+        "none of them.",
+        flags,
+        1,
+        NM_REQUEST_SETS};
+    int code, n = usage_begin(&usage, argc, argv, &code);
+    if (n < 0) return code;
+    struct asking asking;
+    if (asking_begin(&asking, to)) return EXIT_FAILED;
+    const struct nm_request request = {
+        .op = NM_CONTROL_SET, .n_set = (uint32_t)n, .set = (const char *const *)(argv + 1)};
+    const struct nm_yaml *answer = ask(&asking, &request);
+    if (answer) printf("set, generation %lld\n", (long long)nm_reply_whole(answer, "generation"));
+    asking_end(&asking);
+    return answer ? EXIT_OK : EXIT_FAILED;
+}
+
+static int param_reset(int argc, char **argv)
+{
+    const char *to = NULL, *instance = NULL, *param = NULL, *layer = NULL;
+    const struct flag flags[] = {
+        TEXT("layer", &layer, "LAYER", "takes them out of the saved file of this layer too"),
+        TO_FLAG(&to),
+        {0},
+    };
+    const struct usage usage = {"nutmeg param reset",
+                                "[INSTANCE[.PARAM]]",
+                                "Takes back what was set while running: the values are again what the files say now.",
+                                flags,
+                                0,
+                                1};
+    int code, n = usage_begin(&usage, argc, argv, &code);
+    if (n < 0) return code;
+    if (n) cut_name(argv[1], &instance, &param);
+    struct asking asking;
+    if (asking_begin(&asking, to)) return EXIT_FAILED;
+    const struct nm_request request = {.op = NM_CONTROL_RESET, .instance = instance, .param = param, .layer = layer};
+    const struct nm_yaml *answer = ask(&asking, &request);
+    if (answer) printf("%lld taken back\n", (long long)nm_reply_whole(answer, "n"));
+    asking_end(&asking);
+    return answer ? EXIT_OK : EXIT_FAILED;
+}
+
+static int param_save(int argc, char **argv)
+{
+    const char *to = NULL, *layer = NULL;
+    const struct flag flags[] = {
+        TEXT("layer", &layer, "LAYER", "default, robot, head, body, place, event or lineup"),
+        TO_FLAG(&to),
+        {0},
+    };
+    const struct usage usage = {
+        "nutmeg param save",
+        "--layer LAYER",
+        "Writes what was set while running into the saved file of a layer, which is read at the next\n"
+        "start after all other files.",
+        flags,
+        0,
+        0};
+    int code, n = usage_begin(&usage, argc, argv, &code);
+    if (n < 0) return code;
+    if (!layer) return usage_wrong(&usage, "say where to save: --layer robot, place, lineup, …");
+    struct asking asking;
+    if (asking_begin(&asking, to)) return EXIT_FAILED;
+    const struct nm_yaml *answer = ask(&asking, &(struct nm_request){.op = NM_CONTROL_SAVE, .layer = layer});
+    if (answer && nm_reply_whole(answer, "n"))
+        printf("%lld saved in %s\n", (long long)nm_reply_whole(answer, "n"), nm_reply_text(answer, "file"));
+    else if (answer)
+        puts("nothing to save");
+    asking_end(&asking);
+    return answer ? EXIT_OK : EXIT_FAILED;
+}
+
+int cmd_param(int argc, char **argv)
+{
+    const struct verb verbs[] = {
+        {"list", "lists parameters with the layer of each value", param_list},
+        {"get", "prints one value", param_get},
+        {"set", "sets parameters of a running line-up", param_set},
+        {"diff", "lists what differs from the defaults, or is not saved", param_diff},
+        {"save", "writes what was set into the saved file of a layer", param_save},
+        {"reset", "takes back what was set while running", param_reset},
+        {0},
+    };
+    return verbs_run("nutmeg param", "Parameters: their values, and the layer each comes from.", verbs, argc, argv);
+}

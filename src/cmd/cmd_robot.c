@@ -1,0 +1,122 @@
+/* nutmeg robot: what a robot's folder, or any URDF, makes of a robot: its tree, masses, limits and limbs, and in
+ * sentences what it lacks to play. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "body/robot.h"
+#include "cmd/commands.h"
+#include "cmd/console.h"
+#include "cmd/setup.h"
+#include "core/files.h"
+
+/* Names of the folders in robots/. */
+static const char *const *robot_names(struct setup *setup, const char *folder, uint32_t *n)
+{
+    uint32_t all;
+    const char *const *names = nm_files_in(&setup->arena, folder, "", &all);
+    const char **robots = nm_take_n(&setup->arena, const char *, all + 1);
+    *n = 0;
+    for (uint32_t i = 0; i < all; i++)
+        if (nm_folder_exists(nm_path(&setup->arena, folder, names[i]))) robots[(*n)++] = names[i];
+    return robots;
+}
+
+/* A folder or file as it is; else a name in robots/. */
+static const char *find_robot(struct setup *setup, const char *name, struct nm_err *err)
+{
+    if (nm_folder_exists(name) || nm_file_exists(name)) return name;
+    const char *robots = nm_path(&setup->arena, setup->root, "robots"), *folder = nm_path(&setup->arena, robots, name);
+    if (*name && !strchr(name, '/') && nm_folder_exists(folder)) return folder;
+    uint32_t n;
+    const char *const *names = robot_names(setup, robots, &n);
+    nm_fail(err, "%s: no such folder or file, and no robot of this name in %s%s", name, robots,
+            nm_hint(name, names, n).text);
+    return NULL;
+}
+
+static int check_one(struct setup *setup, const char *name)
+{
+    struct nm_err err = {0};
+    const char *path = find_robot(setup, name, &err);
+    const struct nm_body *body = path ? nm_body_load(&setup->arena, path, &err) : NULL;
+    if (!body) {
+        complain(&err);
+        return EXIT_USAGE;
+    }
+    size_t length = nm_body_describe(body, NULL, 0);
+    char *text = nm_take(&setup->arena, length + 1);
+    nm_body_describe(body, text, length + 1);
+    fputs(text, stdout);
+    return EXIT_OK;
+}
+
+static int robot_check(int argc, char **argv)
+{
+    const struct usage usage = {
+        "nutmeg robot check",
+        "FOLDER|FILE…",
+        "Reads a robot's folder or a single URDF file and prints its tree with masses, limits and\n"
+        "servos, the limbs and sensors that were found, and in sentences what is missing to play.\n"
+        "A broken file is told with its line, and ends with code 2. A name in robots/ will do.",
+        NULL,
+        1,
+        -1};
+    int code, n = usage_begin(&usage, argc, argv, &code);
+    if (n < 0) return code;
+    code = EXIT_OK;
+    struct setup setup;
+    setup_begin(&setup);
+    for (int i = 1; i <= n; i++) {
+        if (i > 1) fputc('\n', stdout);
+        int one = check_one(&setup, argv[i]);
+        if (one) code = one;
+    }
+    setup_end(&setup);
+    return code;
+}
+
+static int robot_list(int argc, char **argv)
+{
+    const struct usage usage = {"nutmeg robot list",
+                                "[PATTERN]",
+                                "Lists the folders in robots/ whose name holds PATTERN, which may use * and ?.",
+                                NULL,
+                                0,
+                                1};
+    int code, n = usage_begin(&usage, argc, argv, &code);
+    if (n < 0) return code;
+    struct setup setup;
+    struct table table;
+    uint32_t robots;
+    setup_begin(&setup);
+    const char *folder = nm_path(&setup.arena, setup.root, "robots");
+    const char *const *names = robot_names(&setup, folder, &robots);
+    table_begin(&table, (const char *const[]){"robot", ">joints", ">kg", ">m", ">missing", "about", NULL});
+    code = EXIT_OK;
+    for (uint32_t i = 0; i < robots; i++) {
+        struct nm_err err = {0}, missing;
+        if (!matches(names[i], n ? argv[1] : NULL)) continue;
+        const struct nm_body *body = nm_body_load(&setup.arena, nm_path(&setup.arena, folder, names[i]), &err);
+        if (body)
+            table_row(&table, "%s\t%u\t%.2f\t%.2f\t%u\t%s", names[i], body->n_joints, body->mass, body->height,
+                      nm_body_missing(body, &missing), body->about);
+        else
+            table_row(&table, "%s\t\t\t\t\tbroken: nutmeg robot check %s", names[i], names[i]), code = EXIT_FAILED;
+    }
+    if (table.n_rows)
+        table_print(&table, stdout);
+    else
+        fprintf(stderr, "there is no such robot in %s\n", folder), code = EXIT_FAILED;
+    setup_end(&setup);
+    return code;
+}
+
+int cmd_robot(int argc, char **argv)
+{
+    const struct verb verbs[] = {
+        {"check", "tells what a robot's folder or URDF holds and lacks", robot_check},
+        {"list", "lists the robots there are", robot_list},
+        {0},
+    };
+    return verbs_run("nutmeg robot", "A robot is a folder: URDF, servos, cameras, parameters.", verbs, argc, argv);
+}

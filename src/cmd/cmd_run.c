@@ -1,0 +1,41 @@
+/* nutmeg run: a line-up in real time (or virtual time), until it is stopped. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/commands.h"
+#include "cmd/playing.h"
+
+int cmd_run(int argc, char **argv)
+{
+    struct playing_options options = {0};
+    const char *speed = NULL;
+    const struct flag flags[] = {
+        PLAYING_FLAGS(&options),
+        SWITCH("virtual", &options.virtual_time, "in virtual time: the same bits from the same seed"),
+        TEXT("speed", &speed, "X", "of virtual time, against the clock: a number, or max (the default)"),
+        LINEUP_FLAGS(&options.flags),
+        {0},
+    };
+    const struct usage usage = {"nutmeg run",
+                                "LINEUP",
+                                "Runs a line-up until Ctrl-C, a SIGTERM, or nutmeg stop. Its status is shown as it\n"
+                                "runs, and a summary at the end. LINEUP is a file or a name in lineups/.",
+                                flags,
+                                1,
+                                1};
+    int code, n = usage_begin(&usage, argc, argv, &code);
+    if (n < 0) return code;
+    if (speed && strcmp(speed, "max")) {
+        char *end;
+        options.speed = strtod(speed, &end);
+        if (*end || !(options.speed > 0) || options.speed > 1e6)
+            return usage_wrong(&usage, "--speed wants a number above 0, or max, not '%s'", speed);
+    }
+    if (speed && !options.virtual_time) return usage_wrong(&usage, "--speed is of virtual time: add --virtual");
+    options.lineup = argv[1];
+    struct setup setup;
+    setup_begin(&setup);
+    code = playing_run(&setup, &options);
+    setup_end(&setup);
+    return code;
+}

@@ -1,0 +1,124 @@
+/* nutmeg sim: plays a scenario in the simulator and tells what came out. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/commands.h"
+#include "cmd/console.h"
+#include "cmd/sim_play.h"
+#include "core/files.h"
+
+struct report {
+    const struct sim_options *options;
+    const struct nm_scenario *scenario;
+    uint32_t n, room;
+    struct sim_outcome *outcomes;
+};
+
+static void tell(void *user, const struct sim_outcome *outcome)
+{
+    struct report *r = user;
+    if (r->n < r->room) r->outcomes[r->n++] = *outcome;
+    if (r->options->json) sim_json(r->scenario, outcome, stdout);
+}
+
+/* A file, or the name of one in the folder. */
+static const char *find(struct setup *setup, const char *folder, const char *what, const char *name, struct nm_err *err)
+{
+    const char *home = nm_path(&setup->arena, setup->root, folder);
+    const char *file = nm_take_format(&setup->arena, "%s/%s.yaml", home, name);
+    uint32_t n;
+    if (nm_file_exists(name)) return name;
+    if (!strchr(name, '/') && nm_file_exists(file)) return file;
+    const char *const *names = nm_files_in(&setup->arena, home, ".yaml", &n);
+    nm_fail(err, "%s: no such file, and no %s of this name in %s%s", name, what, home, nm_hint(name, names, n).text);
+    return NULL;
+}
+
+static int play_all(struct setup *setup, struct report *r, struct nm_err *err)
+{
+    const struct sim_options *o = r->options;
+    if (o->jobs > 1) return sim_play_jobs(setup, o, r->scenario, tell, r, err);
+    for (uint64_t seed = o->first; seed <= o->last && !sim_quit(); seed++) {
+        struct sim_outcome outcome;
+        if (sim_play(setup, o, r->scenario, seed, &outcome, err)) return -1;
+        tell(r, &outcome);
+    }
+    return 0;
+}
+
+static int play(struct setup *setup, struct sim_options *o, const char *seeds, struct nm_err *err)
+{
+    const char *file = find(setup, "scenarios", "scenario", o->scenario, err);
+    if (file && o->lineup) o->lineup = find(setup, "lineups", "line-up", o->lineup, err);
+    struct nm_scenario *scenario = file && !err->n ? nm_scenario_read(file, setup->root, err) : NULL;
+    if (!scenario) return EXIT_USAGE;
+    o->first = scenario->first_seed;
+    o->last = scenario->last_seed;
+    if (seeds) nm_seeds_parse(seeds, &o->first, &o->last); /* looked at already */
+    if (o->interactive) o->last = o->first;
+    struct report r = {.options = o, .scenario = scenario, .room = (uint32_t)(o->last - o->first + 1)};
+    r.outcomes = calloc(r.room, sizeof *r.outcomes);
+    if (!r.outcomes) abort();
+    double began = sim_clock();
+    sim_catch_signals();
+    int code = play_all(setup, &r, err) ? EXIT_USAGE : EXIT_OK;
+    if (r.n && !o->json) sim_table(scenario, r.outcomes, r.n, sim_clock() - began, stdout);
+    for (uint32_t i = 0; i < r.n && code == EXIT_OK; i++)
+        if (!r.outcomes[i].done || !r.outcomes[i].result.passed) code = EXIT_FAILED;
+    free(r.outcomes);
+    nm_scenario_free(scenario);
+    return code;
+}
+
+int cmd_sim(int argc, char **argv)
+{
+    struct sim_options o = {.workers = 1, .jobs = 1, .photo_folder = "out/sim"};
+    const char *speed = NULL, *seeds = NULL;
+    const struct flag flags[] = {
+        TEXT("seeds", &seeds, "A-B", "instead of the scenario's; one number: that seed"),
+        NUMBER("seconds", &o.seconds, 0.01, 1e5, "N", "ends after N simulated seconds at most", .letter = 's'),
+        TEXT("speed", &speed, "X", "simulated seconds in a real one: a number, or max; max unless interactive"),
+        SWITCH("json", &o.json, "one JSON object a line for each seed"),
+        NUMBER("snapshot", &o.photo_every, 0.001, 1e5, "EVERY", "takes pictures every so many simulated seconds"),
+        TEXT("output", &o.photo_folder, "FOLDER", "where pictures go; out/sim unless given", .letter = 'o'),
+        TEXT("from", &o.photo_from, "LIST", "where they are taken from: top, stand, robots, as in top,red1"),
+        WHOLE("workers", &o.workers, 1, 16, "N", "threads for brains and cameras; the bits stay the same"),
+        WHOLE("jobs", &o.jobs, 1, 64, "N", "seeds played at the same time, each in its own process", .letter = 'j'),
+        TEXT("lineup", &o.lineup, "L", "plays instead of the scenario's, on every robot that has one"),
+        SWITCH("verbose", &o.verbose, "everything that brains write on their consoles, not only warnings",
+               .letter = 'v'),
+        SWITCH("interactive", &o.interactive, "takes commands from the keyboard: pause, step, reset, move …; see help",
+               .letter = 'i'),
+        {0},
+    };
+    const struct usage usage = {
+        "nutmeg sim",
+        "SCENARIO",
+        "Plays a scenario (a file, or a name in scenarios/) without a window and prints what was\n"
+        "measured. The exit code is 1 if something that the scenario expects did not happen.",
+        flags,
+        1,
+        1};
+    int code, n = usage_begin(&usage, argc, argv, &code);
+    if (n < 0) return code;
+    uint64_t first, last;
+    if (seeds && nm_seeds_parse(seeds, &first, &last))
+        return usage_wrong(&usage, "--seeds wants a number, or a range such as 1-20, not '%s'", seeds);
+    if (speed && strcmp(speed, "max")) {
+        char *end;
+        o.speed = strtod(speed, &end);
+        if (*end || !(o.speed > 0) || o.speed > 1e6)
+            return usage_wrong(&usage, "--speed wants a number above 0, or max, not '%s'", speed);
+    }
+    if (o.interactive && !speed) o.speed = 1;
+    if (o.interactive && (o.jobs > 1 || o.json))
+        return usage_wrong(&usage, "--interactive goes neither with --jobs nor with --json");
+    o.scenario = argv[1];
+    struct setup setup;
+    struct nm_err err = {0};
+    setup_begin(&setup);
+    code = play(&setup, &o, seeds, &err);
+    if (err.n) complain(&err);
+    setup_end(&setup);
+    return code;
+}

@@ -1,0 +1,17 @@
+/* nutmeg stop: ends a running line-up as Ctrl-C would. */
+#include "cmd/asking.h"
+#include "cmd/commands.h"
+
+int cmd_stop(int argc, char **argv)
+{
+    const char *to = NULL;
+    const struct flag flags[] = {TO_FLAG(&to), {0}};
+    const struct usage usage = {"nutmeg stop", "", "Ends a running line-up.", flags, 0, 0};
+    int code, n = usage_begin(&usage, argc, argv, &code);
+    if (n < 0) return code;
+    struct asking asking;
+    if (asking_begin(&asking, to)) return EXIT_FAILED;
+    const struct nm_yaml *answer = ask(&asking, &(struct nm_request){.op = NM_CONTROL_STOP});
+    asking_end(&asking);
+    return answer ? EXIT_OK : EXIT_FAILED;
+}

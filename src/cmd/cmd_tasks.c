@@ -1,0 +1,50 @@
+/* nutmeg tasks: how the cycles and modules of a running line-up keep their time. */
+#include "cmd/asking.h"
+#include "cmd/commands.h"
+#include "cmd/console.h"
+#include "cmd/tables.h"
+
+static int show(const char *to, bool cycles_only)
+{
+    struct asking asking;
+    if (asking_begin(&asking, to)) return -1;
+    const struct nm_yaml *answer = ask(&asking, &(struct nm_request){.op = NM_CONTROL_TASKS});
+    if (answer) {
+        clear_screen(stdout);
+        tasks_print(answer, !cycles_only, stdout);
+        fflush(stdout);
+    }
+    asking_end(&asking);
+    return answer ? 0 : -1;
+}
+
+int cmd_tasks(int argc, char **argv)
+{
+    const char *to = NULL;
+    bool once = false, watch = false, cycles = false;
+    double every = 1;
+    const struct flag flags[] = {
+        SWITCH("once", &once, "the table once (the default)"),
+        SWITCH("watch", &watch, "the table again and again, until Ctrl-C"),
+        NUMBER("every", &every, 0.1, 3600, "S", "seconds between two of them"),
+        SWITCH("cycles", &cycles, "cycles only, without their modules"),
+        TO_FLAG(&to),
+        {0},
+    };
+    const struct usage usage = {
+        "nutmeg tasks",
+        "",
+        "Shows for each cycle of a running line-up its rate, the deadlines it missed, the periods it\n"
+        "skipped, how long its runs take (busy) and how late they begin, and for each of its modules\n"
+        "how long its steps take.",
+        flags,
+        0,
+        0};
+    int code, n = usage_begin(&usage, argc, argv, &code);
+    if (n < 0) return code;
+    if (once && watch) return usage_wrong(&usage, "--once and --watch exclude each other");
+    do {
+        if (show(to, cycles)) return EXIT_FAILED;
+    } while (watch && pause_for(every));
+    return EXIT_OK;
+}

@@ -1,0 +1,169 @@
+/* nutmeg topic: what a running line-up publishes. */
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+
+#include "cmd/asking.h"
+#include "cmd/commands.h"
+#include "cmd/console.h"
+#include "cmd/tables.h"
+
+/* ---- list ---- */
+
+static void join(const struct nm_yaml *list, char *to, size_t size)
+{
+    size_t used = 0;
+    *to = '\0';
+    nm_yaml_each(item, list) if (used < size) used +=
+        (size_t)snprintf(to + used, size - used, "%s%s", used ? " " : "", item->text);
+}
+
+static void list_row(struct table *table, const struct nm_yaml *topic, int64_t now)
+{
+    char makers[256], readers[256], age[32] = "never", rate[32] = "";
+    const char *outside = nm_reply_bool(topic, "remote") ? "(outside)" : "";
+    if (nm_reply_bool(topic, "builtin")) outside = "(runtime)";
+    if (nm_reply_whole(topic, "seq")) duration_text(age, (double)(now - nm_reply_whole(topic, "time")));
+    if (isfinite(nm_reply_number(topic, "rate"))) snprintf(rate, sizeof rate, "%.1f", nm_reply_number(topic, "rate"));
+    join(nm_yaml_get(topic, "makers"), makers, sizeof makers);
+    join(nm_yaml_get(topic, "readers"), readers, sizeof readers);
+    table_row(table, "%s\t%s\t%lld\t%s\t%s\t%lld\t%s\t%s", nm_reply_text(topic, "name"), nm_reply_text(topic, "type"),
+              (long long)nm_reply_whole(topic, "seq"), rate, age, (long long)nm_reply_whole(topic, "lost"),
+              *makers ? makers : outside, readers);
+}
+
+static int topic_list(int argc, char **argv)
+{
+    const char *to = NULL;
+    const struct flag flags[] = {TO_FLAG(&to), {0}};
+    const struct usage usage = {
+        "nutmeg topic list",
+        "[PATTERN]",
+        "Lists the topics of a running line-up whose name holds PATTERN: how many messages, how\n"
+        "often, how old the newest is, who makes and reads them.",
+        flags,
+        0,
+        1};
+    int code, n = usage_begin(&usage, argc, argv, &code);
+    if (n < 0) return code;
+    struct asking asking;
+    if (asking_begin(&asking, to)) return EXIT_FAILED;
+    const struct nm_yaml *answer = ask(&asking, &(struct nm_request){.op = NM_CONTROL_TOPICS});
+    struct table table;
+    table_begin(&table, (const char *const[]){"topic", "type", ">messages", ">Hz", ">age", ">lost", "made by",
+                                              "read by", NULL});
+    nm_yaml_each(topic, nm_yaml_get(answer, "topics")) if (matches(nm_reply_text(topic, "name"), n ? argv[1] : NULL))
+        list_row(&table, topic, nm_reply_whole(answer, "now"));
+    if (answer) table_print(&table, stdout);
+    asking_end(&asking);
+    return answer ? EXIT_OK : EXIT_FAILED;
+}
+
+/* ---- echo ---- */
+
+/* The messages as they come; false when the player went away. */
+static bool print_stream(struct asking *asking, int64_t count)
+{
+    struct nm_err err = {0};
+    for (int64_t seen = 0; (!count || seen < count) && pause_for(0);) {
+        struct nm_arena arena = {0};
+        const struct nm_yaml *message = nm_link_next(asking->link, &arena, 1000, &err);
+        if (message) {
+            int64_t left_out = nm_reply_whole(message, "left_out");
+            if (left_out) printf("# %lld left out: too fast for this terminal\n", (long long)left_out);
+            printf("# %lld at %.3f s\n%s---\n", (long long)nm_reply_whole(message, "seq"),
+                   (double)nm_reply_whole(message, "time") * 1e-9, nm_reply_text(message, "text"));
+            if (fflush(stdout)) count = seen + 1; /* the reader of our output is gone */
+            seen++;
+        }
+        nm_arena_free(&arena);
+        if (err.n) break;
+    }
+    if (err.n) complain(&err);
+    return !err.n;
+}
+
+static int topic_echo(int argc, char **argv)
+{
+    const char *to = NULL;
+    int64_t count = 0;
+    const struct flag flags[] = {
+        WHOLE("count", &count, 0, 1e9, "N", "ends after N messages; 0: at Ctrl-C", .letter = 'n'),
+        TO_FLAG(&to),
+        {0},
+    };
+    const struct usage usage = {
+        "nutmeg topic echo",
+        "TOPIC",
+        "Prints the messages of a topic as they come: of a queue each one, of a value the newest, at\n"
+        "most 50 a second. While somebody listens to 'show', modules show what they can.",
+        flags,
+        1,
+        1};
+    int code, n = usage_begin(&usage, argc, argv, &code);
+    if (n < 0) return code;
+    struct asking asking;
+    if (asking_begin(&asking, to)) return EXIT_FAILED;
+    bool ok = ask(&asking, &(struct nm_request){.op = NM_CONTROL_ECHO, .topic = argv[1]});
+    if (ok) ok = print_stream(&asking, count);
+    asking_end(&asking);
+    return ok ? EXIT_OK : EXIT_FAILED;
+}
+
+/* ---- hz ---- */
+
+/* Messages made so far and the player's time, of one topic; false after a complaint. */
+static bool count_messages(const char *to, const char *name, int64_t *seq, int64_t *now)
+{
+    struct asking asking;
+    bool found = false;
+    if (asking_begin(&asking, to)) return false;
+    const struct nm_yaml *answer = ask(&asking, &(struct nm_request){.op = NM_CONTROL_TOPICS});
+    nm_yaml_each(topic, nm_yaml_get(answer, "topics"))
+    {
+        if (strcmp(nm_reply_text(topic, "name"), name + (*name == '/'))) continue;
+        *seq = nm_reply_whole(topic, "seq");
+        *now = nm_reply_whole(answer, "now");
+        found = true;
+    }
+    if (answer && !found) fprintf(stderr, "there is no topic '%s'; nutmeg topic list shows all\n", name);
+    asking_end(&asking);
+    return found;
+}
+
+static int topic_hz(int argc, char **argv)
+{
+    const char *to = NULL;
+    double every = 1;
+    int64_t count = 0;
+    const struct flag flags[] = {
+        NUMBER("every", &every, 0.1, 3600, "S", "seconds over which it is measured"),
+        WHOLE("count", &count, 0, 1e9, "N", "ends after N figures; 0: at Ctrl-C", .letter = 'n'),
+        TO_FLAG(&to),
+        {0},
+    };
+    const struct usage usage = {"nutmeg topic hz", "TOPIC", "Tells how often a topic is published.", flags, 1, 1};
+    int code, n = usage_begin(&usage, argc, argv, &code);
+    if (n < 0) return code;
+    int64_t seq, before, now, then;
+    if (!count_messages(to, argv[1], &before, &then)) return EXIT_FAILED;
+    for (int64_t i = 0; (!count || i < count) && pause_for(every); i++) {
+        if (!count_messages(to, argv[1], &seq, &now)) return EXIT_FAILED;
+        printf("%.2f Hz\n", now > then ? (double)(seq - before) / ((double)(now - then) * 1e-9) : 0);
+        fflush(stdout);
+        before = seq;
+        then = now;
+    }
+    return EXIT_OK;
+}
+
+int cmd_topic(int argc, char **argv)
+{
+    const struct verb verbs[] = {
+        {"list", "lists the topics", topic_list},
+        {"echo", "prints the messages of one", topic_echo},
+        {"hz", "measures how often one is published", topic_hz},
+        {0},
+    };
+    return verbs_run("nutmeg topic", "What a running line-up publishes.", verbs, argc, argv);
+}

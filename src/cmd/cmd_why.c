@@ -1,0 +1,61 @@
+/* nutmeg why: who makes a topic, who reads it, how old it is, and what keeps it from being made. */
+#include "cmd/asking.h"
+#include "cmd/commands.h"
+#include "cmd/console.h"
+#include "cmd/setup.h"
+#include "edge/control/control.h"
+
+static void print_sentence(void *user, const char *sentence)
+{
+    (void)user;
+    puts(sentence);
+}
+
+static int from_file(const char *file, const char *name, const struct lineup_flags *flags)
+{
+    struct nm_err err = {0};
+    struct setup setup;
+    setup_begin(&setup);
+    struct nm_lineup *lineup = setup_lineup(&setup, file, flags, &err);
+    uint32_t topic = lineup ? nm_find_topic(lineup, name, &err) : NM_NONE;
+    if (topic == NM_NONE)
+        complain(&err);
+    else
+        nm_why(&(struct nm_view){.lineup = lineup}, topic, print_sentence, NULL);
+    nm_lineup_free(lineup);
+    setup_end(&setup);
+    return topic == NM_NONE ? EXIT_USAGE : EXIT_OK;
+}
+
+static int from_player(const char *to, const char *name)
+{
+    struct asking asking;
+    if (asking_begin(&asking, to)) return EXIT_FAILED;
+    const struct nm_yaml *answer = ask(&asking, &(struct nm_request){.op = NM_CONTROL_WHY, .topic = name});
+    nm_yaml_each(sentence, nm_yaml_get(answer, "sentences")) puts(sentence->text);
+    asking_end(&asking);
+    return answer ? EXIT_OK : EXIT_FAILED;
+}
+
+int cmd_why(int argc, char **argv)
+{
+    const char *to = NULL, *file = NULL;
+    struct lineup_flags lineup = {0};
+    const struct flag flags[] = {
+        TO_FLAG(&to),
+        TEXT("lineup", &file, "LINEUP", "what this line-up says, without one that runs"),
+        LINEUP_FLAGS(&lineup),
+        {0},
+    };
+    const struct usage usage = {
+        "nutmeg why",
+        "TOPIC",
+        "Tells who makes a topic, in which cycle, who reads it, how often it comes and how old it is.\n"
+        "Of a stale one: what holds it up, followed upstream to where it begins.",
+        flags,
+        1,
+        1};
+    int code, n = usage_begin(&usage, argc, argv, &code);
+    if (n < 0) return code;
+    return file ? from_file(file, argv[1], &lineup) : from_player(to, argv[1]);
+}

@@ -1,0 +1,26 @@
+/* The sub-commands of nutmeg, one file each. They take their own name as argv[0] and return the exit code. */
+#ifndef NM_CMD_COMMANDS_H
+#define NM_CMD_COMMANDS_H
+
+int cmd_bench(int argc, char **argv);
+int cmd_bus(int argc, char **argv) __attribute__((weak)); /* not part of every build */
+int cmd_dev(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
+int cmd_graph(int argc, char **argv);
+int cmd_lineup(int argc, char **argv);
+int cmd_module(int argc, char **argv);
+int cmd_msg(int argc, char **argv);
+int cmd_new(int argc, char **argv);
+int cmd_param(int argc, char **argv);
+int cmd_play(int argc, char **argv);
+int cmd_robot(int argc, char **argv);
+int cmd_run(int argc, char **argv);
+int cmd_sim(int argc, char **argv) __attribute__((weak));      /* needs the simulator */
+int cmd_snapshot(int argc, char **argv) __attribute__((weak)); /* needs the simulator */
+int cmd_stop(int argc, char **argv);
+int cmd_tasks(int argc, char **argv);
+int cmd_topic(int argc, char **argv);
+int cmd_version(int argc, char **argv);
+int cmd_why(int argc, char **argv);
+
+#endif

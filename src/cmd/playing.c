@@ -1,0 +1,281 @@
+#include "cmd/playing.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/alloc_guard.h"
+#include "cmd/console.h"
+#include "cmd/tables.h"
+#include "codec/text.h"
+#include "edge/teleop/teleop.h"
+#include "rcl_interfaces/Log.h"
+#include "std_msgs/String.h"
+
+static const int64_t look_every = 20000000;        /* ns; at the console's topics                   */
+static const int64_t slice = 10000000;             /* ns of virtual time between two looks          */
+static const int64_t status_terminal = 1000000000; /* ns; a terminal's line is written anew         */
+static const int64_t status_file = 5000000000;     /* ns; elsewhere a line is added                 */
+
+enum { PORT_LOG, PORT_SCORE, PORT_WATCH };
+
+struct playing {
+    const struct playing_options *options;
+    struct setup *setup;
+    struct nm_lineup_options loaded; /* how the line-up was loaded */
+    struct nm_lineup *lineup;
+    const struct nm_body *body; /* NULL: the line-up names no robot */
+    struct nm_player *player;
+    struct nm_control *control;
+    struct nm_teleop *teleop;
+    struct nm_edge *console;
+    uint32_t topics[TEXTS_MAX + PORT_WATCH]; /* of the console's ports */
+    String score;                            /* the newest */
+
+    int64_t began, ended; /* ns, of the player's own time   */
+    int64_t status;       /* ns, when it was written last         */
+    uint64_t *runs;       /* of each cycle at that time           */
+    int64_t sampled;
+    bool terminal, line; /* a status line stands there           */
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+static int64_t clock_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void sleep_until(int64_t ns)
+{
+    struct timespec t = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+}
+
+/* ---- console ---- */
+
+static void wipe_status(struct playing *p)
+{
+    if (p->line) clear_line(stdout);
+    p->line = false;
+}
+
+static void print_log(struct playing *p, const Log *log)
+{
+    enum ink colour = log->level >= NM_ERROR ? INK_RED : log->level >= NM_WARN ? INK_YELLOW : INK_FAINT;
+    wipe_status(p);
+    printf("%s%8.3f %s: %s%s\n", ink(stdout, colour), nm_seconds(nm_slot(log)->time - p->began), log->name, log->msg,
+           ink(stdout, INK_PLAIN));
+}
+
+static void print_message(struct playing *p, uint32_t topic, const void *message)
+{
+    struct nm_text_out text = {.grows = true};
+    nm_print(&text, p->lineup->topics[topic].type, message, NM_TEXT_YAML);
+    wipe_status(p);
+    printf("%s--- %s%s\n%s", ink(stdout, INK_FAINT), p->lineup->topics[topic].name, ink(stdout, INK_PLAIN), text.text);
+    free(text.text);
+}
+
+static void look(struct playing *p)
+{
+    const void *const *at;
+    nm_edge_begin(p->console, nm_player_now(p->player));
+    uint32_t n = nm_edge_queue(p->console, PORT_LOG, &at, NULL);
+    for (uint32_t i = 0; i < n; i++) print_log(p, at[i]);
+    if (p->options->score && nm_edge_fresh(p->console, PORT_SCORE))
+        nm_copy(&String_type, &p->score, nm_edge_in(p->console, PORT_SCORE));
+    for (uint32_t i = 0; i < p->options->watch.n; i++) {
+        uint32_t port = PORT_WATCH + i, topic = p->topics[port];
+        n = p->lineup->topics[topic].queue ? nm_edge_queue(p->console, port, &at, NULL) : 0;
+        for (uint32_t k = 0; k < n; k++) print_message(p, topic, at[k]);
+        if (!p->lineup->topics[topic].queue && nm_edge_fresh(p->console, port))
+            print_message(p, topic, nm_edge_in(p->console, port));
+    }
+    nm_edge_end(p->console);
+}
+
+/* "  12.0 s  motion 125.0 Hz  vision 30.0 Hz, 2 missed, 1 skipped" */
+static void status_text(struct playing *p, char *to, size_t size)
+{
+    int64_t now = nm_player_now(p->player);
+    double dt = nm_seconds(now - p->sampled);
+    int used = snprintf(to, size, "%7.1f s", nm_seconds(now - p->began));
+    for (uint32_t c = 0; c < p->lineup->n_cycles && (size_t)used < size; c++) {
+        struct nm_cycle_stats stats;
+        nm_player_cycle_stats(p->player, c, &stats);
+        double rate = dt > 0 ? (double)(stats.runs - p->runs[c]) / dt : 0;
+        p->runs[c] = stats.runs;
+        used += snprintf(to + used, size - (size_t)used, "  %s %.1f Hz, %llu missed", stats.name, rate,
+                         (unsigned long long)stats.misses);
+        if (stats.skips && (size_t)used < size)
+            used += snprintf(to + used, size - (size_t)used, ", %llu skipped", (unsigned long long)stats.skips);
+    }
+    p->sampled = now;
+}
+
+static void print_status(struct playing *p)
+{
+    int64_t now = clock_now();
+    char text[1024];
+    if (now - p->status < (p->terminal ? status_terminal : status_file)) return;
+    p->status = now;
+    status_text(p, text, sizeof text);
+    wipe_status(p);
+    if (p->terminal) {
+        int width = terminal_width(stdout);
+        if (width > 0 && strlen(text) >= (size_t)width) text[width - 1] = '\0';
+        fputs(text, stdout);
+        p->line = true;
+    } else {
+        puts(text);
+    }
+    fflush(stdout);
+}
+
+static void print_summary(struct playing *p)
+{
+    struct nm_arena arena = {0};
+    struct nm_json json;
+    struct nm_view view = {.lineup = p->lineup, .player = p->player};
+    nm_json_begin(&json, 4 << 20);
+    nm_json_open(&json, NULL, '{');
+    nm_tasks_json(&view, &json);
+    nm_json_close(&json, '}');
+    const struct nm_yaml *answer = answer_read(&arena, &json, NULL);
+    wipe_status(p);
+    printf("\nplayed %s for %.1f s\n", nm_player_name(p->player), nm_seconds(p->ended - p->began));
+    if (answer) tasks_print(answer, true, stdout);
+    if (p->options->score) printf("\nscore: %s\n", *p->score.data ? p->score.data : "nobody kept it");
+    nm_json_end(&json);
+    nm_arena_free(&arena);
+}
+
+/* ---- the two clocks ---- */
+
+static bool over(const struct playing *p)
+{
+    double seconds = p->options->seconds;
+    return interrupted || (p->control && nm_control_stopped(p->control)) ||
+           (seconds > 0 && nm_seconds(nm_player_now(p->player) - p->began) >= seconds);
+}
+
+static void tick(struct playing *p)
+{
+    look(p);
+    print_status(p);
+    if (p->teleop) nm_teleop_poll(p->teleop, nm_player_now(p->player));
+    if (p->options->tick) p->options->tick(p->player, p->options->user);
+}
+
+static int play_real(struct playing *p, struct nm_err *err)
+{
+    if (nm_player_start(p->player, err)) return -1;
+    p->began = p->sampled = nm_player_now(p->player);
+    if (nm_control_start(p->control, err)) return -1;
+    while (!over(p)) {
+        sleep_until(clock_now() + look_every);
+        tick(p);
+    }
+    return 0;
+}
+
+static int play_virtual(struct playing *p, struct nm_err *err)
+{
+    int64_t start = clock_now(), now = 0;
+    int64_t end = p->options->seconds > 0 ? nm_ns(p->options->seconds) : INT64_MAX;
+    while (!over(p)) {
+        int64_t step = end - now < slice ? end - now : slice;
+        if (nm_players_run(&p->player, 1, now + step, 1)) return nm_fail(err, "virtual time does not run");
+        now += step;
+        nm_control_poll(p->control, 0);
+        tick(p);
+        if (p->options->speed > 0) sleep_until(start + (int64_t)((double)now / p->options->speed));
+    }
+    return 0;
+}
+
+/* ---- life ---- */
+
+static int open_console(struct playing *p, struct nm_err *err)
+{
+    struct nm_edge_port ports[TEXTS_MAX + PORT_WATCH] = {
+        [PORT_LOG] = {"rosout", NM_PORT_QUEUE | NM_EDGE_OPTIONAL, &Log_type, 64, 0},
+        [PORT_SCORE] = {"score", NM_PORT_IN | NM_EDGE_OPTIONAL, p->options->score ? &String_type : NULL, 0, 0},
+    };
+    uint32_t n = PORT_WATCH;
+    for (uint32_t i = 0; i < p->options->watch.n; i++) {
+        uint32_t topic = nm_find_topic(p->lineup, p->options->watch.at[i], err);
+        if (topic == NM_NONE) return -1;
+        p->topics[n] = topic;
+        ports[n++] = (struct nm_edge_port){.topic = p->lineup->topics[topic].name,
+                                           .kind = p->lineup->topics[topic].queue ? NM_PORT_QUEUE : NM_PORT_IN};
+    }
+    p->console = nm_edge_new(p->player, "console", ports, n, err);
+    return p->console ? 0 : -1;
+}
+
+static int open_all(struct playing *p, struct nm_err *err)
+{
+    const struct playing_options *o = p->options;
+    p->lineup = setup_lineup(p->setup, o->lineup, &o->flags, err);
+    if (!p->lineup) return -1;
+    if (p->lineup->warnings && *p->lineup->warnings)
+        fprintf(stderr, "%s%s%s", ink(stderr, INK_YELLOW), p->lineup->warnings, ink(stderr, INK_PLAIN));
+    if (o->loaded && o->loaded(p->lineup, o->user, err)) return -1;
+    if (p->lineup->robot_folder && !(p->body = setup_body(p->setup, p->lineup, err))) return -1;
+    p->runs = nm_take_n(&p->setup->arena, uint64_t, p->lineup->n_cycles + 1);
+    p->loaded = setup_options(p->setup, &o->flags);
+    p->player = nm_player_new(p->lineup,
+                              &(struct nm_player_options){.name = o->name,
+                                                          .seed = (uint64_t)o->seed,
+                                                          .body = p->body,
+                                                          .enter = nm_guard_enter,
+                                                          .leave = nm_guard_leave},
+                              err);
+    if (!p->player || open_console(p, err)) return -1;
+    if (o->joy && !(p->teleop = nm_teleop_new(p->player, o->joy, err))) return -1;
+    p->control = nm_control_new(
+        p->player, &(struct nm_control_options){.registry = &p->setup->registry, .lineup = &p->loaded}, err);
+    return p->control ? 0 : -1;
+}
+
+int playing_run(struct setup *setup, const struct playing_options *options)
+{
+    struct playing p = {.options = options, .setup = setup, .terminal = isatty(STDOUT_FILENO)};
+    struct nm_err err = {0};
+    struct sigaction action = {.sa_handler = on_signal};
+    int code = EXIT_FAILED;
+    if (open_all(&p, &err)) {
+        if (!p.lineup || (p.lineup->robot_folder && !p.body)) code = EXIT_USAGE;
+    } else {
+        sigaction(SIGINT, &action, NULL);
+        sigaction(SIGTERM, &action, NULL);
+        printf("%s plays; nutmeg tasks, why, param and topic look in\n", nm_player_name(p.player));
+        fflush(stdout);
+        p.status = clock_now();
+        int bad = options->virtual_time ? play_virtual(&p, &err) : play_real(&p, &err);
+        if (!bad) look(&p);
+        p.ended = nm_player_now(p.player);
+        nm_player_stop(p.player);
+        if (!bad) print_summary(&p);
+        code = bad ? EXIT_FAILED : EXIT_OK;
+    }
+    if (err.n) complain(&err);
+    nm_control_free(p.control);
+    nm_teleop_free(p.teleop);
+    nm_player_free(p.player);
+    nm_lineup_free(p.lineup);
+    return code;
+}

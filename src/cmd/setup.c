@@ -1,0 +1,92 @@
+#include "cmd/setup.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/files.h"
+
+/* bounds of the linker section that NM_MODULE fills; NULL in a program without modules */
+extern const struct nm_module *const __start_nm_modules[] __attribute__((weak));
+extern const struct nm_module *const __stop_nm_modules[] __attribute__((weak));
+
+static bool is_root(const char *folder)
+{
+    static const char *const needs[] = {"config", "robots", "lineups"};
+    char path[PATH_MAX + 16];
+    for (uint32_t i = 0; i < sizeof needs / sizeof *needs; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, needs[i]);
+        if (access(path, X_OK)) return false;
+    }
+    return true;
+}
+
+/* Shortens `folder` until it is a root; false when nothing is left. */
+static bool upwards(char *folder)
+{
+    while (*folder) {
+        if (is_root(folder)) return true;
+        char *slash = strrchr(folder, '/');
+        if (!slash) return false;
+        *slash = '\0';
+    }
+    return false;
+}
+
+static void find_root(struct setup *setup)
+{
+    const char *told = getenv("NUTMEG_ROOT");
+    if (told && *told) {
+        snprintf(setup->root, sizeof setup->root, "%s", told);
+        return;
+    }
+    if (getcwd(setup->root, sizeof setup->root) && upwards(setup->root)) return;
+    snprintf(setup->root, sizeof setup->root, "%s", setup->program);
+    if (!upwards(setup->root)) snprintf(setup->root, sizeof setup->root, ".");
+}
+
+void setup_begin(struct setup *setup)
+{
+    memset(setup, 0, sizeof *setup);
+    nm_registry_init(&setup->registry, &setup->arena, __start_nm_modules, __stop_nm_modules);
+    ssize_t n = readlink("/proc/self/exe", setup->program, sizeof setup->program - 1);
+    setup->program[n > 0 ? n : 0] = '\0';
+    char *slash = strrchr(setup->program, '/');
+    if (slash) *slash = '\0';
+    find_root(setup);
+}
+
+void setup_end(struct setup *setup) { nm_arena_free(&setup->arena); }
+
+struct nm_lineup_options setup_options(const struct setup *setup, const struct lineup_flags *flags)
+{
+    return (struct nm_lineup_options){
+        .root = setup->root,
+        .robot = flags->robot,
+        .head = flags->head,
+        .body = flags->body,
+        .place = flags->place,
+        .event = flags->event,
+        .n_set = flags->set.n,
+        .set = flags->set.at,
+    };
+}
+
+struct nm_lineup *setup_lineup(struct setup *setup, const char *name, const struct lineup_flags *flags,
+                               struct nm_err *err)
+{
+    struct nm_lineup_options options = setup_options(setup, flags);
+    if (nm_file_exists(name)) return nm_lineup_load(name, &setup->registry, &options, err);
+    const char *folder = nm_path(&setup->arena, setup->root, "lineups");
+    const char *file = nm_take_format(&setup->arena, "%s/%s.yaml", folder, name);
+    if (!strchr(name, '/') && nm_file_exists(file)) return nm_lineup_load(file, &setup->registry, &options, err);
+    uint32_t n;
+    const char *const *names = nm_files_in(&setup->arena, folder, ".yaml", &n);
+    nm_fail(err, "%s: no such file, and no line-up of this name in %s%s", name, folder, nm_hint(name, names, n).text);
+    return NULL;
+}
+
+const struct nm_body *setup_body(struct setup *setup, const struct nm_lineup *lineup, struct nm_err *err)
+{
+    return nm_body_load(&setup->arena, lineup->robot_folder, err);
+}

@@ -1,0 +1,161 @@
+/* Pictures of a stage: from above, from beside the robots, and through a robot's own camera. */
+#include <errno.h>
+#include <math.h>
+#include <png.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cmd/sim_play.h"
+
+enum { WIDTH = 960, HEIGHT = 540, VIEWS = 16 };
+
+struct view {
+    char name[40];
+    int32_t robot; /* whose camera; -1: none */
+    struct nm_eye *eye;
+};
+
+struct sim_photos {
+    struct nm_arena arena;
+    struct nm_stage *stage;
+    const char *folder, *scenario;
+    uint64_t seed;
+    int64_t every, next; /* ns */
+    uint32_t n;
+    struct view views[VIEWS];
+    uint8_t *bytes;
+};
+
+static struct pose3 look(struct vec3 from, struct vec3 at)
+{
+    struct vec3 d = vec3_sub(at, from);
+    struct quat optical = quat_rpy(-M_PI / 2, 0, -M_PI / 2);
+    return (struct pose3){quat_mul(quat_rpy(0, atan2(-d.z, hypot(d.x, d.y)), atan2(d.y, d.x)), optical), from};
+}
+
+/* The whole carpet. */
+static struct pose3 from_top(const struct sim_photos *p)
+{
+    const struct nm_pitch *pitch = nm_stage_pitch(p->stage);
+    double up = fmax(2.06 * nm_pitch_half_x(pitch), 2.06 * nm_pitch_half_y(pitch) * WIDTH / HEIGHT);
+    return look((struct vec3){0, -1e-6, up}, (struct vec3){0, 0, 0});
+}
+
+/* From the right, as near as the robots allow. */
+static struct pose3 from_stand(const struct sim_photos *p)
+{
+    struct vec3 low = {INFINITY, INFINITY, 0}, high = {-INFINITY, -INFINITY, 0};
+    for (uint32_t i = 0; i < nm_stage_robots(p->stage); i++) {
+        struct nm_whereabouts w;
+        nm_stage_whereabouts(p->stage, i, &w);
+        struct vec3 at = w.base_to_field.pos;
+        low = (struct vec3){fmin(low.x, at.x), fmin(low.y, at.y), 0};
+        high = (struct vec3){fmax(high.x, at.x), fmax(high.y, at.y), 0};
+    }
+    if (!nm_stage_robots(p->stage)) low = high = nm_stage_ball(p->stage, NULL);
+    struct vec3 middle = {(low.x + high.x) / 2, (low.y + high.y) / 2, 0.3};
+    double away = 1.8 + hypot(high.x - low.x, high.y - low.y);
+    return look((struct vec3){middle.x + 0.35 * away, middle.y - 0.85 * away, 0.25 + 0.45 * away}, middle);
+}
+
+static int add_view(struct sim_photos *p, const char *name, struct nm_err *err)
+{
+    struct view *v = &p->views[p->n];
+    struct nm_camera camera = {
+        .width = WIDTH, .height = HEIGHT, .fx = WIDTH, .fy = WIDTH, .cx = (WIDTH - 1) / 2.0, .cy = (HEIGHT - 1) / 2.0};
+    if (p->n == VIEWS) return nm_fail(err, "at most %d views", VIEWS);
+    *v = (struct view){.robot = -1};
+    snprintf(v->name, sizeof v->name, "%s", name);
+    if (strcmp(name, "top") && strcmp(name, "stand")) {
+        v->robot = nm_stage_find(p->stage, name);
+        if (v->robot < 0) return nm_fail(err, "no pictures can be taken from '%s': top, stand, or a robot", name);
+        const struct nm_body *body = nm_stage_body(p->stage, (uint32_t)v->robot);
+        if (!body->n_cameras) return nm_fail(err, "robot %s has no camera", name);
+        camera = body->cameras[0].lens;
+    }
+    nm_camera_ready(&camera);
+    const struct nm_lens_map *lens = nm_lens_map_new(&p->arena, &camera, err);
+    if (!lens) return -1;
+    v->eye = nm_eye_new(&p->arena, lens);
+    p->n++;
+    return 0;
+}
+
+static int add_views(struct sim_photos *p, const char *from, struct nm_err *err)
+{
+    if (!from) {
+        bool eyes = nm_stage_robots(p->stage) && nm_stage_body(p->stage, 0)->n_cameras;
+        return add_view(p, "top", err) | add_view(p, "stand", err) |
+               (eyes ? add_view(p, nm_stage_robot(p->stage, 0)->name, err) : 0);
+    }
+    char *copy = nm_take_text(&p->arena, from), *rest = NULL;
+    int bad = 0;
+    for (char *word = strtok_r(copy, ", ", &rest); word; word = strtok_r(NULL, ", ", &rest))
+        bad |= add_view(p, word, err);
+    return bad;
+}
+
+struct sim_photos *sim_photos_new(const struct sim_options *options, struct nm_stage *stage, const char *scenario,
+                                  uint64_t seed, struct nm_err *err)
+{
+    struct sim_photos *p = calloc(1, sizeof *p);
+    if (!p) abort();
+    *p = (struct sim_photos){.stage = stage,
+                             .folder = options->photo_folder,
+                             .scenario = scenario,
+                             .seed = seed,
+                             .every = nm_ns(options->photo_every)};
+    uint32_t most = 0;
+    int bad = add_views(p, options->photo_from, err);
+    if (!bad && mkdir(p->folder, 0777) && errno != EEXIST)
+        bad = nm_fail(err, "%s: the folder cannot be made: %s", p->folder, strerror(errno));
+    for (uint32_t i = 0; i < p->n; i++) {
+        uint32_t bytes = nm_picture_bytes(&p->views[i].eye->lens->camera, NM_RGB8);
+        if (bytes > most) most = bytes;
+    }
+    p->bytes = nm_take(&p->arena, most + 1);
+    if (!bad) return p;
+    sim_photos_free(p);
+    return NULL;
+}
+
+void sim_photos_free(struct sim_photos *photos)
+{
+    if (!photos) return;
+    nm_arena_free(&photos->arena);
+    free(photos);
+}
+
+static int write_png(const char *path, const uint8_t *rgb, const struct nm_camera *c, struct nm_err *err)
+{
+    png_image image = {.version = PNG_IMAGE_VERSION, .width = c->width, .height = c->height, .format = PNG_FORMAT_RGB};
+    if (png_image_write_to_file(&image, path, 0, rgb, 0, NULL)) return 0;
+    return nm_fail(err, "%s: the picture cannot be written: %s", path, image.message);
+}
+
+static int take(struct sim_photos *p, const struct view *v, struct nm_err *err)
+{
+    const struct nm_shutter shutter = NM_SHUTTER_PLAIN;
+    const struct nm_scene *scene = nm_stage_scene(p->stage);
+    struct pose3 pose = !strcmp(v->name, "top") ? from_top(p) : from_stand(p);
+    if (v->robot >= 0) {
+        const struct nm_body *body = nm_stage_body(p->stage, (uint32_t)v->robot);
+        pose = nm_stage_kin(p->stage, (uint32_t)v->robot)->pose[body->cameras[0].frame];
+    }
+    char path[512];
+    snprintf(path, sizeof path, "%.300s/%.60s_%llu_%s_%07.2f.png", p->folder, p->scenario, (unsigned long long)p->seed,
+             v->name, nm_seconds(nm_stage_now(p->stage)));
+    nm_cast(v->eye, scene, pose);
+    nm_develop(v->eye, &shutter, p->seed, NM_RGB8, p->bytes);
+    return write_png(path, p->bytes, &v->eye->lens->camera, err);
+}
+
+int sim_photos_take(struct sim_photos *p, struct nm_err *err)
+{
+    int bad = 0;
+    if (nm_stage_now(p->stage) < p->next) return 0;
+    p->next += p->every;
+    for (uint32_t i = 0; i < p->n && !bad; i++) bad = take(p, &p->views[i], err);
+    return bad;
+}

@@ -1,0 +1,70 @@
+/* A scenario played in this process, one seed after the other, with progress on the terminal, pictures on disk, and
+ * somebody at the keyboard if asked for. Parts of `nutmeg sim`. */
+#ifndef NM_CMD_SIM_PLAY_H
+#define NM_CMD_SIM_PLAY_H
+
+#include "cmd/setup.h"
+#include "edge/control/control.h"
+#include "sim/scenario.h"
+
+struct sim_options {
+    const char *scenario; /* file or name                             */
+    uint64_t first, last; /* seeds                                    */
+    double seconds;       /* 0: the scenario's                        */
+    double speed;         /* against the clock; 0: as fast as it goes */
+    int64_t workers, jobs;
+    const char *lineup; /* file, or NULL                            */
+    bool json, verbose, interactive;
+    double photo_every; /* s; 0: none */
+    const char *photo_folder, *photo_from;
+};
+
+struct sim_outcome {
+    struct nm_result result;
+    double wall;    /* s of real time           */
+    bool done;      /* the seed was played      */
+    char died[120]; /* why not                  */
+};
+
+/* Plays one seed. -1 with sentences if it cannot begin. */
+int sim_play(struct setup *setup, const struct sim_options *options, const struct nm_scenario *scenario, uint64_t seed,
+             struct sim_outcome *outcome, struct nm_err *err);
+/* True after Ctrl-C, or when whoever is at the keyboard has had enough. */
+bool sim_quit(void);
+void sim_catch_signals(void);
+
+/* sim_jobs.c: all seeds in processes of their own, `jobs` at a time; told in the order of the seeds. */
+int sim_play_jobs(struct setup *setup, const struct sim_options *options, const struct nm_scenario *scenario,
+                  void (*told)(void *user, const struct sim_outcome *outcome), void *user, struct nm_err *err);
+
+/* sim_report.c */
+void sim_json(const struct nm_scenario *scenario, const struct sim_outcome *outcome, FILE *to);
+/* `wall`: s, how long all of it took. */
+void sim_table(const struct nm_scenario *scenario, const struct sim_outcome *outcomes, uint32_t n, double wall,
+               FILE *to);
+double sim_clock(void); /* s, real time */
+
+/* sim_photo.c: pictures of a stage, as PNG. */
+struct sim_photos;
+struct sim_photos *sim_photos_new(const struct sim_options *options, struct nm_stage *stage, const char *scenario,
+                                  uint64_t seed, struct nm_err *err);
+void sim_photos_free(struct sim_photos *photos);
+/* Takes those whose time has come; -1 with a sentence if one cannot be written. */
+int sim_photos_take(struct sim_photos *photos, struct nm_err *err);
+
+/* sim_prompt.c: whoever sits at the keyboard (or writes into the pipe). */
+struct sim_prompt {
+    bool open, paused, quit, reset;
+    uint64_t seed; /* of a reset; 0: the same again    */
+    int64_t until; /* ns: runs up to there, then pauses */
+    double speed;  /* 0: as fast as it goes            */
+    bool repace;   /* the speed, or the pause, changed */
+    char line[256];
+    size_t n;
+};
+/* Reads what has come in and does it; waits at most `timeout` ms. */
+void sim_prompt_serve(struct sim_prompt *prompt, struct nm_stage *stage, int timeout);
+/* One line; the answer goes to `to`. */
+void sim_prompt_line(struct sim_prompt *prompt, struct nm_stage *stage, const char *line, FILE *to);
+
+#endif

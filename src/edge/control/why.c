@@ -1,0 +1,258 @@
+/* Why a topic is as it is, in sentences. Who makes and reads it stands in the line-up; how old it is and what holds it
+ * up is asked of the running player: a maker whose cycle does not run, whose inputs are stale, or that chose not to
+ * publish. Stale inputs are followed upstream until something has no stale input of its own: there it begins. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "edge/control/control.h"
+
+/* A topic is stale when it is older than so many periods of the cycle that makes it, and than this at least. */
+enum { STALE_PERIODS = 5 };
+static const int64_t stale_least = 500000000;   /* ns */
+static const int64_t stale_remote = 1000000000; /* ns; nobody knows the sender's period */
+
+struct why {
+    const struct nm_lineup *lineup;
+    const struct nm_player *player;
+    const struct nm_view *view;
+    int64_t now;
+    bool *seen; /* topics already explained, so that loops end */
+    uint32_t depth;
+    nm_say *say;
+    void *user;
+};
+
+static void say(struct why *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(struct why *why, const char *format, ...)
+{
+    char text[1024];
+    int indent = (int)(2 * why->depth);
+    if (indent > 40) indent = 40;
+    memset(text, ' ', (size_t)indent);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text + indent, sizeof text - (size_t)indent, format, args);
+    va_end(args);
+    why->say(why->user, text);
+}
+
+static const char *span_text(char to[32], int64_t ns)
+{
+    if (ns < 1000000)
+        snprintf(to, 32, "%.3g us", (double)ns * 1e-3);
+    else if (ns < 1000000000)
+        snprintf(to, 32, "%.3g ms", (double)ns * 1e-6);
+    else
+        snprintf(to, 32, "%.3g s", (double)ns * 1e-9);
+    return to;
+}
+
+static const struct nm_lineup_instance *instance_of(const struct why *why, const struct nm_end *end)
+{
+    return &why->lineup->instances[end->instance];
+}
+
+static const struct nm_lineup_cycle *cycle_of(const struct why *why, const struct nm_end *end)
+{
+    return &why->lineup->cycles[instance_of(why, end)->cycle];
+}
+
+/* How old the topic may get before we call it stale. */
+static int64_t patience(const struct why *why, const struct nm_topic *topic)
+{
+    if (!topic->n_producers) return stale_remote;
+    int64_t longest = stale_least;
+    for (uint32_t i = 0; i < topic->n_producers; i++) {
+        const struct nm_lineup_cycle *cycle = cycle_of(why, &topic->producers[i]);
+        int64_t each = cycle->period ? cycle->period : cycle->timeout;
+        if (STALE_PERIODS * each > longest) longest = STALE_PERIODS * each;
+    }
+    return longest;
+}
+
+static bool is_stale(const struct why *why, uint32_t index, int64_t *age)
+{
+    struct nm_topic_stats stats;
+    nm_player_topic_stats(why->player, index, &stats);
+    *age = stats.seq ? why->now - stats.time : INT64_MAX;
+    return *age > patience(why, &why->lineup->topics[index]);
+}
+
+static void say_makers(struct why *why, const struct nm_topic *topic)
+{
+    char span[32];
+    if (topic->builtin) say(why, "%s (%s) is written by the runtime itself.", topic->name, topic->type->name);
+    if (topic->remote) say(why, "%s (%s) comes from outside this line-up.", topic->name, topic->type->name);
+    for (uint32_t i = 0; i < topic->n_producers; i++) {
+        const struct nm_lineup_instance *maker = instance_of(why, &topic->producers[i]);
+        const struct nm_lineup_cycle *cycle = cycle_of(why, &topic->producers[i]);
+        char how[128];
+        if (cycle->trigger == NM_NONE)
+            snprintf(how, sizeof how, "every %s", span_text(span, cycle->period));
+        else
+            snprintf(how, sizeof how, "with each %s", why->lineup->topics[cycle->trigger].name);
+        bool own = strcmp(maker->name, maker->module->name);
+        say(why, "%s (%s) is made by %s%s%s%s in the cycle %s, which runs %s.", topic->name, topic->type->name,
+            maker->name, own ? " (module " : "", own ? maker->module->name : "", own ? ")" : "", cycle->name, how);
+    }
+}
+
+static void say_readers(struct why *why, const struct nm_topic *topic)
+{
+    if (!topic->n_consumers) {
+        say(why, "Nobody in this line-up reads it.");
+        return;
+    }
+    char list[768] = "";
+    size_t used = 0;
+    for (uint32_t i = 0; i < topic->n_consumers && used < sizeof list; i++) {
+        const struct nm_lineup_instance *reader = instance_of(why, &topic->consumers[i]);
+        enum nm_port_kind kind = reader->module->ports[topic->consumers[i].port].kind;
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s (%s%s)", i ? ", " : "", reader->name,
+                                 cycle_of(why, &topic->consumers[i])->name,
+                                 kind == NM_PORT_LAST || kind == NM_PORT_LAST_QUEUE ? ", one run later" : "");
+    }
+    say(why, "It is read by %s.", list);
+}
+
+static void say_losses(struct why *why, const struct nm_topic_stats *stats)
+{
+    if (stats->lost)
+        say(why, "%llu of its messages found no room at a reader: a deeper queue there would hold them.",
+            (unsigned long long)stats->lost);
+    if (stats->no_blob)
+        say(why, "%llu times no memory was free for its payload, and it was not published.",
+            (unsigned long long)stats->no_blob);
+}
+
+static void say_age(struct why *why, uint32_t index)
+{
+    char age[32], rate[64] = "";
+    struct nm_topic_stats stats;
+    nm_player_topic_stats(why->player, index, &stats);
+    if (!stats.seq) {
+        say(why, "It was never published.");
+        return;
+    }
+    if (why->view->topic_rates && isfinite(why->view->topic_rates[index]))
+        snprintf(rate, sizeof rate, ", %.3g a second lately", why->view->topic_rates[index]);
+    say(why, "%llu messages%s; the newest is %s old.", (unsigned long long)stats.seq, rate,
+        span_text(age, why->now - stats.time));
+}
+
+static void explain(struct why *why, uint32_t index);
+
+/* "ball was never published", "ball is 3.2 s old" */
+static const char *state_text(char to[160], const struct nm_topic *topic, int64_t age)
+{
+    char span[32];
+    if (age == INT64_MAX)
+        snprintf(to, 160, "%.100s was never published", topic->name);
+    else
+        snprintf(to, 160, "%.100s is %s old", topic->name, span_text(span, age));
+    return to;
+}
+
+static void follow(struct why *why, uint32_t index, int64_t age)
+{
+    char state[160];
+    why->depth++;
+    if (why->seen[index]) {
+        say(why, "%s, as told above.", state_text(state, &why->lineup->topics[index], age));
+    } else {
+        say(why, "%s:", state_text(state, &why->lineup->topics[index], age));
+        explain(why, index);
+    }
+    why->depth--;
+}
+
+static bool cycle_stands(const struct why *why, uint32_t cycle)
+{
+    struct nm_cycle_stats stats;
+    nm_player_cycle_stats(why->player, cycle, &stats);
+    return !stats.runs || (why->view->cycle_rates && why->view->cycle_rates[cycle] == 0);
+}
+
+static void explain_cycle(struct why *why, uint32_t index)
+{
+    const struct nm_lineup_cycle *cycle = &why->lineup->cycles[index];
+    int64_t age;
+    if (cycle->trigger == NM_NONE) {
+        say(why, "root cause: the cycle %s does not run; a module in it does not return from its step (nutmeg tasks).",
+            cycle->name);
+        return;
+    }
+    const struct nm_topic *trigger = &why->lineup->topics[cycle->trigger];
+    if (is_stale(why, cycle->trigger, &age)) {
+        say(why, "the cycle %s does not run: it waits for %s.", cycle->name, trigger->name);
+        follow(why, cycle->trigger, age);
+    } else {
+        say(why, "root cause: the cycle %s does not run although %s is there (nutmeg tasks).", cycle->name,
+            trigger->name);
+    }
+}
+
+static void explain_maker(struct why *why, uint32_t index, const struct nm_end *end)
+{
+    const struct nm_lineup_instance *maker = instance_of(why, end);
+    if (cycle_stands(why, maker->cycle)) {
+        explain_cycle(why, maker->cycle);
+        return;
+    }
+    uint32_t stale = 0;
+    for (uint32_t port = 0; port < maker->n_ports; port++) {
+        enum nm_port_kind kind = maker->module->ports[port].kind;
+        uint32_t input = maker->topics[port];
+        int64_t age;
+        if (kind == NM_PORT_OUT || kind == NM_PORT_OUT_QUEUE || input == index) continue;
+        /* a queue that is empty is no fault: nobody asked, nothing happened */
+        if (kind == NM_PORT_QUEUE || kind == NM_PORT_LAST_QUEUE || !is_stale(why, input, &age)) continue;
+        if (!stale++) say(why, "%s runs, but what it reads is stale.", maker->name);
+        follow(why, input, age);
+    }
+    if (stale) return;
+    say(why,
+        "root cause: %s runs and its inputs are fresh: it chose not to publish (nutmeg module show %s tells what it "
+        "needs).",
+        maker->name, maker->module->name);
+}
+
+static void explain(struct why *why, uint32_t index)
+{
+    const struct nm_topic *topic = &why->lineup->topics[index];
+    why->seen[index] = true;
+    if (topic->remote && !topic->n_producers)
+        say(why, "root cause: nothing comes in from outside; is its sender there?");
+    for (uint32_t i = 0; i < topic->n_producers; i++) explain_maker(why, index, &topic->producers[i]);
+}
+
+void nm_why(const struct nm_view *view, uint32_t topic, nm_say *say_, void *user)
+{
+    const struct nm_lineup *lineup = view->lineup;
+    const struct nm_player *player = view->player;
+    struct why why = {.lineup = lineup, .player = player, .view = view, .say = say_, .user = user};
+    struct nm_topic_stats stats;
+    int64_t age;
+    say_makers(&why, &lineup->topics[topic]);
+    say_readers(&why, &lineup->topics[topic]);
+    if (!player) return;
+    why.now = nm_player_now(player);
+    why.seen = calloc(lineup->n_topics, sizeof *why.seen);
+    if (!why.seen) return;
+    say_age(&why, topic);
+    nm_player_topic_stats(player, topic, &stats);
+    say_losses(&why, &stats);
+    if (lineup->topics[topic].builtin) {
+        /* nothing to log or to show is no fault */
+    } else if (is_stale(&why, topic, &age)) {
+        say(&why, "It is stale:");
+        why.depth++;
+        explain(&why, topic);
+    } else {
+        say(&why, "It is fresh.");
+    }
+    free(why.seen);
+}

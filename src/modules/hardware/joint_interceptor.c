@@ -1,0 +1,100 @@
+/* Overrides a joint's measured angle by that of another sensor (Sweaty's joint interceptor): an encoder behind the
+ * gear, a potentiometer at the ankle. An override counts while it is young and plausible; otherwise the servo's own
+ * word stands. In a line-up motor_states' topic is renamed to joint_states_measured and this module makes joint_states.
+ */
+#include <string.h>
+
+#include "body/robot.h"
+#include "core/nm.h"
+#include "modules/hardware/fault.h"
+#include "sensor_msgs/JointState.h"
+
+struct override {
+    int64_t time;    /* ns, of its arrival; 0: none */
+    double position; /* rad                         */
+    double velocity; /* rad/s; NaN: not measured    */
+    struct fault far;
+};
+
+struct joint_interceptor {
+    struct nm *nm;
+    /* in */
+    const JointState *measured;
+    nm_queue(JointState) overrides;
+    /* out */
+    JointState *joints;
+    /* params */
+    float timeout, gate;
+    /* state */
+    struct override of[NM_JOINTS];
+};
+
+static void take(struct joint_interceptor *f, const JointState *message)
+{
+    for (uint32_t i = 0; i < message->name.n && i < message->position.n; i++) {
+        int32_t joint = nm_find_joint_near(f->nm->body, message->name.at[i], i);
+        if (joint < 0 || !isfinite(message->position.at[i])) continue;
+        struct override *o = &f->of[joint];
+        o->time = f->nm->now;
+        o->position = message->position.at[i];
+        o->velocity = i < message->velocity.n ? message->velocity.at[i] : (double)NAN;
+    }
+}
+
+/* Whether the override of a joint may stand for `position`; told once when it strays and once when it is back. */
+static bool plausible(struct joint_interceptor *f, struct override *o, const char *name, double position)
+{
+    bool far = fabs(o->position - position) > f->gate;
+    switch (fault_now(&o->far, far, f->nm->now, nm_ns(1))) {
+    case FAULT_BEGINS:
+        nm_log(f->nm, NM_WARN, "%s: the other sensor says %.3f rad, the servo %.3f: the servo is believed", name,
+               o->position, position);
+        break;
+    case FAULT_OVER: nm_log(f->nm, NM_INFO, "%s: the other sensor agrees with the servo again", name); break;
+    case FAULT_SAME: break;
+    }
+    return !far;
+}
+
+static void step(struct joint_interceptor *f)
+{
+    for (uint32_t i = 0; i < f->overrides.n; i++) take(f, f->overrides.at[i]);
+    if (!nm_fresh(f->nm, f->measured)) return;
+
+    nm_copy(&JointState_type, f->joints, f->measured);
+    JointState *out = f->joints;
+    for (uint32_t i = 0; i < out->name.n && i < out->position.n; i++) {
+        int32_t joint = nm_find_joint_near(f->nm->body, out->name.at[i], i);
+        if (joint < 0) continue;
+        struct override *o = &f->of[joint];
+        if (!o->time || f->nm->now - o->time > nm_ns(f->timeout)) continue;
+        if (!plausible(f, o, out->name.at[i], out->position.at[i])) continue;
+        out->position.at[i] = o->position;
+        if (isfinite(o->velocity) && i < out->velocity.n) out->velocity.at[i] = o->velocity;
+    }
+    nm_put(f->nm, f->joints);
+}
+
+static void reset(struct joint_interceptor *f) { memset(f->of, 0, sizeof f->of); }
+
+static int init(struct joint_interceptor *f)
+{
+    if (f->nm->body) return 0;
+    return nm_fail(f->nm->err, "joint_interceptor needs a robot: name one in the line-up or with --robot");
+}
+
+#define SELF struct joint_interceptor
+static const struct nm_port ports[] = {
+    NM_IN(measured, JointState, "joint_states_measured"),
+    NM_QUEUE(overrides, JointState, "joint_overrides", 8),
+    NM_OUT(joints, JointState, "joint_states"),
+    {0},
+};
+static const struct nm_param params[] = {
+    NM_PARAM(timeout, 0.1, 0.001, 10, "s", "an override older than this no longer counts; a few periods of its sensor"),
+    NM_PARAM(gate, 0.35, 0.001, 7, "rad",
+             "an override farther from the servo's word is not believed; above backlash and bending, below damage"),
+    {0},
+};
+NM_MODULE(joint_interceptor, "Overrides measured joint angles by those of another sensor while they are plausible.",
+          .ports = ports, .params = params, .init = NM_CALL(init), .step = NM_CALL(step), .reset = NM_CALL(reset))

@@ -1,0 +1,340 @@
+/* The moving body (Rhoban, champion paper 2016, section 4.1): from joints, inertial sensor and support foot the torso
+ * over the ground, the soles, the centre of mass and the zero-moment point; the same of the goals; and, because a
+ * picture is looked at long after it was taken, where the camera was at the moment of an image. The last two seconds
+ * are kept (body/state.h). The support foot stands still, so the steps add up to the odometry. */
+#include "body/state.h"
+#include "core/nm.h"
+#include "modules/sensing/attitude.h"
+#include "modules/sensing/readings.h"
+#include "nav_msgs/Odometry.h"
+#include "nutmeg_msgs/BodyState.h"
+#include "nutmeg_msgs/CameraPose.h"
+#include "nutmeg_msgs/JointGoals.h"
+#include "nutmeg_msgs/SupportState.h"
+#include "sensor_msgs/CameraInfo.h"
+#include "tf2_msgs/TFMessage.h"
+
+struct body_model {
+    struct nm *nm;
+    /* in */
+    const JointState *joints;
+    const Imu *imu;
+    const SupportState *support;
+    const JointGoals *goals;  /* of the run before: the walk steps later */
+    const CameraInfo *camera; /* tells when an image was taken           */
+    /* out */
+    BodyState *body;
+    BodyState *goal;
+    CameraPose *camera_pose;
+    Odometry *odometry;
+    nm_out_queue(TFMessage) tf;
+    /* params */
+    float imu_timeout, smoothing, speed_window, image_wait;
+    float tilt_noise, time_noise, height_noise, max_turn;
+    bool odom_tf;
+    /* state */
+    struct nm_state state;
+    struct attitude attitude;
+    double q[NM_JOINTS], qd[NM_JOINTS];
+    int64_t time;                               /* ns, of the newest sample; 0: none */
+    struct vec3 com_velocity, com_acceleration; /* in odom */
+    double other_sole;                          /* m, height of the foot that should touch the ground too */
+    struct {
+        bool on;
+        int64_t time; /* ns */
+        uint32_t frame;
+    } image; /* whose pose is still to be told */
+};
+
+static const double gravity = 9.81;
+
+static enum nm_side support_side(const struct body_model *f)
+{
+    if (f->support->foot == SupportState_LEFT) return NM_LEFT;
+    if (f->support->foot == SupportState_RIGHT) return NM_RIGHT;
+    return f->state.n ? f->state.ring[f->state.newest].support : NM_LEFT;
+}
+
+/* The support as weights: what the module `support` decided counts, and between two feet their share. */
+static void weights(const struct body_model *f, double weight[2])
+{
+    bool known = nm_slot(f->support)->seq > 0;
+    uint8_t foot = f->support->foot;
+    double left = foot == SupportState_LEFT ? 1 : foot == SupportState_RIGHT ? 0 : f->support->left_share;
+    weight[NM_LEFT] = !known ? -1 : foot == SupportState_NONE ? 0 : left;
+    weight[NM_RIGHT] = !known ? -1 : foot == SupportState_NONE ? 0 : 1 - left;
+}
+
+/* ---- what the messages say ---- */
+
+/* Joint speeds as told, else from the way since the last sample. */
+static void take_joints(struct body_model *f, double dt)
+{
+    double before[NM_JOINTS];
+    memcpy(before, f->q, sizeof before);
+    memset(f->qd, 0, sizeof f->qd);
+    read_joints(f->nm->body, f->joints, f->q, f->qd);
+    if (f->joints->velocity.n || !(dt > 0)) return;
+    for (uint32_t i = 0; i < f->nm->body->n_joints; i++) f->qd[i] = (f->q[i] - before[i]) / dt;
+}
+
+static struct vec3 angular_velocity(const struct body_model *f)
+{
+    struct quat turn;
+    struct vec3 w = {f->imu->angular_velocity.x, f->imu->angular_velocity.y, f->imu->angular_velocity.z};
+    bool good = f->attitude.by_imu && isfinite(w.x + w.y + w.z) && imu_to_torso(f->nm->body, f->imu, &turn);
+    return good ? quat_apply(turn, w) : (struct vec3){0};
+}
+
+static void take_attitude(struct body_model *f)
+{
+    struct nm_kin in_torso;
+    struct quat torso;
+    bool imu = torso_by_imu(f->nm, f->imu, f->imu_timeout, &torso);
+    nm_forward(f->nm->body, POSE_IDENTITY, f->q, &in_torso);
+    attitude_update(&f->attitude, f->nm->body, imu ? &torso : NULL, &in_torso, support_side(f));
+}
+
+/* ---- the current body ---- */
+
+/* The centre of mass moves as the joints and the torso's turning say, seen from the sole that stands still. Its
+ * acceleration is smoothed; a change of the feet is no acceleration. */
+static void move_com(struct body_model *f, const struct nm_kin *kin, enum nm_side before, double dt)
+{
+    const struct nm_body *body = f->nm->body;
+    enum nm_side support = f->state.ring[f->state.newest].support;
+    struct nm_twist link[NM_LINKS], base = {.angular = quat_apply(kin->pose[0].rot, angular_velocity(f))};
+    nm_velocities(body, kin, base, f->qd, link);
+    struct vec3 sole = nm_frame_twist(body, kin, link, body->foot[support].sole).linear;
+    struct vec3 velocity = vec3_sub(nm_com_motion(body, kin, link).linear, sole);
+    if (dt > 0 && support == before) {
+        double gain = 1 - exp(-dt / f->smoothing);
+        struct vec3 rate = vec3_scale(vec3_sub(velocity, f->com_velocity), 1 / dt);
+        f->com_acceleration = vec3_add(f->com_acceleration, vec3_scale(vec3_sub(rate, f->com_acceleration), gain));
+    }
+    f->com_velocity = velocity;
+}
+
+/* Poses of a body in any world whose ground is z = 0, seen from its base_footprint. */
+static void tell_poses(const struct nm_body *body, const struct nm_kin *kin, struct pose3 world_to_robot,
+                       BodyState *out)
+{
+    out->torso = to_pose(pose_mul(world_to_robot, kin->pose[0]));
+    out->left_sole = to_pose(pose_mul(world_to_robot, kin->pose[body->foot[NM_LEFT].sole]));
+    out->right_sole = to_pose(pose_mul(world_to_robot, kin->pose[body->foot[NM_RIGHT].sole]));
+    out->center_of_mass = to_point(pose_apply(world_to_robot, nm_com(body, kin)));
+    nm_text(out->header.frame_id, "base_footprint");
+}
+
+static void tell_body(struct body_model *f, const struct nm_kin *kin)
+{
+    BodyState *out = f->body;
+    struct pose3 odom_to_robot = pose_inv(nm_ground_pose(f->state.robot_to_odom));
+    struct vec3 velocity = quat_apply(odom_to_robot.rot, f->com_velocity),
+                acceleration = quat_apply(odom_to_robot.rot, f->com_acceleration);
+    tell_poses(f->nm->body, kin, odom_to_robot, out);
+    out->header.stamp = to_time(f->time);
+    out->orientation = to_quaternion(f->attitude.torso_to_world);
+    out->angular_velocity = to_vector(angular_velocity(f));
+    out->center_of_mass_velocity = to_vector(velocity);
+    /* cart on a table (Kajita 2003): p = c - c_z / (g + c_z'') c'' */
+    double arm = out->center_of_mass.z / fmax(gravity + acceleration.z, 1);
+    out->zmp = (Point){out->center_of_mass.x - arm * acceleration.x, out->center_of_mass.y - arm * acceleration.y, 0};
+    nm_put(f->nm, out);
+}
+
+static void tell_odometry(struct body_model *f)
+{
+    const struct nm_body *body = f->nm->body;
+    struct pose2 now = f->state.robot_to_odom;
+    struct nm_sample then;
+    struct nm_kin kin;
+    Odometry *out = f->odometry;
+    nm_state_at(&f->state, body, f->time - nm_ns(f->speed_window), &then);
+    nm_forward(body, then.torso_to_odom, then.q, &kin);
+    struct pose2 way = pose2_mul(pose2_inv(now), nm_robot_to_odom(body, &kin));
+    double dt = f->speed_window;
+
+    nm_text(out->header.frame_id, "odom");
+    nm_text(out->child_frame_id, "base_footprint");
+    out->header.stamp = to_time(f->time);
+    out->pose.pose = to_pose(nm_ground_pose(now));
+    out->twist.twist.linear = (Vector3){-way.x / dt, -way.y / dt, 0};
+    out->twist.twist.angular.z = -way.theta / dt;
+    nm_put(f->nm, out);
+}
+
+static void add_transform(struct body_model *f, TFMessage *tf, const char *parent, const char *child, struct pose3 pose)
+{
+    TransformStamped *t = nm_append(&tf->transforms, &TransformStamped_type);
+    t->header.stamp = to_time(f->time);
+    nm_text(t->header.frame_id, "%s", parent);
+    nm_text(t->child_frame_id, "%s", child);
+    t->transform.translation = to_vector(pose.pos);
+    t->transform.rotation = to_quaternion(pose.rot);
+}
+
+static void tell_transforms(struct body_model *f, const struct nm_kin *kin)
+{
+    TFMessage *tf = nm_push(f->nm, &f->tf);
+    struct pose3 robot_to_odom = nm_ground_pose(f->state.robot_to_odom);
+    add_transform(f, tf, "base_footprint", "base_link", pose_mul(pose_inv(robot_to_odom), kin->pose[0]));
+    if (f->odom_tf) add_transform(f, tf, "odom", "base_footprint", robot_to_odom);
+}
+
+static void update(struct body_model *f)
+{
+    const struct nm_body *body = f->nm->body;
+    int64_t time = ns_of(&f->joints->header.stamp);
+    double dt = f->state.n && time > f->time ? nm_seconds(time - f->time) : 0;
+    enum nm_side before = f->state.n ? f->state.ring[f->state.newest].support : NM_LEFT;
+    struct nm_readings readings = {.time = time, .q = f->q};
+    struct nm_kin kin;
+    take_joints(f, dt);
+    take_attitude(f);
+    readings.torso_to_world = f->attitude.torso_to_world;
+    weights(f, readings.weight);
+    nm_state_update(&f->state, body, &readings);
+    const struct nm_sample *now = &f->state.ring[f->state.newest];
+    f->time = now->time;
+
+    nm_forward(body, now->torso_to_odom, now->q, &kin);
+    f->other_sole = kin.pose[body->foot[now->support == NM_LEFT ? NM_RIGHT : NM_LEFT].sole].pos.z;
+    move_com(f, &kin, before, dt);
+    tell_body(f, &kin);
+    tell_odometry(f);
+    tell_transforms(f, &kin);
+}
+
+/* ---- the goal ---- */
+
+/* As the goals would have it: the support foot flat on the ground, nothing moving. */
+static void tell_goal(struct body_model *f)
+{
+    const struct nm_body *body = f->nm->body;
+    const JointGoals *in = f->goals;
+    double *q = f->state.goal;
+    struct nm_kin kin;
+    for (uint32_t i = 0; i < in->name.n && i < in->position.n; i++) {
+        int32_t joint = nm_find_joint_near(body, in->name.at[i], i);
+        if (joint >= 0 && isfinite(in->position.at[i])) q[joint] = in->position.at[i];
+    }
+    nm_apply_mimics(body, q);
+    uint32_t sole = body->foot[support_side(f)].sole;
+    nm_forward(body, POSE_IDENTITY, q, &kin);
+    struct pose3 torso = pose_inv(kin.pose[sole]);
+    nm_forward(body, torso, q, &kin);
+    struct pose3 world_to_robot = pose_inv(nm_ground_pose(nm_robot_to_odom(body, &kin)));
+    tell_poses(body, &kin, world_to_robot, f->goal);
+    f->goal->orientation = f->goal->torso.orientation;
+    f->goal->zmp = (Point){f->goal->center_of_mass.x, f->goal->center_of_mass.y, 0};
+    f->goal->header.stamp = in->header.stamp;
+    nm_put(f->nm, f->goal);
+}
+
+/* ---- the camera ---- */
+
+static void take_image(struct body_model *f)
+{
+    const struct nm_body *body = f->nm->body;
+    int32_t frame = nm_find_frame(body, f->camera->header.frame_id);
+    if (frame < 0 && !body->n_cameras) return;
+    f->image.on = true;
+    f->image.time = ns_of(&f->camera->header.stamp);
+    f->image.frame = frame < 0 ? body->cameras[0].frame : (uint32_t)frame;
+}
+
+/* rad/s, of the torso around a moment of the past */
+static double turning(const struct body_model *f, int64_t time)
+{
+    const int64_t half = 10000000;
+    struct nm_sample a, b;
+    int64_t from = time - half, to = time + half < f->time ? time + half : f->time;
+    nm_state_at(&f->state, f->nm->body, from, &a);
+    nm_state_at(&f->state, f->nm->body, to, &b);
+    return to > from ? quat_angle(a.torso_to_odom.rot, b.torso_to_odom.rot) / nm_seconds(to - from) : 0;
+}
+
+/* Waits until the joints of that moment have come, but not for ever. */
+static void tell_camera(struct body_model *f)
+{
+    const struct nm_body *body = f->nm->body;
+    bool late = f->nm->now - f->image.time > nm_ns(f->image_wait);
+    if (!f->state.n || (f->time < f->image.time && !late)) return;
+
+    CameraPose *out = f->camera_pose;
+    struct nm_kin kin;
+    bool kept = nm_state_kin(&f->state, body, f->image.time, &kin);
+    double turn = turning(f, f->image.time);
+    struct pose3 odom_to_robot = pose_inv(nm_ground_pose(nm_robot_to_odom(body, &kin)));
+    out->header.stamp = to_time(f->image.time);
+    nm_text(out->header.frame_id, "base_footprint");
+    nm_text(out->camera, "%s", body->frames[f->image.frame].name);
+    out->pose = to_pose(pose_mul(odom_to_robot, kin.pose[f->image.frame]));
+    bool held = !nm_slot(f->support)->seq || f->support->foot != SupportState_NONE;
+    out->valid = kept && held && turn < f->max_turn;
+    /* without the sensor the ground's unevenness is the torso's: three times worse */
+    double tilt = f->tilt_noise * (f->attitude.by_imu ? 1 : 3);
+    out->tilt_deviation = (float)hypot(tilt, f->time_noise * turn);
+    bool both = f->support->foot == SupportState_BOTH;
+    out->height_deviation = (float)hypot(f->height_noise, both ? f->other_sole / 2 : 0);
+    nm_put(f->nm, out);
+    f->image.on = false;
+}
+
+static void step(struct body_model *f)
+{
+    if (nm_fresh(f->nm, f->joints)) update(f);
+    if (nm_fresh(f->nm, f->goals)) tell_goal(f);
+    if (nm_fresh(f->nm, f->camera)) take_image(f);
+    if (f->image.on) tell_camera(f);
+}
+
+static void reset(struct body_model *f)
+{
+    nm_state_reset(&f->state, f->nm->body, (struct pose2){0});
+    f->attitude = (struct attitude){0};
+    memset(f->q, 0, sizeof f->q);
+    f->time = 0;
+    f->com_velocity = f->com_acceleration = (struct vec3){0};
+    f->image.on = false;
+}
+
+static int init(struct body_model *f)
+{
+    if (needs_legs(f->nm, "body_model")) return -1;
+    reset(f);
+    return 0;
+}
+
+#define SELF struct body_model
+static const struct nm_port ports[] = {
+    NM_IN(joints, JointState, "joint_states"),
+    NM_IN(imu, Imu, "imu/data"),
+    NM_IN(support, SupportState, "support_state"),
+    NM_LAST(goals, JointGoals, "joint_goals"),
+    NM_IN(camera, CameraInfo, "camera/camera_info"),
+    NM_OUT(body, BodyState, "body_state"),
+    NM_OUT(goal, BodyState, "body_goal"),
+    NM_OUT(camera_pose, CameraPose, "camera/pose"),
+    NM_OUT(odometry, Odometry, "odometry"),
+    NM_OUT_QUEUE(tf, TFMessage, "tf", 2, .many = true),
+    {0},
+};
+static const struct nm_param params[] = {
+    NM_PARAM(imu_timeout, 0.1, 0.005, 5, "s", "without an orientation for so long the support foot is taken as flat"),
+    NM_PARAM(smoothing, 0.03, 0.001, 1, "s",
+             "time constant of the acceleration behind the zero-moment point; larger is calmer and later"),
+    NM_PARAM(speed_window, 0.25, 0.01, 1.5, "s", "odometry tells the mean speed over this; about half a step"),
+    NM_PARAM(image_wait, 0.05, 0, 1, "s", "an image waits so long for joints of its time, then it takes the nearest"),
+    NM_PARAM(tilt_noise, 0.012, 0.0001, 0.5, "rad", "standard deviation of roll and pitch while the torso is quiet"),
+    NM_PARAM(time_noise, 0.004, 0, 0.1, "s",
+             "uncertain time between image and sensors: adds tilt when the torso turns"),
+    NM_PARAM(height_noise, 0.005, 0.0001, 0.2, "m", "standard deviation of the height over soft ground"),
+    NM_PARAM(max_turn, 3, 0.1, 50, "rad/s", "while the torso turns faster no camera pose is valid"),
+    NM_PARAM_SWITCH(odom_tf, true, "publishes odom to base_footprint; off where another module makes the odometry"),
+    {0},
+};
+NM_MODULE(body_model,
+          "Torso over ground, soles, centre of mass, zero-moment point, odometry, camera at an image's time.",
+          .ports = ports, .params = params, .init = NM_CALL(init), .step = NM_CALL(step), .reset = NM_CALL(reset))
