@@ -119,8 +119,9 @@ static int print_register(struct bench *b, const struct nm_ask_device *d, const 
     double value;
     if (nm_ask_get(&b->ask, d, name, &value, err)) return -1;
     const struct nm_dxl_register *r = nm_dxl_register(d->model, name);
-    table_row(table, "%s\t%.6g\t%s\t%.0f\t%u\t%s", name, value, r->unit, value / (double)r->scale + (double)r->zero,
-              r->address, (const char *const[]){"read", "read, write", "read, write, stored"}[r->access]);
+    table_row(table, "%s\t%.6g\t%s\t%.0f\t%u\t%s", name, value + 0.0, r->unit,
+              value / (double)r->scale + (double)r->zero, r->address,
+              (const char *const[]){"read", "read, write", "read, write, stored"}[r->access]);
     return 0;
 }
 
@@ -149,7 +150,7 @@ static int bus_read(int argc, char **argv)
     for (int i = 3; i <= n && !err.n; i++) print_register(&b, &d, argv[i], &table, &err);
     for (size_t i = 0; n == 2 && !err.n && (r = nm_dxl_register_at(d.model, i)); i++)
         print_register(&b, &d, r->name, &table, &err);
-    table_print(&table, stdout);
+    if (table.n_rows) table_print(&table, stdout);
     nm_serial_close(&b.ports);
     return err.n ? failed(&err) : EXIT_OK;
 }
@@ -186,7 +187,7 @@ static int bus_write(int argc, char **argv)
         if (count && r) value = (double)r->scale * (value - (double)r->zero);
         if (nm_ask_put(&b.ask, &d, argv[3], value, &err) == 0) print_register(&b, &d, argv[3], &table, &err);
     }
-    table_print(&table, stdout);
+    if (table.n_rows) table_print(&table, stdout);
     nm_serial_close(&b.ports);
     return err.n ? failed(&err) : EXIT_OK;
 }
@@ -249,6 +250,7 @@ static int set_stage(struct stage *s, struct nm_bus_tables *t, struct nm_err *er
         snprintf(s->link[i], sizeof s->link[i], "%s/bus%d", s->folder, i);
         t->port[i] = s->link[i];
     }
+    t->set.answer_timeout = 0.006; /* the devices share this machine with everything else */
     s->bus = nm_vbus_of_tables(t, err);
     return s->bus ? nm_vbus_start(s->bus, t->port, err) : -1;
 }
@@ -311,8 +313,10 @@ static void print_servos(const struct nm_bus_tables *t, const struct nm_bus_stat
     for (int i = 0; i < t->n_boards; i++) {
         const struct nm_bus_board *b = &t->boards[i];
         const struct nm_bus_board_state *r = &states->board[i];
-        table_row(&table, "%s\t%s\t%d\t%d\t\t%.1f\t\t%u\t%u", b->name, b->model, b->wire, b->id, r->voltage,
-                  r->answered, r->missed);
+        char volts[16] = "";
+        if (isfinite(r->voltage)) snprintf(volts, sizeof volts, "%.1f", r->voltage);
+        table_row(&table, "%s\t%s\t%d\t%d\t\t%s\t\t%u\t%u", b->name, b->model, b->wire, b->id, volts, r->answered,
+                  r->missed);
     }
     table_print(&table, stdout);
 }

@@ -94,7 +94,7 @@ static struct nm_camera plain_camera(uint32_t width, uint32_t height, double foc
     return c;
 }
 
-/* From above the whole carpet fits; the stand is behind a touchline, at a spectator's height. */
+/* From above the whole carpet fits; the stand is behind a touchline, above the heads of those before it. */
 static int choose_view(struct snapshot *s, const char *from, uint32_t width, uint32_t height, struct nm_camera *camera,
                        struct pose3 *pose, struct nm_err *err)
 {
@@ -107,7 +107,7 @@ static int choose_view(struct snapshot *s, const char *from, uint32_t width, uin
     }
     if (!strcmp(from, "stand")) {
         *camera = plain_camera(width, height, width * 0.62);
-        *pose = look((struct vec3){-0.15 * x, -y - 2.2, 2.6}, (struct vec3){0, 0.1 * y, 0});
+        *pose = look((struct vec3){-0.15 * x, -y - 2.5, 3.9}, (struct vec3){0, -0.1 * y, 0});
         return 0;
     }
     for (uint32_t i = 0; i < s->n; i++) {
@@ -198,7 +198,10 @@ static int make(struct snapshot *s, const struct wishes *w, struct nm_err *err)
     struct pose3 pose;
     const char *file =
         nm_path(arena, nm_path(arena, s->setup.root, "fields"), nm_take_format(arena, "%s.yaml", w->field));
-    if (nm_pitch_read(&s->pitch, nm_file_exists(file) ? file : w->field, err) < 0) return -1;
+    if (!nm_file_exists(file)) file = w->field;
+    if (!nm_file_exists(file))
+        return nm_fail(err, "there is no field '%s': neither in fields/ nor as a file", w->field);
+    if (nm_pitch_read(&s->pitch, file, err) < 0) return -1;
     if (sscanf(w->ball, "%lf,%lf", &ball_x, &ball_y) != 2 || !isfinite(ball_x + ball_y))
         return nm_fail(err, "'%s' is no place for the ball: X,Y", w->ball);
     if (sscanf(w->head, "%lf,%lf", &pan, &tilt) != 2 || !isfinite(pan + tilt))

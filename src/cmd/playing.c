@@ -11,11 +11,13 @@
 #include "cmd/console.h"
 #include "cmd/tables.h"
 #include "codec/text.h"
+#include "edge/bus/hardware.h"
 #include "edge/teleop/teleop.h"
 #include "rcl_interfaces/Log.h"
 #include "std_msgs/String.h"
 
 static const int64_t look_every = 20000000;        /* ns; at the console's topics                   */
+static const int64_t bus_period = 8000000;         /* ns between two rounds of the servo bus        */
 static const int64_t slice = 10000000;             /* ns of virtual time between two looks          */
 static const int64_t status_terminal = 1000000000; /* ns; a terminal's line is written anew         */
 static const int64_t status_file = 5000000000;     /* ns; elsewhere a line is added                 */
@@ -31,6 +33,7 @@ struct playing {
     struct nm_player *player;
     struct nm_control *control;
     struct nm_teleop *teleop;
+    struct nm_hardware *hardware; /* NULL: none */
     struct nm_edge *console;
     uint32_t topics[TEXTS_MAX + PORT_WATCH]; /* of the console's ports */
     String score;                            /* the newest */
@@ -184,6 +187,7 @@ static int play_real(struct playing *p, struct nm_err *err)
     if (nm_player_start(p->player, err)) return -1;
     p->began = p->sampled = nm_player_now(p->player);
     if (nm_control_start(p->control, err)) return -1;
+    if (p->hardware && nm_hardware_start(p->hardware, bus_period, err)) return -1;
     while (!over(p)) {
         sleep_until(clock_now() + look_every);
         tick(p);
@@ -226,6 +230,36 @@ static int open_console(struct playing *p, struct nm_err *err)
     return p->console ? 0 : -1;
 }
 
+/* The servo bus, where the line-up speaks to servos. Without a word from the user it is the robot's own if that is
+ * plugged in. */
+static int open_hardware(struct playing *p, struct nm_err *err)
+{
+    static const char *const kinds[] = {"bus", "virtual", "none"};
+    const char *kind = p->options->hardware;
+    bool asked = kind && strcmp(kind, "none") != 0;
+    if (kind && strcmp(kind, "bus") != 0 && strcmp(kind, "virtual") != 0 && strcmp(kind, "none") != 0) {
+        const char *near = nm_nearest(kind, kinds, 3);
+        return nm_fail(err, "--hardware is bus, virtual or none, not '%s'%s%s", kind, near ? "; did you mean " : "",
+                       near ? near : "");
+    }
+    if (kind && !asked) return 0;
+    if (p->options->virtual_time)
+        return asked ? nm_fail(err, "--hardware %s runs in real time only: leave out --virtual", kind) : 0;
+    if (!asked) {
+        bool servos = p->body && p->body->n_buses && nm_lineup_topic(p->lineup, "servo_states") != NM_NONE;
+        if (!servos) return 0;
+        if (access(p->body->buses[0].device, F_OK) != 0) {
+            fprintf(stderr,
+                    "%s is not there: no servos are moved (--hardware virtual plays with servos that have no body)\n",
+                    p->body->buses[0].device);
+            return 0;
+        }
+    }
+    bool virtual = kind && strcmp(kind, "virtual") == 0;
+    p->hardware = nm_hardware_new(p->player, p->body, virtual ? NM_HARDWARE_VIRTUAL : NM_HARDWARE_PORTS, err);
+    return p->hardware ? 0 : -1;
+}
+
 static int open_all(struct playing *p, struct nm_err *err)
 {
     const struct playing_options *o = p->options;
@@ -246,6 +280,7 @@ static int open_all(struct playing *p, struct nm_err *err)
                               err);
     if (!p->player || open_console(p, err)) return -1;
     if (o->joy && !(p->teleop = nm_teleop_new(p->player, o->joy, err))) return -1;
+    if (open_hardware(p, err)) return -1;
     p->control = nm_control_new(
         p->player, &(struct nm_control_options){.registry = &p->setup->registry, .lineup = &p->loaded}, err);
     return p->control ? 0 : -1;
@@ -274,6 +309,7 @@ int playing_run(struct setup *setup, const struct playing_options *options)
     }
     if (err.n) complain(&err);
     nm_control_free(p.control);
+    nm_hardware_free(p.hardware);
     nm_teleop_free(p.teleop);
     nm_player_free(p.player);
     nm_lineup_free(p.lineup);

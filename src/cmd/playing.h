@@ -16,9 +16,10 @@ struct playing_options {
     bool virtual_time;
     double speed; /* of virtual time against the clock; 0: as fast as it goes        */
     int64_t seed;
-    const char *joy;    /* joystick device, or "keys"; NULL: none                    */
-    struct texts watch; /* topics whose messages are printed                         */
-    bool score;         /* ends with the last message of the topic `score`           */
+    const char *joy;      /* joystick device, or "keys"; NULL: none                    */
+    const char *hardware; /* bus, virtual, none; NULL: the bus if its ports are there  */
+    struct texts watch;   /* topics whose messages are printed                         */
+    bool score;           /* ends with the last message of the topic `score`           */
     /* Called once the line-up is loaded, before anything is made from it; and about 50 times a second. Both may be
      * NULL. */
     int (*loaded)(struct nm_lineup *lineup, void *user, struct nm_err *err);
@@ -35,6 +36,9 @@ int playing_run(struct setup *setup, const struct playing_options *options);
         NUMBER("seconds", &(o)->seconds, 0, 1e9, "N", "ends after N seconds; 0: when it is stopped"),                  \
         WHOLE("seed", &(o)->seed, 0, 9e15, "N", "of all random numbers"),                                              \
         TEXT("joy", &(o)->joy, "DEVICE", "drives the topic joy: /dev/input/js0, or keys for the keyboard"),            \
+        TEXT("hardware", &(o)->hardware, "KIND",                                                                       \
+             "bus: the robot's ports; virtual: servos without a body; none. Unless given: bus, if the ports are "      \
+             "there"),                                                                                                 \
         TEXTS("watch", &(o)->watch, "TOPIC", "prints its messages; may be repeated")
 
 #endif

@@ -219,6 +219,7 @@ static struct port *port_of(const struct nm_edge *edge, uint32_t port) { return 
 void nm_edge_begin(struct nm_edge *edge, int64_t now)
 {
     struct nm_cycle *cycle = cycle_of(edge);
+    if (!cycle->player->linked && player_link(cycle->player, NULL)) return; /* the start will say why */
     cycle_begin(cycle, now);
     for (uint32_t i = 0; i < cycle->n_edge_ports; i++) {
         struct port *port = &cycle->edge_ports[i];

@@ -1,0 +1,27 @@
+/* Serial ports for the servo bus: any baud rate up to 4.5 M, raw, non-blocking, with the adapter's latency turned down;
+ * pseudo terminals work alike. A port that is pulled out is noticed at the next read, write or wait, closed, and can be
+ * opened again under its path. */
+#ifndef NM_EDGE_BUS_PORT_H
+#define NM_EDGE_BUS_PORT_H
+
+#include "base/error.h"
+#include "edge/bus/io.h"
+
+struct nm_serial_ports {
+    struct nm_serial_port {
+        char path[256];
+        uint32_t baud;
+        int fd; /* -1: closed */
+    } at[NM_BUS_WIRES];
+    int n;
+};
+
+/* Opens one port; a file descriptor, or -1 with a sentence. */
+int nm_serial_open(const char *path, uint32_t baud, struct nm_err *err);
+
+/* Wires are opened through the io. Closing is the caller's. */
+void nm_serial_init(struct nm_serial_ports *ports, const char *const paths[], const uint32_t baud[], int n);
+void nm_serial_close(struct nm_serial_ports *ports);
+struct nm_bus_io nm_serial_io(struct nm_serial_ports *ports);
+
+#endif

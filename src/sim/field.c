@@ -1,0 +1,323 @@
+/* Numbers of a rule set to geometry. Source of the numbers: the leagues' rule books, see fields/. */
+#include "sim/field.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "codec/yaml.h"
+
+/* One row a number of the file. `edges` is how many line widths the outer measure is longer than the middle one. */
+struct number {
+    const char *key;
+    size_t at;
+    double min, max;
+    double edges;
+};
+
+#define N(member) offsetof(struct nm_pitch, member)
+static const struct number numbers[] = {
+    {"length", N(length), 2, 120, 1},
+    {"width", N(width), 1, 90, 1},
+    {"line_width", N(line_width), 0.01, 0.2, 0},
+    {"goal_area_depth", N(goal_area_depth), 0, 10, 1},
+    {"goal_area_width", N(goal_area_width), 0, 40, 1},
+    {"penalty_area_depth", N(penalty_area_depth), 0, 20, 1},
+    {"penalty_area_width", N(penalty_area_width), 0, 60, 1},
+    {"penalty_mark", N(penalty_mark), 0.2, 20, 0.5},
+    {"circle_diameter", N(circle_radius), 0.3, 20, 1},
+    {"corner_radius", N(corner_radius), 0, 2, 0.5},
+    {"border", N(border), 0.1, 5, 0},
+    {"turf", N(turf), 0, 0.06, 0},
+};
+static const struct number goal_numbers[] = {
+    {"width", N(goal_width), 0.5, 8, 0},
+    {"height", N(goal_height), 0.3, 3, 0},
+    {"depth", N(goal_depth), 0.2, 3, 0},
+    {"post", N(post), 0.02, 0.2, 0},
+};
+static const struct number ball_numbers[] = {
+    {"radius", N(ball_radius), 0.02, 0.2, 0},
+    {"mass", N(ball_mass), 0.01, 1, 0},
+};
+#undef N
+
+static int read_numbers(struct nm_pitch *p, const struct nm_yaml *map, const struct number *table, uint32_t n,
+                        struct nm_err *err)
+{
+    int result = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct nm_yaml *node = nm_yaml_get(map, table[i].key);
+        double value = 0;
+        if (!node) {
+            result = nm_yaml_fail(map, err, "`%s` is missing", table[i].key);
+        } else if (nm_yaml_number(node, &value, err) < 0) {
+            result = -1;
+        } else if (!(value >= table[i].min && value <= table[i].max)) {
+            result = nm_yaml_fail(node, err, "`%s` is %g, it must lie between %g and %g", table[i].key, value,
+                                  table[i].min, table[i].max);
+        }
+        memcpy((char *)p + table[i].at, &value, sizeof value);
+    }
+    return result;
+}
+
+/* The index of a scalar's text among the words, or -1 with a sentence that lists them. */
+static int read_word(const struct nm_yaml *map, const char *key, const char *const *words, int n, struct nm_err *err)
+{
+    const struct nm_yaml *node = nm_yaml_get(map, key);
+    const char *text = NULL;
+    if (!node) return nm_yaml_fail(map, err, "`%s` is missing", key);
+    if (nm_yaml_text(node, &text, err) < 0) return -1;
+    char list[128] = "";
+    size_t used = 0;
+    for (int i = 0; i < n; i++) {
+        if (!strcmp(text, words[i])) return i;
+        int more = snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", words[i]);
+        used += more > 0 ? (size_t)more : 0;
+    }
+    return nm_yaml_fail(node, err, "`%s` is %s, it must be one of %s", key, text, list);
+}
+
+static int read_colour(const struct nm_yaml *map, const char *key, float colour[3], struct nm_err *err)
+{
+    const struct nm_yaml *node = nm_yaml_get(map, key);
+    if (!node || node->kind != NM_YAML_LIST || node->n != 3)
+        return nm_yaml_fail(node ? node : map, err, "`%s` must be a list of three numbers from 0 to 1", key);
+    int i = 0;
+    nm_yaml_each(part, node)
+    {
+        double value = 0;
+        if (nm_yaml_number(part, &value, err) < 0) return -1;
+        if (!(value >= 0 && value <= 1)) return nm_yaml_fail(part, err, "a colour goes from 0 to 1, not %g", value);
+        colour[i++] = (float)value;
+    }
+    return 0;
+}
+
+static int read_spot(const struct nm_yaml *root, const char *key, struct nm_spot *spot, struct nm_err *err)
+{
+    static const char *const kinds[] = {"cross", "dot", "dash"};
+    static const char *const keys[] = {"kind", "size"};
+    const struct nm_yaml *map = nm_yaml_get(root, key);
+    if (!map) return nm_yaml_fail(root, err, "`%s` is missing", key);
+    if (nm_yaml_keys(map, keys, 2, err) < 0) return -1;
+    int kind = read_word(map, "kind", kinds, 3, err);
+    const struct nm_yaml *size = nm_yaml_get(map, "size");
+    if (kind < 0) return -1;
+    if (!size) return nm_yaml_fail(map, err, "`size` is missing");
+    if (nm_yaml_number(size, &spot->size, err) < 0) return -1;
+    if (!(spot->size > 0 && spot->size <= 1))
+        return nm_yaml_fail(size, err, "`size` is %g, it must lie between 0 and 1", spot->size);
+    spot->kind = (enum nm_spot_kind)kind;
+    return 0;
+}
+
+/* Outer measures become middle ones: the paint's outer edge is half a line width outside its middle. */
+static void to_middles(struct nm_pitch *p, bool outer)
+{
+    if (outer)
+        for (uint32_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+            double value;
+            memcpy(&value, (char *)p + numbers[i].at, sizeof value);
+            if (value > 0) value -= numbers[i].edges * p->line_width;
+            memcpy((char *)p + numbers[i].at, &value, sizeof value);
+        }
+    p->circle_radius /= 2;
+}
+
+static int check(const struct nm_pitch *p, const struct nm_yaml *root, struct nm_err *err)
+{
+    int result = 0;
+    if (p->penalty_area_width > p->width || p->penalty_area_depth > p->length / 2)
+        result = nm_yaml_fail(root, err, "the penalty area is larger than the half");
+    if (p->goal_area_width > p->width || p->goal_area_depth > p->length / 2)
+        result = nm_yaml_fail(root, err, "the goal area is larger than the half");
+    if (p->goal_width + 2 * p->post > p->width) result = nm_yaml_fail(root, err, "the goal is wider than the field");
+    if (p->penalty_mark > p->length / 2) result = nm_yaml_fail(root, err, "the penalty mark is in the other half");
+    if (2 * p->circle_radius > p->width) result = nm_yaml_fail(root, err, "the centre circle is wider than the field");
+    return result;
+}
+
+static void add_line(struct nm_pitch *p, double x0, double y0, double x1, double y1)
+{
+    p->lines[p->n_lines++] = (struct nm_line){x0, y0, x1, y1};
+}
+
+static void add_crossing(struct nm_pitch *p, enum nm_crossing_kind kind, double x, double y, double theta)
+{
+    p->crossings[p->n_crossings++] = (struct nm_crossing){kind, x, y, angle_normal(theta)};
+}
+
+/* An area before the goal on side s (1 or -1): three lines, two corners, two T on the goal line. */
+static void add_area(struct nm_pitch *p, double s, double depth, double width)
+{
+    if (!(depth > 0 && width > 0)) return;
+    double goal = s * p->length / 2, front = goal - s * depth, side = width / 2;
+    add_line(p, front, -side, front, side);
+    for (double t = -1; t <= 1; t += 2) {
+        add_line(p, goal, t * side, front, t * side);
+        add_crossing(p, NM_CROSSING_L, front, t * side, atan2(-t, s));
+        add_crossing(p, NM_CROSSING_T, goal, t * side, s > 0 ? M_PI : 0);
+    }
+}
+
+static void derive(struct nm_pitch *p, struct nm_spot penalty, struct nm_spot centre)
+{
+    double x = p->length / 2, y = p->width / 2, r = p->circle_radius, post_y = (p->goal_width + p->post) / 2;
+    for (double s = -1; s <= 1; s += 2) {
+        add_line(p, -x, s * y, x, s * y);
+        add_line(p, s * x, -y, s * x, y);
+        add_area(p, s, p->goal_area_depth, p->goal_area_width);
+        add_area(p, s, p->penalty_area_depth, p->penalty_area_width);
+        add_crossing(p, NM_CROSSING_T, 0, s * y, s > 0 ? -M_PI / 2 : M_PI / 2);
+        add_crossing(p, NM_CROSSING_X, 0, s * r, 0);
+        for (double t = -1; t <= 1; t += 2) add_crossing(p, NM_CROSSING_L, s * x, t * y, atan2(-t, -s));
+    }
+    add_line(p, 0, -y, 0, y);
+
+    p->arcs[p->n_arcs++] = (struct nm_arc){0, 0, r, 0, 2 * M_PI};
+    if (p->corner_radius > 0)
+        for (int i = 0; i < 4; i++) {
+            double s = i & 1 ? 1 : -1, t = i & 2 ? 1 : -1;
+            double inside = atan2(-t, -s);
+            p->arcs[p->n_arcs++] = (struct nm_arc){s * x, t * y, p->corner_radius, inside - M_PI / 4, M_PI / 2};
+        }
+
+    for (int i = 0; i < 4; i++) p->posts[i] = (struct vec3){i & 2 ? x : -x, i & 1 ? post_y : -post_y, 0};
+    penalty.x = x - p->penalty_mark;
+    p->spots[p->n_spots++] = penalty;
+    penalty.x = -penalty.x;
+    p->spots[p->n_spots++] = penalty;
+    p->spots[p->n_spots++] = centre;
+}
+
+static int build(struct nm_pitch *p, const struct nm_yaml *root, struct nm_err *err)
+{
+    static const char *const keys[] = {"title",
+                                       "measured_to",
+                                       "length",
+                                       "width",
+                                       "line_width",
+                                       "goal_area_depth",
+                                       "goal_area_width",
+                                       "penalty_area_depth",
+                                       "penalty_area_width",
+                                       "penalty_mark",
+                                       "circle_diameter",
+                                       "corner_radius",
+                                       "border",
+                                       "turf",
+                                       "penalty_spot",
+                                       "centre_spot",
+                                       "goal",
+                                       "ball",
+                                       "players"};
+    static const char *const goal_keys[] = {"width", "height", "depth", "post", "post_shape", "net"};
+    static const char *const ball_keys[] = {"radius", "mass"};
+    static const char *const edges[] = {"outer edges", "line centres"}, *const shapes[] = {"square", "round"};
+    const struct nm_yaml *goal = nm_yaml_get(root, "goal"), *ball = nm_yaml_get(root, "ball");
+    const struct nm_yaml *title = nm_yaml_get(root, "title"), *players = nm_yaml_get(root, "players");
+    struct nm_spot penalty = {0}, centre = {0};
+    int result = 0, edge, shape;
+    uint64_t n = 0;
+
+    if (nm_yaml_keys(root, keys, sizeof keys / sizeof keys[0], err) < 0) return -1;
+    if (!goal || !ball || !title || !players)
+        return nm_yaml_fail(root, err, "a field needs `title`, `players`, `goal` and `ball`");
+    if (nm_yaml_keys(goal, goal_keys, 6, err) < 0 || nm_yaml_keys(ball, ball_keys, 2, err) < 0) return -1;
+    result |= read_numbers(p, root, numbers, sizeof numbers / sizeof numbers[0], err);
+    result |= read_numbers(p, goal, goal_numbers, sizeof goal_numbers / sizeof goal_numbers[0], err);
+    result |= read_numbers(p, ball, ball_numbers, sizeof ball_numbers / sizeof ball_numbers[0], err);
+    result |= read_colour(goal, "net", p->net, err);
+    result |= read_spot(root, "penalty_spot", &penalty, err);
+    result |= read_spot(root, "centre_spot", &centre, err);
+    edge = read_word(root, "measured_to", edges, 2, err);
+    shape = read_word(goal, "post_shape", shapes, 2, err);
+    result |= nm_yaml_uint(players, &n, err);
+    const char *text = "";
+    result |= nm_yaml_text(title, &text, err);
+    if (result < 0 || edge < 0 || shape < 0) return -1;
+    if (n < 1 || n > 11) return nm_yaml_fail(players, err, "`players` must lie between 1 and 11");
+
+    snprintf(p->title, sizeof p->title, "%s", text);
+    p->players = (uint32_t)n;
+    p->round_posts = shape == 1;
+    to_middles(p, edge == 0);
+    if (check(p, root, err) < 0) return -1;
+    derive(p, penalty, centre);
+    return 0;
+}
+
+/* The file's name without folder and ending. */
+static void name_of(char name[32], const char *file)
+{
+    const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file, *dot = strrchr(base, '.');
+    size_t n = dot ? (size_t)(dot - base) : strlen(base);
+    if (n > 31) n = 31;
+    memcpy(name, base, n);
+    name[n] = 0;
+}
+
+static int finish(struct nm_pitch *pitch, struct nm_arena *arena, const struct nm_yaml *root, const char *file,
+                  struct nm_err *err)
+{
+    int result = root ? build(pitch, root, err) : -1;
+    name_of(pitch->name, file);
+    nm_arena_free(arena);
+    return result;
+}
+
+int nm_pitch_read(struct nm_pitch *pitch, const char *path, struct nm_err *err)
+{
+    struct nm_arena arena = {0};
+    *pitch = (struct nm_pitch){0};
+    return finish(pitch, &arena, nm_yaml_read(&arena, path, err), path, err);
+}
+
+int nm_pitch_parse(struct nm_pitch *pitch, const char *file, const char *text, size_t size, struct nm_err *err)
+{
+    struct nm_arena arena = {0};
+    *pitch = (struct nm_pitch){0};
+    return finish(pitch, &arena, nm_yaml_parse(&arena, file, text, size, err), file, err);
+}
+
+static bool on_spot(const struct nm_spot *s, double half, double x, double y)
+{
+    double dx = fabs(x - s->x), dy = fabs(y - s->y), reach = s->size / 2;
+    if (s->kind == NM_SPOT_DOT) return hypot(dx, dy) <= reach;
+    if (dx <= reach && dy <= half) return true;
+    return s->kind == NM_SPOT_CROSS && dy <= reach && dx <= half;
+}
+
+static bool on_arc(const struct nm_arc *a, double half, double x, double y)
+{
+    double dx = x - a->x, dy = y - a->y;
+    double turn = atan2(dy, dx) - a->from;
+    turn -= 2 * M_PI * floor(turn / (2 * M_PI));
+    return fabs(hypot(dx, dy) - a->radius) <= half && turn <= a->sweep;
+}
+
+bool nm_pitch_painted(const struct nm_pitch *p, double x, double y)
+{
+    double half = p->line_width / 2;
+    for (uint32_t i = 0; i < p->n_lines; i++) {
+        const struct nm_line *l = &p->lines[i];
+        double mx = (l->x0 + l->x1) / 2, my = (l->y0 + l->y1) / 2;
+        if (fabs(x - mx) <= fabs(l->x1 - l->x0) / 2 + half && fabs(y - my) <= fabs(l->y1 - l->y0) / 2 + half)
+            return true;
+    }
+    for (uint32_t i = 0; i < p->n_arcs; i++)
+        if (on_arc(&p->arcs[i], half, x, y)) return true;
+    for (uint32_t i = 0; i < p->n_spots; i++)
+        if (on_spot(&p->spots[i], half, x, y)) return true;
+    return false;
+}
+
+int nm_pitch_scored(const struct nm_pitch *p, struct vec3 ball)
+{
+    bool between = fabs(ball.y) < p->goal_width / 2 && ball.z < p->goal_height;
+    double over = fabs(ball.x) - (p->length + p->line_width) / 2;
+    if (!between || over < p->ball_radius || over > p->goal_depth + p->ball_radius) return 0;
+    return ball.x > 0 ? 1 : -1;
+}

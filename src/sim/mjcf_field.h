@@ -1,0 +1,18 @@
+/* The part of the model text that is not a robot: options, ground, goals, ball, pendulum. Only for mjcf.c. */
+#ifndef NM_SIM_MJCF_FIELD_H
+#define NM_SIM_MJCF_FIELD_H
+
+#include <stdio.h>
+
+#include "sim/mjcf.h"
+
+/* Collision bits: what stands still, the ball (and the pendulum), each robot. */
+#define MJCF_STILL    1u
+#define MJCF_BALL     2u
+#define MJCF_ROBOT(i) (4u << (i))
+#define MJCF_ROBOTS   (((1u << 14) - 1) << 2)
+
+void mjcf_head(FILE *out, uint32_t robots, const struct nm_mjcf_options *options);
+void mjcf_field(FILE *out, const struct nm_pitch *pitch, const struct nm_mjcf_options *options);
+
+#endif

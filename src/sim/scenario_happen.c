@@ -1,0 +1,215 @@
+/* The time line of a scenario, as it happens. What a range leaves open is drawn by a stream of each event's own. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/scenario_parts.h"
+
+double draw(struct nm_dice *dice, struct nm_range range)
+{
+    double share = nm_dice_roll(dice); /* drawn in any case: a range that becomes a number shifts nothing */
+    return range.low + (range.high - range.low) * share;
+}
+
+static struct vec3 draw_point(struct nm_dice *dice, const struct nm_somewhere *at)
+{
+    double x = draw(dice, at->x), y = draw(dice, at->y), z = draw(dice, at->z);
+    return (struct vec3){x, y, z};
+}
+
+struct moment { /* one event, now, to one robot (or to none) */
+    struct nm_run *run;
+    const struct nm_event *event;
+    struct nm_dice *dice;
+    uint32_t robot;
+    uint32_t part;
+};
+
+static double yaw_of(const struct nm_run *run, uint32_t robot)
+{
+    struct nm_whereabouts w;
+    nm_stage_whereabouts(run->stage, robot, &w);
+    return quat_yaw(w.base_to_field.rot);
+}
+
+static int64_t lasts(const struct nm_event *event)
+{
+    return isfinite(event->duration) ? nm_ns(event->duration) : INT64_MAX;
+}
+
+/* ---- what can happen ---- */
+
+static int push(const struct moment *m, struct nm_err *err)
+{
+    double size = draw(m->dice, m->event->size);
+    double direction = yaw_of(m->run, m->robot) + draw(m->dice, m->event->direction);
+    struct vec3 impulse = {size * cos(direction), size * sin(direction), 0};
+    (void)err;
+    nm_stage_push(m->run->stage, m->robot, impulse, draw_point(m->dice, &m->event->point), lasts(m->event));
+    return 0;
+}
+
+static int pendulum(const struct moment *m, struct nm_err *err)
+{
+    double distance = draw(m->dice, m->event->size);
+    double from = yaw_of(m->run, m->robot) + draw(m->dice, m->event->direction);
+    struct nm_world *world = nm_stage_world(m->run->stage);
+    if (world && nm_world_pendulum(world, m->robot, from, distance)) return 0;
+    return nm_fail(err, "there is no pendulum");
+}
+
+static int place(const struct moment *m, struct nm_err *err)
+{
+    const struct nm_somewhere *at = &m->event->place;
+    double x = draw(m->dice, at->x), y = draw(m->dice, at->y), theta = draw(m->dice, at->theta);
+    (void)err;
+    nm_stage_place(m->run->stage, m->robot, (struct pose2){x, y, theta}, m->event->posture);
+    trail_moved(m->run, m->robot);
+    return 0;
+}
+
+static int put_ball(const struct moment *m, struct nm_err *err)
+{
+    struct vec3 at = draw_point(m->dice, &m->event->place), velocity = draw_point(m->dice, &m->event->velocity);
+    (void)err;
+    nm_stage_put_ball(m->run->stage, at, velocity);
+    m->run->ball_start = at;
+    return 0;
+}
+
+static int shoot(const struct moment *m, struct nm_err *err)
+{
+    struct vec3 from = draw_point(m->dice, &m->event->from), to = draw_point(m->dice, &m->event->place);
+    double speed = draw(m->dice, m->event->size);
+    struct vec3 ball = nm_stage_ball(m->run->stage, NULL);
+    if (!m->event->has_from) from = ball;
+    if (m->event->target < NM_PLAYERS) {
+        struct nm_whereabouts w;
+        nm_stage_whereabouts(m->run->stage, m->event->target, &w);
+        to = w.base_to_field.pos;
+    }
+    struct vec3 way = {to.x - from.x, to.y - from.y, 0};
+    double length = vec3_norm(way);
+    if (!(length > 0)) return nm_fail(err, "the ball lies where it is shot to");
+    nm_stage_put_ball(m->run->stage, from, vec3_scale(way, speed / length));
+    m->run->ball_start = from;
+    return 0;
+}
+
+static int fault(const struct moment *m, struct nm_err *err)
+{
+    (void)err;
+    nm_stage_fault(m->run->stage, m->robot, m->event->fault, m->part, lasts(m->event));
+    return 0;
+}
+
+static int set(const struct moment *m, struct nm_err *err)
+{
+    return nm_stage_set(m->run->stage, m->robot, m->event->part, err);
+}
+
+static int say(const struct moment *m, struct nm_err *err)
+{
+    return nm_stage_say(m->run->stage, m->robot, m->event->part, m->event->message, err);
+}
+
+static int power(const struct moment *m, struct nm_err *err)
+{
+    (void)err;
+    nm_stage_power(m->run->stage, m->robot, m->event->on);
+    return 0;
+}
+
+static int press(const struct moment *m, struct nm_err *err)
+{
+    (void)err;
+    nm_stage_press(m->run->stage, m->robot, m->event->index, lasts(m->event));
+    return 0;
+}
+
+static int (*const deeds[NM_EVENTS])(const struct moment *, struct nm_err *) = {
+    [NM_EVENT_PUSH] = push,   [NM_EVENT_PENDULUM] = pendulum, [NM_EVENT_PLACE] = place, [NM_EVENT_BALL] = put_ball,
+    [NM_EVENT_SHOOT] = shoot, [NM_EVENT_FAULT] = fault,       [NM_EVENT_SET] = set,     [NM_EVENT_SAY] = say,
+    [NM_EVENT_POWER] = power, [NM_EVENT_PRESS] = press,
+};
+
+/* ---- before it begins ---- */
+
+/* What a robot's body or brain does not have is told now, with its line, not when it is too late. */
+static int check_event(struct nm_run *run, const struct nm_event *event, uint32_t robot, uint32_t *part,
+                       struct nm_err *err)
+{
+    const struct nm_body *body = nm_stage_body(run->stage, robot);
+    struct nm_err why = {0};
+    int bad = 0;
+    *part = event->index;
+    if (event->kind == NM_EVENT_FAULT && event->part) {
+        int32_t joint = nm_find_joint(body, event->part);
+        const char *names[NM_JOINTS];
+        for (uint32_t j = 0; j < body->n_joints; j++) names[j] = body->joints[j].name;
+        if (joint < 0)
+            bad = nm_fail(&why, "robot %s has no joint '%.60s'%s", run->scenario->robots[robot].name, event->part,
+                          nm_hint(event->part, names, body->n_joints).text);
+        *part = (uint32_t)joint;
+    }
+    if (event->kind == NM_EVENT_SET) bad = nm_stage_check_set(run->stage, robot, event->part, &why);
+    if (event->kind == NM_EVENT_SAY) bad = nm_stage_check_say(run->stage, robot, event->part, event->message, &why);
+    if (!nm_stage_world(run->stage) && event->kind == NM_EVENT_PENDULUM)
+        bad = nm_fail(&why, "a flat world has no pendulum");
+    size_t file = strlen(event->node->file);
+    for (char *line = why.text, *end; (end = strchr(line, '\n')); line = end + 1)
+        if (!strncmp(line, event->node->file, file)) /* a message's own sentences have their place already */
+            nm_fail(err, "%.*s", (int)(end - line), line);
+        else
+            nm_yaml_fail(event->node, err, "%.*s", (int)(end - line), line);
+    return bad;
+}
+
+int events_prepare(struct nm_run *run, struct nm_err *err)
+{
+    const struct nm_scenario *s = run->scenario;
+    int bad = 0;
+    run->dice = nm_take_n(&run->arena, struct nm_dice, s->n_events + 1);
+    run->due = nm_take_n(&run->arena, int64_t, s->n_events + 1);
+    run->done = nm_take_n(&run->arena, uint32_t, s->n_events + 1);
+    run->parts = nm_take_n(&run->arena, uint32_t, NM_PLAYERS * (s->n_events + 1));
+    for (uint32_t i = 0; i < s->n_events; i++) {
+        run->dice[i] = nm_dice_new(run->options.seed, 100, i);
+        run->due[i] = nm_ns(draw(&run->dice[i], s->events[i].at));
+        for (uint32_t k = 0; k < s->n_robots; k++)
+            if (s->events[i].robots >> k & 1)
+                bad |= check_event(run, &s->events[i], k, &run->parts[NM_PLAYERS * i + k], err);
+    }
+    return bad;
+}
+
+/* ---- now ---- */
+
+static void happen(struct nm_run *run, uint32_t i)
+{
+    const struct nm_event *event = &run->scenario->events[i];
+    bool alone = event->kind == NM_EVENT_BALL || event->kind == NM_EVENT_SHOOT;
+    struct nm_err err = {0};
+    int bad = 0;
+    for (uint32_t k = 0; k < (alone ? 1 : run->scenario->n_robots); k++) {
+        struct moment m = {run, event, &run->dice[i], k, run->parts[NM_PLAYERS * i + k]};
+        if (alone || event->robots >> k & 1) bad |= deeds[event->kind](&m, &err);
+    }
+    if (!bad) return;
+    if (!run->n_faults++)
+        snprintf(run->fault, sizeof run->fault, "line %u: %.*s", event->node->line, (int)strcspn(err.text, "\n"),
+                 err.text);
+}
+
+void events_happen(struct nm_run *run)
+{
+    int64_t now = nm_stage_now(run->stage);
+    for (uint32_t i = 0; i < run->scenario->n_events; i++) {
+        const struct nm_event *event = &run->scenario->events[i];
+        while (run->done[i] < event->times && run->due[i] <= now) {
+            happen(run, i);
+            run->done[i]++;
+            run->due[i] += nm_ns(event->every);
+        }
+    }
+}

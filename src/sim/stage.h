@@ -1,0 +1,131 @@
+/* The stage brings line-ups and the simulated world together: every robot has its own brain (a player, core/player.h),
+ * fed with what its hardware would measure and obeyed as its hardware would obey, all in lockstep and virtual time:
+ *
+ *     brains run up to the world's next step -> their goals go to the servos -> the world steps -> sensors to the
+ * brains
+ *
+ * A line-up does not know where it plays: the stage binds the topics of hardware (docs/simulator.md lists them) to the
+ * world, as `run` binds them to a bus. A topic that a line-up does not have is not made; a camera that nobody reads is
+ * not rendered. The same seed, robots and calls give the same bits with any number of workers.
+ *
+ * Poses and places are in the field as team 0 sees it, unless something else is said. */
+#ifndef NM_SIM_STAGE_H
+#define NM_SIM_STAGE_H
+
+#include "core/player.h"
+#include "nutmeg_msgs/SimCommand.h"
+#include "rcl_interfaces/Log.h"
+#include "sim/feed.h"
+#include "sim/picture.h"
+#include "sim/world.h"
+
+struct nm_stage;
+
+enum nm_fidelity {
+    NM_FIDELITY_CAMERA,  /* bodies and pictures: vision is the line-up's work                  */
+    NM_FIDELITY_PERCEPT, /* bodies, and what a good vision would see: ball, posts, lines, robots */
+    NM_FIDELITY_FLAT,    /* discs on a plane that obey cmd_vel, and percepts                    */
+    NM_FIDELITIES
+};
+extern const char *const nm_fidelity_names[NM_FIDELITIES];
+
+enum nm_posture { NM_UPRIGHT, NM_ON_FRONT, NM_ON_BACK, NM_ON_LEFT, NM_ON_RIGHT, NM_POSTURES };
+extern const char *const nm_posture_names[NM_POSTURES];
+
+struct nm_stage_robot {
+    const char *name;
+    const char *folder; /* robots/kid70, or a URDF                                              */
+    const char *lineup; /* its file; NULL: nobody plays it, its servos hold the pose it began in */
+    uint32_t team;      /* 0 or 1: whose goal is at +x                                          */
+    struct nm_shirt shirt;
+    struct pose2 start;
+    enum nm_posture posture;
+    uint32_t n_set, n_says;
+    const char *const *set;  /* parameters of its line-up, "instance.parameter=value"                 */
+    const char *const *says; /* topics on which nm_stage_say will speak to it                     */
+};
+
+struct nm_stage_options {
+    const char *root; /* folder with config/ and robots/ */
+    struct nm_registry *registry;
+    const struct nm_pitch *pitch; /* must outlive the stage */
+    enum nm_fidelity fidelity;
+    struct nm_world_options world; /* seed, randomness, physical step            */
+    uint32_t workers;              /* threads for brains and cameras; 0: one     */
+    int64_t bus_period;            /* ns between two rounds of a robot's bus; 0: 8 ms     */
+    int64_t camera_delay;          /* ns from the exposure to the picture; 0: 20 ms */
+    struct nm_shutter shutter;
+    double bend;           /* how far the legs are bent at the start, 0 to 0.5 */
+    void (*enter)(void *); /* around every run of a cycle, as in nm_player_options */
+    void (*leave)(void *);
+    /* Called with each brain before it starts: the time to add edges to it; and with what brains write on their
+     * consoles. Both may be NULL. */
+    int (*ready)(void *user, uint32_t robot, struct nm_player *player, struct nm_err *err);
+    void (*said)(void *user, uint32_t robot, const Log *line);
+    void *user;
+};
+#define NM_STAGE_OPTIONS                                                                                               \
+    ((struct nm_stage_options){.world = NM_WORLD_OPTIONS, .shutter = NM_SHUTTER_USUAL, .bend = 0.06})
+
+/* Robots, line-ups and world, all loaded and checked; NULL with every fault found. The rows are copied, what they point
+ * to must outlive the stage. */
+struct nm_stage *nm_stage_new(const struct nm_stage_robot *robots, uint32_t n, const struct nm_stage_options *options,
+                              struct nm_err *err);
+void nm_stage_free(struct nm_stage *stage);
+
+/* One physical step with all that belongs to it. */
+int nm_stage_step(struct nm_stage *stage);
+
+int64_t nm_stage_now(const struct nm_stage *stage);  /* ns */
+int64_t nm_stage_tick(const struct nm_stage *stage); /* ns of a step */
+uint32_t nm_stage_robots(const struct nm_stage *stage);
+const struct nm_body *nm_stage_body(const struct nm_stage *stage, uint32_t robot);
+const struct nm_stage_robot *nm_stage_robot(const struct nm_stage *stage, uint32_t robot);
+int32_t nm_stage_find(const struct nm_stage *stage, const char *name);           /* -1 if there is none of that name */
+struct nm_player *nm_stage_player(const struct nm_stage *stage, uint32_t robot); /* NULL: nobody plays it */
+const struct nm_pitch *nm_stage_pitch(const struct nm_stage *stage);
+struct nm_world *nm_stage_world(const struct nm_stage *stage); /* NULL: flat            */
+
+/* Where things are. */
+struct nm_whereabouts {
+    struct pose3 base_to_field;
+    struct vec3 velocity, angular_velocity; /* in the field's axes                               */
+    bool fallen;                            /* the trunk lies: tilted by more than 60 degrees    */
+};
+void nm_stage_whereabouts(const struct nm_stage *stage, uint32_t robot, struct nm_whereabouts *where);
+uint64_t nm_stage_goals(const struct nm_stage *stage, uint32_t robot); /* sets of goals that its servos were given */
+struct vec3 nm_stage_ball(const struct nm_stage *stage, struct vec3 *velocity);
+/* Everything a camera can see now. The scene is the stage's and lasts until the next step. */
+const struct nm_scene *nm_stage_scene(struct nm_stage *stage);
+/* Poses of a robot's frames in that scene. */
+const struct nm_kin *nm_stage_kin(const struct nm_stage *stage, uint32_t robot);
+
+/* What happened to the world (world.h); none on a flat one. */
+uint64_t nm_stage_incidents(const struct nm_stage *stage);
+const struct nm_incident *nm_stage_incident(const struct nm_stage *stage, uint64_t i);
+
+/* ---- interventions ---- */
+
+void nm_stage_place(struct nm_stage *stage, uint32_t robot, struct pose2 pose, enum nm_posture posture);
+void nm_stage_put_ball(struct nm_stage *stage, struct vec3 position, struct vec3 velocity);
+/* An impulse (N s, field) at a point of the trunk's frame. */
+void nm_stage_push(struct nm_stage *stage, uint32_t robot, struct vec3 impulse, struct vec3 point, int64_t duration);
+void nm_stage_fault(struct nm_stage *stage, uint32_t robot, enum nm_fault_kind kind, uint32_t part, int64_t duration);
+void nm_stage_power(struct nm_stage *stage, uint32_t robot, bool on);
+void nm_stage_press(struct nm_stage *stage, uint32_t robot, uint32_t button, int64_t duration);
+extern const char *const nm_stage_buttons[];
+enum { NM_STAGE_BUTTONS = 2 };
+
+/* "instance.parameter=value" of a robot's brain, from its next cycle on; or only a look whether that would go. */
+int nm_stage_set(struct nm_stage *stage, uint32_t robot, const char *setting, struct nm_err *err);
+int nm_stage_check_set(const struct nm_stage *stage, uint32_t robot, const char *setting, struct nm_err *err);
+/* Publishes a message, written as YAML, on one of the robot's `says`; it is out with the next step. Or only a look. */
+int nm_stage_say(struct nm_stage *stage, uint32_t robot, const char *topic, const struct nm_yaml *message,
+                 struct nm_err *err);
+int nm_stage_check_say(struct nm_stage *stage, uint32_t robot, const char *topic, const struct nm_yaml *message,
+                       struct nm_err *err);
+
+/* MOVE and PUSH of SimCommand.srv; the others steer whoever calls nm_stage_step and are refused here. */
+void nm_stage_command(struct nm_stage *stage, const SimCommand_Request *request, SimCommand_Response *response);
+
+#endif

@@ -1,0 +1,221 @@
+/* Hands that reach onto the stage. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "codec/text.h"
+#include "sim/stage_parts.h"
+
+static struct vec3 vec3_of(const Vector3 *v) { return (struct vec3){v->x, v->y, v->z}; }
+
+/* What was moved by hand is seen at its new place, and lies or stands as it was put. */
+static void moved(struct nm_stage *stage) { stage->scene_time = -1; }
+
+static struct quat posture_rot(enum nm_posture posture, double theta)
+{
+    static const struct {
+        double roll, pitch;
+    } lies[NM_POSTURES] = {
+        [NM_ON_FRONT] = {0, M_PI / 2},
+        [NM_ON_BACK] = {0, -M_PI / 2},
+        [NM_ON_LEFT] = {-M_PI / 2, 0},
+        [NM_ON_RIGHT] = {M_PI / 2, 0},
+    };
+    return quat_mul(quat_rpy(0, 0, theta), quat_rpy(lies[posture].roll, lies[posture].pitch, 0));
+}
+
+void nm_stage_place(struct nm_stage *stage, uint32_t robot, struct pose2 pose, enum nm_posture posture)
+{
+    struct actor *a = &stage->actors[robot];
+    a->fallen = posture != NM_UPRIGHT;
+    moved(stage);
+    if (stage->flat) {
+        nm_flat_place(stage->flat, robot, pose);
+        return;
+    }
+    if (posture == NM_UPRIGHT) {
+        nm_world_place(stage->world, robot, pose);
+        return;
+    }
+    struct nm_truth truth;
+    nm_world_truth(stage->world, robot, &truth);
+    struct quat rot = posture_rot(posture, pose.theta);
+    double height = nm_standing_height(a->body, rot, truth.q);
+    nm_world_put(stage->world, robot, (struct pose3){rot, {pose.x, pose.y, height}}, NULL);
+}
+
+/* A rolling ball does not slide: it comes with the spin of its speed. */
+void nm_stage_put_ball(struct nm_stage *stage, struct vec3 position, struct vec3 velocity)
+{
+    double radius = stage->options.pitch->ball_radius;
+    bool rolls = position.z <= 1.01 * radius && fabs(velocity.z) < 0.01;
+    struct vec3 spin = rolls ? (struct vec3){-velocity.y / radius, velocity.x / radius, 0} : (struct vec3){0, 0, 0};
+    if (stage->flat)
+        nm_flat_put_ball(stage->flat, position, velocity);
+    else
+        nm_world_put_ball(stage->world, position, velocity, spin);
+    moved(stage);
+}
+
+void nm_stage_push(struct nm_stage *stage, uint32_t robot, struct vec3 impulse, struct vec3 point, int64_t duration)
+{
+    double mass = stage->actors[robot].body->mass;
+    if (!stage->flat)
+        nm_world_push(stage->world, robot, impulse, point, duration);
+    else if (mass > 0)
+        nm_flat_push(stage->flat, robot, impulse.x / mass, impulse.y / mass);
+}
+
+void nm_stage_fault(struct nm_stage *stage, uint32_t robot, enum nm_fault_kind kind, uint32_t part, int64_t duration)
+{
+    struct actor *a = &stage->actors[robot];
+    int64_t until = duration < INT64_MAX - stage->now ? stage->now + duration : INT64_MAX;
+    if (a->n_ailments == FAULTS_AT_ONCE) return;
+    a->ailments[a->n_ailments++] = (struct ailment){kind, part, until};
+}
+
+void nm_stage_power(struct nm_stage *stage, uint32_t robot, bool on)
+{
+    stage->actors[robot].power = on;
+    stage->actors[robot].told = true;
+}
+
+void nm_stage_press(struct nm_stage *stage, uint32_t robot, uint32_t button, int64_t duration)
+{
+    struct actor *a = &stage->actors[robot];
+    a->pressed[button] = stage->now + duration;
+    a->presses[button]++;
+}
+
+/* ---- words to the brain ---- */
+
+static int no_brain(const struct actor *a, struct nm_err *err)
+{
+    return nm_fail(err, "robot %s has no line-up that could listen", a->row.name);
+}
+
+/* "instance.parameter=value" as a change of the robot's line-up. */
+static int read_setting(const struct actor *a, const char *setting, struct nm_change *change, struct nm_err *err)
+{
+    const char *dot = strchr(setting, '.'), *equals = strchr(setting, '=');
+    char instance[64], param[64];
+    if (!a->brain) return no_brain(a, err);
+    if (!dot || !equals || dot > equals || dot - setting >= 64 || equals - dot > 64)
+        return nm_fail(err, "'%.100s' is no setting: instance.parameter=value is needed", setting);
+    snprintf(instance, sizeof instance, "%.*s", (int)(dot - setting), setting);
+    snprintf(param, sizeof param, "%.*s", (int)(equals - dot - 1), dot + 1);
+    *change = (struct nm_change){.instance = nm_lineup_instance(a->lineup, instance)};
+    if (change->instance == NM_NONE) {
+        const char *names[256];
+        uint32_t n = 0;
+        while (n < a->lineup->n_instances && n < 256) names[n] = a->lineup->instances[n].name, n++;
+        return nm_fail(err, "robot %s has no instance '%s'%s", a->row.name, instance, nm_hint(instance, names, n).text);
+    }
+    const struct nm_module *module = a->lineup->instances[change->instance].module;
+    int index = nm_param_find(module, param, err);
+    if (index < 0) return -1;
+    change->param = (uint32_t)index;
+    change->value.layer = NM_LAYER_LIVE;
+    return nm_value_parse(&module->params[index], equals + 1, &change->value, err);
+}
+
+int nm_stage_check_set(const struct nm_stage *stage, uint32_t robot, const char *setting, struct nm_err *err)
+{
+    struct nm_change change;
+    return read_setting(&stage->actors[robot], setting, &change, err);
+}
+
+int nm_stage_set(struct nm_stage *stage, uint32_t robot, const char *setting, struct nm_err *err)
+{
+    const struct actor *a = &stage->actors[robot];
+    struct nm_change change;
+    if (read_setting(a, setting, &change, err)) return -1;
+    return nm_player_set(a->brain, &change, 1, err) < 0 ? -1 : 0;
+}
+
+static int32_t say_port(const struct actor *a, const char *topic)
+{
+    for (uint32_t i = 0; i < a->row.n_says; i++)
+        if (!strcmp(a->row.says[i], topic)) return (int32_t)(a->n_ports - a->row.n_says + i);
+    return -1;
+}
+
+static int nobody_listens(const struct actor *a, const char *topic, struct nm_err *err)
+{
+    const char *names[256];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < a->lineup->n_topics && n < 256; i++)
+        if (a->lineup->topics[i].n_consumers) names[n++] = a->lineup->topics[i].name;
+    return nm_fail(err, "nobody in %s reads topic '%.60s'%s", a->lineup->file, topic, nm_hint(topic, names, n).text);
+}
+
+static int say(struct nm_stage *stage, uint32_t robot, const char *topic, const struct nm_yaml *message, bool put,
+               struct nm_err *err)
+{
+    struct actor *a = &stage->actors[robot];
+    if (!a->brain) return no_brain(a, err);
+    int32_t port = say_port(a, topic);
+    void *to = port < 0 ? NULL : nm_edge_out(a->edge, (uint32_t)port);
+    if (!to) return nobody_listens(a, topic, err);
+    const struct nm_type *type = a->lineup->topics[nm_lineup_topic(a->lineup, topic)].type;
+    int bad = nm_parse(type, to, message, NULL, err);
+    if (bad || !put) nm_reset(type, to);
+    if (!bad && put) nm_edge_put(a->edge, (uint32_t)port);
+    return bad;
+}
+
+int nm_stage_say(struct nm_stage *stage, uint32_t robot, const char *topic, const struct nm_yaml *message,
+                 struct nm_err *err)
+{
+    return say(stage, robot, topic, message, true, err);
+}
+
+int nm_stage_check_say(struct nm_stage *stage, uint32_t robot, const char *topic, const struct nm_yaml *message,
+                       struct nm_err *err)
+{
+    return say(stage, robot, topic, message, false, err);
+}
+
+/* ---- SimCommand ---- */
+
+static const char *move(struct nm_stage *stage, const SimCommand_Request *r)
+{
+    struct vec3 position = {r->pose.position.x, r->pose.position.y, r->pose.position.z};
+    struct quat rot = {r->pose.orientation.w, r->pose.orientation.x, r->pose.orientation.y, r->pose.orientation.z};
+    if (!isfinite(position.x + position.y + position.z + rot.w + rot.x + rot.y + rot.z)) return "that is no place";
+    if (!strcmp(r->name, "ball")) {
+        nm_stage_put_ball(stage, position, vec3_of(&r->twist.linear));
+        return NULL;
+    }
+    int32_t robot = nm_stage_find(stage, r->name);
+    if (robot < 0) return "there is no body of that name";
+    nm_stage_place(stage, (uint32_t)robot, (struct pose2){position.x, position.y, quat_yaw(quat_normal(rot))},
+                   NM_UPRIGHT);
+    return NULL;
+}
+
+static const char *push(struct nm_stage *stage, const SimCommand_Request *r)
+{
+    const int64_t duration = 20000000;
+    int32_t robot = nm_stage_find(stage, r->name);
+    struct vec3 impulse = vec3_of(&r->impulse), velocity;
+    if (!isfinite(impulse.x + impulse.y + impulse.z)) return "that is no impulse";
+    if (!strcmp(r->name, "ball")) {
+        struct vec3 at = nm_stage_ball(stage, &velocity);
+        double per_mass = 1 / stage->options.pitch->ball_mass;
+        nm_stage_put_ball(stage, at, vec3_add(velocity, vec3_scale(impulse, per_mass)));
+        return NULL;
+    }
+    if (robot < 0) return "there is no body of that name";
+    nm_stage_push(stage, (uint32_t)robot, impulse, (struct vec3){0, 0, 0}, duration);
+    return NULL;
+}
+
+void nm_stage_command(struct nm_stage *stage, const SimCommand_Request *request, SimCommand_Response *response)
+{
+    const char *why = "this steers the clock, not the world";
+    if (request->command == SimCommand_Request_MOVE) why = move(stage, request);
+    if (request->command == SimCommand_Request_PUSH) why = push(stage, request);
+    response->success = !why;
+    nm_text(response->message, "%s", why ? why : "");
+}

@@ -1,0 +1,148 @@
+/* What goes through the edges of the brains in a step: their goals and wishes out, the sensors' messages in. */
+#include <math.h>
+#include <string.h>
+
+#include "nutmeg_msgs/Buttons.h"
+#include "sensor_msgs/BatteryState.h"
+#include "sim/stage_parts.h"
+#include "std_srvs/SetBool.h"
+
+const char *const nm_stage_buttons[] = {"start", "mode"};
+
+/* ---- faults ---- */
+
+static void look_after(struct nm_stage *stage, struct actor *a)
+{
+    uint32_t left = 0;
+    memset(&a->faults, 0, sizeof a->faults);
+    for (uint32_t i = 0; i < a->n_ailments; i++) {
+        const struct ailment ailment = a->ailments[i];
+        if (ailment.until <= stage->now) continue;
+        nm_faults_add(&a->faults, ailment.kind, ailment.part);
+        a->ailments[left++] = ailment;
+    }
+    a->n_ailments = left;
+}
+
+/* ---- from the brain ---- */
+
+static void take_power(struct actor *a)
+{
+    const void *const *requests;
+    uint32_t n = nm_edge_queue(a->edge, PORT_POWER, &requests, NULL);
+    for (uint32_t i = 0; i < n; i++) {
+        const SetBool_Request *request = requests[i];
+        SetBool_Response *reply = nm_edge_push(a->edge, PORT_POWER_REPLY);
+        a->told |= a->power != request->data;
+        a->power = request->data;
+        if (!reply) continue;
+        nm_slot(reply)->caller = nm_slot(request)->caller;
+        nm_slot(reply)->call = nm_slot(request)->call;
+        reply->success = true;
+        nm_text(reply->message, "motors are %s", a->power ? "on" : "off");
+    }
+}
+
+static void take_log(const struct nm_stage *stage, const struct actor *a)
+{
+    const void *const *lines;
+    uint32_t n = stage->options.said ? nm_edge_queue(a->edge, PORT_LOG, &lines, NULL) : 0;
+    for (uint32_t i = 0; i < n; i++) stage->options.said(stage->options.user, (uint32_t)(a - stage->actors), lines[i]);
+}
+
+/* Goals travel only while bus and computer work; a servo that hears nothing keeps the last one. */
+void stage_take(struct nm_stage *stage, struct actor *a)
+{
+    uint32_t robot = (uint32_t)(a - stage->actors);
+    look_after(stage, a);
+    if (a->edge) take_log(stage, a);
+    if (a->edge && !a->faults.stall && !a->faults.bus_lost) {
+        take_power(a);
+        if (nm_edge_fresh(a->edge, PORT_GOALS)) {
+            nm_feed_goals(a->body, nm_edge_in(a->edge, PORT_GOALS), a->goals);
+            a->goals_taken++;
+            a->told = true;
+        }
+    }
+    if (stage->flat) {
+        flat_take(stage, a);
+        return;
+    }
+    uint64_t limp = nm_faults_limp(&a->faults);
+    if (!a->told && limp == a->limp) return;
+    struct nm_joint_goal goals[NM_JOINTS];
+    for (uint32_t j = 0; j < a->body->n_joints; j++) {
+        goals[j] = a->goals[j];
+        goals[j].on &= a->power && !(limp >> j & 1);
+    }
+    nm_world_goals(stage->world, robot, goals);
+    a->told = false;
+    a->limp = limp;
+}
+
+/* ---- to the brain ---- */
+
+/* The header is whatever the feed wrote, or the step's time. */
+static void give_bus(struct nm_stage *stage, uint32_t robot)
+{
+    struct actor *a = &stage->actors[robot];
+    ServoStates *servos = nm_edge_out(a->edge, PORT_SERVOS);
+    Imu *imu = nm_edge_out(a->edge, PORT_IMU);
+    FootPressure *feet = nm_edge_out(a->edge, PORT_FEET);
+    struct nm_sense sense;
+    if (!servos && !imu && !feet) return;
+    nm_world_sense(stage->world, robot, &sense);
+    if (servos && nm_feed_servos(&a->feed, &a->faults, &sense, a->goals, servos)) nm_edge_put(a->edge, PORT_SERVOS);
+    if (imu && nm_feed_imu(&a->feed, &a->faults, &sense, imu)) nm_edge_put(a->edge, PORT_IMU);
+    if (feet && nm_feed_feet(&a->feed, &a->faults, &sense, feet)) nm_edge_put(a->edge, PORT_FEET);
+}
+
+static void give_buttons(struct nm_stage *stage, struct actor *a)
+{
+    Buttons *b = nm_edge_out(a->edge, PORT_BUTTONS);
+    if (!b || a->faults.stall) return;
+    for (uint32_t i = 0; i < NM_STAGE_BUTTONS; i++) {
+        nm_text(b->name.at[i], "%s", nm_stage_buttons[i]);
+        b->pressed.at[i] = a->pressed[i] > stage->now;
+        b->presses.at[i] = a->presses[i];
+    }
+    b->name.n = b->pressed.n = b->presses.n = NM_STAGE_BUTTONS;
+    nm_edge_put(a->edge, PORT_BUTTONS);
+}
+
+/* A battery that is always fresh: how it drains is not simulated. */
+static void give_battery(struct nm_stage *stage, struct actor *a)
+{
+    const int64_t second = 1000000000;
+    BatteryState *b = nm_edge_out(a->edge, PORT_BATTERY);
+    if (!b || a->faults.stall || stage->now % second) return;
+    b->voltage = (float)a->body->voltage;
+    b->temperature = b->current = b->charge = b->capacity = b->design_capacity = NAN;
+    b->percentage = 1;
+    b->power_supply_status = BatteryState_POWER_SUPPLY_STATUS_DISCHARGING;
+    b->present = true;
+    nm_edge_put(a->edge, PORT_BATTERY);
+}
+
+void stage_give(struct nm_stage *stage, uint32_t robot)
+{
+    struct actor *a = &stage->actors[robot];
+    if (stage->bus_next <= stage->now) {
+        if (stage->flat)
+            flat_give(stage, robot);
+        else
+            give_bus(stage, robot);
+        give_buttons(stage, a);
+    }
+    give_battery(stage, a);
+    BodyTruth *body = nm_edge_out(a->edge, PORT_BODY_TRUTH);
+    WorldTruth *world = nm_edge_out(a->edge, PORT_WORLD_TRUTH);
+    if (body) {
+        feed_body_truth(stage, robot, body);
+        nm_edge_put(a->edge, PORT_BODY_TRUTH);
+    }
+    if (world) {
+        feed_world_truth(stage, world);
+        nm_edge_put(a->edge, PORT_WORLD_TRUTH);
+    }
+}

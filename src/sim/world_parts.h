@@ -1,0 +1,95 @@
+/* The inside of a world, shared by world*.c. */
+#ifndef NM_SIM_WORLD_PARTS_H
+#define NM_SIM_WORLD_PARTS_H
+
+#include <mujoco/mujoco.h>
+
+#include "base/arena.h"
+#include "sim/dice.h"
+#include "sim/world.h"
+
+enum {
+    SAMPLES = 192,  /* measurements that may be on their way: 70 ms at the shortest step, and some */
+    COMMANDS = 192, /* sets of goals that may be on their way */
+    PUSHES = 32,
+};
+
+struct command {
+    int64_t due; /* ns */
+    struct nm_joint_goal *goals;
+};
+
+struct robot {
+    const struct nm_body *body;
+    struct nm_shirt shirt;
+    struct nm_dice noise;
+    int root_q, root_v; /* addresses in qpos and qvel */
+    int q[NM_JOINTS], v[NM_JOINTS];
+    int trunk;         /* MuJoCo body of link 0 */
+    struct pose2 home; /* where it is put back  */
+    double rest[NM_JOINTS];
+
+    struct nm_servo_model *servos;
+    double *stall, *free_speed; /* of the servos at the folder's voltage */
+    struct nm_servo_state *states;
+    bool braking[NM_JOINTS]; /* damping in the model is that of a powered motor */
+    int64_t command_delay, sensor_delay;
+    struct command commands[COMMANDS];
+    uint32_t first_command, n_commands;
+
+    struct nm_sense *samples; /* SAMPLES, a ring; the newest is the last one taken */
+    uint64_t n_samples;
+    struct vec3 last_velocity; /* of the IMU's place */
+    struct vec3 gyro_bias, accel_bias;
+    double cell_gain[2][NM_CELLS];
+    double cells[2][NM_CELLS], foot_force[2]; /* of the last step */
+    int foot_body[2];                         /* -1: none        */
+};
+
+struct push {
+    uint32_t robot;
+    struct vec3 force, point; /* N in the field's axes; in the base's frame */
+    uint32_t steps;           /* left */
+};
+
+struct nm_world {
+    struct nm_arena arena;
+    struct nm_world_options options;
+    const struct nm_pitch *pitch;
+    mjModel *model;
+    mjData *data;
+    int64_t now, tick;
+    uint32_t n;
+    struct robot *robots;
+    int ball_q, ball_v;
+    int pendulum_body;    /* -1: none */
+    int8_t *side_of_geom; /* foot 0 or 1, -1 otherwise */
+    uint8_t *robot_of_geom;
+    struct push pushes[PUSHES];
+    uint32_t n_pushes;
+    double *saved_qpos, *saved_qvel, *saved_warm;
+    int warnings[mjNWARNING];
+    struct nm_incident incidents[NM_INCIDENTS];
+    uint64_t n_incidents;
+};
+
+/* world_guard.c: MuJoCo ends the program on errors and prints warnings; here both become incidents. */
+void world_guard_install(void);
+/* Runs a function with MuJoCo's errors caught; 0, or -1 with the error's text. */
+int world_guarded(void (*run)(struct nm_world *), struct nm_world *world, char text[120]);
+mjModel *world_load(const char *text, struct nm_err *err);
+void world_report(struct nm_world *w, int32_t robot, enum nm_incident_kind kind, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* world_sense.c */
+void world_read_contacts(struct nm_world *w);
+void world_sample(struct nm_world *w);
+void world_settle_sensors(struct nm_world *w, struct robot *r); /* after a robot was moved by hand */
+
+/* world_act.c */
+void world_reset_robot(struct nm_world *w, uint32_t robot);
+void world_refresh(struct nm_world *w); /* positions and velocities changed from outside */
+void world_apply_pushes(struct nm_world *w);
+struct pose3 world_base(const struct nm_world *w, const struct robot *r);
+
+#endif

@@ -1,0 +1,376 @@
+/* What the issue asks of the bus: corrupted, cut, late and missing answers, a dead servo, a voltage dip, unplug and
+ * replug. No fault stops the cycle or moves a joint by itself; recovery inside 100 ms after it ends; each is reported
+ * once, with the servo's name. All in simulated time. */
+#include "edge/bus_rig.h"
+
+#include <stdlib.h>
+
+enum { VICTIM = 14 }; /* left_knee */
+
+#define RECOVERY   0.1   /* s   */
+#define STILL      0.004 /* rad, two encoder steps and a half */
+#define CYCLE_ENDS (10 * MS)
+
+struct bus_kind {
+    const char *model;
+    int protocol, wires;
+};
+static const struct bus_kind kinds[] = {{"MX-64", 1, 1}, {"MX-64", 1, 3}, {"MX-64", 2, 1}, {"XM430-W350", 2, 3}};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static void assert_still(const struct rig *rig)
+{
+    for (int i = 0; i < rig->n; i++)
+        if (fabs(rig_joint(rig, i) - 0.05 * i) > STILL)
+            fail_msg("%s moved from %.3f to %.3f", rig->servos[i].name, 0.05 * i, rig_joint(rig, i));
+}
+
+static void assert_reported_once(const struct rig *rig, enum nm_bus_fault_kind kind, const char *name)
+{
+    int begins = rig_count(rig, kind, true), ends = rig_count(rig, kind, false);
+    if (begins != 1 || ends != 1) {
+        rig_print(rig);
+        fail_msg("reported %d times, its end %d times", begins, ends);
+    }
+    for (int i = 0; i < rig->n_events; i++)
+        if (rig->events[i].kind == kind && !strstr(rig->events[i].text, name))
+            fail_msg("\"%s\" does not name %s", rig->events[i].text, name);
+}
+
+static void assert_nothing_else(const struct rig *rig, int events)
+{
+    if (rig->n_events == events) return;
+    rig_print(rig);
+    fail_msg("%d reports instead of %d", rig->n_events, events);
+}
+
+static void start(struct rig *rig, const struct bus_kind *kind)
+{
+    rig_init(rig, RIG_ALL, kind->model, kind->protocol, kind->wires);
+    rig_start(rig);
+}
+
+/* A fault of one servo's answers for `seconds`, then its end. */
+static void spoil_answers_of(int victim, const struct bus_kind *kind, enum nm_vfault fault, int64_t delay,
+                             double seconds)
+{
+    struct rig rig;
+    start(&rig, kind);
+    nm_vbus_fault(rig.wires, rig.device[victim], fault, UINT32_MAX, delay);
+    rig_run(&rig, seconds);
+    assert_true(rig.longest < CYCLE_ENDS);
+    nm_vbus_fault(rig.wires, rig.device[victim], NM_VFAULT_NONE, 0, 0);
+    double took = rig_until_on(&rig);
+    if (took > RECOVERY) fail_msg("%s %d: fault %d: %.3f s to recover", kind->model, kind->protocol, fault, took);
+    rig_run(&rig, 0.5);
+    assert_still(&rig);
+    assert_reported_once(&rig, NM_BUS_FAULT_ANSWERS, rig.servos[victim].name);
+    assert_nothing_else(&rig, 2);
+    rig_close(&rig);
+}
+
+static void spoil_answers(const struct bus_kind *kind, enum nm_vfault fault, int64_t delay, double seconds)
+{
+    static const int victims[] = {0, VICTIM, RIG_ALL - 1};
+    for (int i = 0; i < 3; i++) spoil_answers_of(victims[i], kind, fault, delay, seconds);
+}
+
+static void corrupted_answers(void **state)
+{
+    (void)state;
+    for (int k = 0; k < KINDS; k++) {
+        spoil_answers(&kinds[k], NM_VFAULT_CORRUPT, 0, 0.01);
+        spoil_answers(&kinds[k], NM_VFAULT_CORRUPT, 0, 0.5);
+    }
+}
+
+static void cut_answers(void **state)
+{
+    (void)state;
+    for (int k = 0; k < KINDS; k++) {
+        spoil_answers(&kinds[k], NM_VFAULT_CUT, 0, 0.01);
+        spoil_answers(&kinds[k], NM_VFAULT_CUT, 0, 0.5);
+    }
+}
+
+static void late_answers(void **state)
+{
+    (void)state;
+    for (int k = 0; k < KINDS; k++)
+        for (int64_t delay = 2; delay <= 12; delay += 2) {
+            spoil_answers(&kinds[k], NM_VFAULT_LATE, delay * MS, 0.01);
+            spoil_answers(&kinds[k], NM_VFAULT_LATE, delay * MS, 0.5);
+        }
+}
+
+static void missing_answers(void **state)
+{
+    (void)state;
+    for (int k = 0; k < KINDS; k++) {
+        spoil_answers(&kinds[k], NM_VFAULT_MISSING, 0, 0.01);
+        spoil_answers(&kinds[k], NM_VFAULT_MISSING, 0, 0.5);
+    }
+}
+
+static void one_spoilt_answer_is_one_report(void **state)
+{
+    (void)state;
+    for (int k = 0; k < KINDS; k++)
+        for (enum nm_vfault fault = NM_VFAULT_CORRUPT; fault <= NM_VFAULT_MISSING; fault++) {
+            struct rig rig;
+            start(&rig, &kinds[k]);
+            nm_vbus_fault(rig.wires, rig.device[VICTIM], fault, 1, 5 * MS);
+            rig_run(&rig, 0.5);
+            assert_true(rig_all_on(&rig));
+            assert_still(&rig);
+            assert_reported_once(&rig, NM_BUS_FAULT_ANSWERS, "left_knee");
+            rig_close(&rig);
+        }
+}
+
+static void the_others_are_read_all_the_while(void **state)
+{
+    (void)state;
+    for (int k = 0; k < KINDS; k++) {
+        struct rig rig;
+        start(&rig, &kinds[k]);
+        nm_vbus_fault(rig.wires, rig.device[VICTIM], NM_VFAULT_DEAD, UINT32_MAX, 0);
+        rig_run(&rig, 0.05);
+        for (int n = 0; n < 50; n++) {
+            rig_cycle(&rig);
+            for (int i = 0; i < rig.n; i++) assert_int_equal(rig.states.servo[i].fresh, i != VICTIM);
+        }
+        assert_int_equal(nm_vbus_counts(rig.wires, 0).collisions, 0);
+        rig_close(&rig);
+    }
+}
+
+static void a_dead_servo_comes_back_in_a_ramp(void **state)
+{
+    (void)state;
+    for (int k = 0; k < KINDS; k++) {
+        struct rig rig;
+        start(&rig, &kinds[k]);
+        nm_vbus_fault(rig.wires, rig.device[VICTIM], NM_VFAULT_DEAD, UINT32_MAX, 0);
+        rig_run(&rig, 0.7);
+        assert_int_equal(rig.states.servo[VICTIM].phase, NM_BUS_LOST);
+        assert_true(rig.longest < CYCLE_ENDS);
+        nm_vbus_fault(rig.wires, rig.device[VICTIM], NM_VFAULT_NONE, 0, 0);
+        nm_vbus_advance(rig.wires, rig_now(&rig) + nm_vbus_settings(rig.wires)->boot_time);
+        double took = rig_until_on(&rig);
+        if (took > RECOVERY) fail_msg("%.3f s to recover", took);
+        rig_run(&rig, 0.5);
+        assert_still(&rig);
+        assert_reported_once(&rig, NM_BUS_FAULT_ANSWERS, "left_knee");
+        rig_close(&rig);
+    }
+}
+
+/* While it was dead the joint was pushed and its goal moved on: it must be led there gently. */
+static void a_servo_that_comes_back_does_not_jump(void **state)
+{
+    (void)state;
+    for (int k = 0; k < KINDS; k++) {
+        struct rig rig;
+        start(&rig, &kinds[k]);
+        nm_vbus_fault(rig.wires, rig.device[VICTIM], NM_VFAULT_DEAD, UINT32_MAX, 0);
+        rig_run(&rig, 0.2);
+        rig.device[VICTIM]->position += 0.8;
+        rig.goals.servo[VICTIM].position = -0.5;
+        rig_run(&rig, 0.1);
+        rig.fastest = 0;
+        nm_vbus_fault(rig.wires, rig.device[VICTIM], NM_VFAULT_NONE, 0, 0);
+        rig_run(&rig, 0.05);
+        double at_rest = rig_joint(&rig, VICTIM);
+        assert_true(fabs(at_rest - (0.05 * VICTIM + 0.8)) < 0.15);
+        rig_run(&rig, 2.0);
+        assert_true(fabs(rig_joint(&rig, VICTIM) + 0.5) < STILL);
+        if (rig.fastest > rig.set.catch_up * 1.1) fail_msg("moved with %.2f rad/s", rig.fastest);
+        rig_close(&rig);
+    }
+}
+
+/* The same when only its answers were lost: it holds its old goal meanwhile, torque on. */
+static void a_servo_that_could_not_be_heard_does_not_jump(void **state)
+{
+    (void)state;
+    for (int k = 0; k < KINDS; k++) {
+        struct rig rig;
+        start(&rig, &kinds[k]);
+        nm_vbus_fault(rig.wires, rig.device[VICTIM], NM_VFAULT_MISSING, UINT32_MAX, 0);
+        rig_run(&rig, 0.1);
+        rig.goals.servo[VICTIM].position = -0.5;
+        rig_run(&rig, 0.2);
+        assert_true(fabs(rig_joint(&rig, VICTIM) - 0.05 * VICTIM) < STILL);
+        rig.fastest = 0;
+        nm_vbus_fault(rig.wires, rig.device[VICTIM], NM_VFAULT_NONE, 0, 0);
+        rig_run(&rig, 2.0);
+        assert_true(fabs(rig_joint(&rig, VICTIM) + 0.5) < STILL);
+        if (rig.fastest > rig.set.catch_up * 1.1) fail_msg("moved with %.2f rad/s", rig.fastest);
+        rig_close(&rig);
+    }
+}
+
+static void a_voltage_dip_is_one_fault(void **state)
+{
+    (void)state;
+    for (int k = 0; k < KINDS; k++) {
+        struct rig rig;
+        rig_init(&rig, RIG_ALL, kinds[k].model, kinds[k].protocol, kinds[k].wires);
+        rig.set.low_voltage = 9.8;
+        for (int i = 0; i < RIG_ALL; i++) nm_vdevice_set(rig.device[i], "min_voltage", 9.5);
+        rig_start(&rig);
+        nm_vbus_supply(rig.wires, 9.0);
+        rig_run(&rig, 0.3);
+        assert_true(rig_all_on(&rig));
+        assert_true(fabs(rig.states.voltage - 9.0) < 0.05);
+        nm_vbus_supply(rig.wires, 12);
+        rig_run(&rig, 0.5);
+        assert_still(&rig);
+        assert_int_equal(rig_count(&rig, NM_BUS_FAULT_VOLTAGE, true), 1);
+        assert_int_equal(rig_count(&rig, NM_BUS_FAULT_VOLTAGE, false), 1);
+        assert_non_null(strstr(rig.events[0].text, rig.servos[rig.events[0].servo].name));
+        assert_nothing_else(&rig, 2);
+        rig_close(&rig);
+    }
+}
+
+/* So deep that every servo loses its power, and all come back reset. */
+static void a_brown_out_is_one_fault_a_wire(void **state)
+{
+    (void)state;
+    for (int k = 0; k < KINDS; k++) {
+        struct rig rig;
+        start(&rig, &kinds[k]);
+        nm_vbus_supply(rig.wires, 4.0);
+        rig_run(&rig, 0.4);
+        assert_true(rig.longest < CYCLE_ENDS);
+        nm_vbus_supply(rig.wires, 12);
+        nm_vbus_advance(rig.wires, rig_now(&rig) + nm_vbus_settings(rig.wires)->boot_time);
+        double took = rig_until_on(&rig);
+        if (took > RECOVERY) fail_msg("%.3f s to recover", took);
+        rig_run(&rig, 0.5);
+        assert_still(&rig);
+        assert_int_equal(rig_count(&rig, NM_BUS_FAULT_MUTE, true), kinds[k].wires);
+        assert_int_equal(rig_count(&rig, NM_BUS_FAULT_MUTE, false), kinds[k].wires);
+        assert_nothing_else(&rig, 2 * kinds[k].wires);
+        rig_close(&rig);
+    }
+}
+
+/* Power gone for an instant between two questions: nobody misses an answer, but torque, gains and limits are gone. */
+static void a_reset_between_two_answers_is_noticed(void **state)
+{
+    (void)state;
+    for (int k = 0; k < KINDS; k++) {
+        struct rig rig;
+        rig_init(&rig, RIG_ALL, kinds[k].model, kinds[k].protocol, kinds[k].wires);
+        for (int i = 0; i < RIG_ALL; i++) rig.servos[i].p = 24, rig.servos[i].torque = 0.8;
+        nm_vbus_settings(rig.wires)->boot_time = 0;
+        rig_start(&rig);
+        nm_vbus_fault(rig.wires, rig.device[VICTIM], NM_VFAULT_DEAD, UINT32_MAX, 0);
+        nm_vbus_fault(rig.wires, rig.device[VICTIM], NM_VFAULT_NONE, 0, 0);
+        rig_run(&rig, 0.5);
+        assert_true(rig_all_on(&rig));
+        assert_still(&rig);
+        assert_int_equal((int)nm_vdevice_get(rig.device[VICTIM], "p_gain"), 24);
+        assert_true(fabs(nm_vdevice_get(rig.device[VICTIM], "torque_limit") - 0.8) < 2e-3);
+        /* the 1.0 firmware switches its torque on by itself at the next goal, so nothing is lost there */
+        if (kinds[k].protocol == 2) assert_reported_once(&rig, NM_BUS_FAULT_RESET, "left_knee");
+        rig_close(&rig);
+    }
+}
+
+static void unplugged_and_plugged_in_again(void **state)
+{
+    (void)state;
+    for (int k = 0; k < KINDS; k++) {
+        struct rig rig;
+        start(&rig, &kinds[k]);
+        int wire = rig.servos[VICTIM].wire;
+        nm_vbus_plug(rig.wires, wire, false, NULL);
+        rig_run(&rig, 0.5);
+        assert_true(rig.longest < CYCLE_ENDS);
+        for (int i = 0; i < rig.n; i++) assert_int_equal(rig.states.servo[i].fresh, rig.servos[i].wire != wire);
+        nm_vbus_plug(rig.wires, wire, true, NULL);
+        double took = rig_until_on(&rig);
+        if (took > RECOVERY)
+            fail_msg("%s %d on %d: %.3f s to recover", kinds[k].model, kinds[k].protocol, kinds[k].wires, took);
+        rig_run(&rig, 0.5);
+        assert_still(&rig);
+        assert_reported_once(&rig, NM_BUS_FAULT_UNPLUGGED, rig.servos[wire].name);
+        assert_nothing_else(&rig, 2);
+        rig_close(&rig);
+    }
+}
+
+/* A loose contact for ten seconds: told a handful of times, not hundreds. */
+static void a_flickering_contact_is_no_flood(void **state)
+{
+    (void)state;
+    struct rig rig;
+    start(&rig, &kinds[0]);
+    for (int n = 0; n < 100; n++) {
+        nm_vbus_fault(rig.wires, rig.device[VICTIM], NM_VFAULT_MISSING, 1, 0);
+        rig_run(&rig, 0.1);
+    }
+    assert_true(rig_count(&rig, NM_BUS_FAULT_ANSWERS, true) <= 5);
+    rig_close(&rig);
+}
+
+/* Anything, at any servo, at any time, for a minute: cycles end in time, and in the end all stand where they stood. */
+static void a_storm_of_faults_moves_nothing(void **state)
+{
+    (void)state;
+    for (int k = 0; k < KINDS; k++) {
+        struct rig rig;
+        uint32_t seed = 11;
+        start(&rig, &kinds[k]);
+        for (int n = 0; n < 6000; n++) {
+            seed = seed * 1664525u + 1013904223u;
+            uint32_t what = seed >> 24, who = (seed >> 16 & 255) % RIG_ALL;
+            if (what < 24)
+                nm_vbus_fault(rig.wires, rig.device[who], (enum nm_vfault)(what % 6),
+                              what % 6 == NM_VFAULT_DEAD ? UINT32_MAX : 1 + what, 4 * MS);
+            if (what == 30) nm_vbus_plug(rig.wires, (int)(who % (unsigned)kinds[k].wires), false, NULL);
+            if (what > 200)
+                for (int w = 0; w < kinds[k].wires; w++) nm_vbus_plug(rig.wires, w, true, NULL);
+            if (what == 32) nm_vbus_supply(rig.wires, 5.0);
+            if (what > 120 && what < 200) nm_vbus_supply(rig.wires, 12.0);
+            if (what > 230) nm_vbus_fault(rig.wires, rig.device[who], NM_VFAULT_NONE, 0, 0);
+            rig_cycle(&rig);
+            for (int i = 0; i < rig.n; i++)
+                if (fabs(rig_joint(&rig, i) - 0.05 * i) > STILL) fail_msg("%s moved", rig.servos[i].name);
+        }
+        assert_true(rig.longest < CYCLE_ENDS);
+        nm_vbus_supply(rig.wires, 12);
+        for (int w = 0; w < kinds[k].wires; w++) nm_vbus_plug(rig.wires, w, true, NULL);
+        for (int i = 0; i < rig.n; i++) nm_vbus_fault(rig.wires, rig.device[i], NM_VFAULT_NONE, 0, 0);
+        rig_run(&rig, 0.5);
+        assert_true(rig_all_on(&rig));
+        assert_still(&rig);
+        rig_close(&rig);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(corrupted_answers),
+        cmocka_unit_test(cut_answers),
+        cmocka_unit_test(late_answers),
+        cmocka_unit_test(missing_answers),
+        cmocka_unit_test(one_spoilt_answer_is_one_report),
+        cmocka_unit_test(the_others_are_read_all_the_while),
+        cmocka_unit_test(a_dead_servo_comes_back_in_a_ramp),
+        cmocka_unit_test(a_servo_that_comes_back_does_not_jump),
+        cmocka_unit_test(a_servo_that_could_not_be_heard_does_not_jump),
+        cmocka_unit_test(a_voltage_dip_is_one_fault),
+        cmocka_unit_test(a_brown_out_is_one_fault_a_wire),
+        cmocka_unit_test(a_reset_between_two_answers_is_noticed),
+        cmocka_unit_test(unplugged_and_plugged_in_again),
+        cmocka_unit_test(a_flickering_contact_is_no_flood),
+        cmocka_unit_test(a_storm_of_faults_moves_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

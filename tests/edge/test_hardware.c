@@ -1,0 +1,171 @@
+/* A line-up on the real servo driver: virtual devices in simulated time speak its bytes. Goals reach the servos, their
+ * angles come back, faults become console lines, power is switched by the service. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "edge/bus/hardware.h"
+#include "rcl_interfaces/Log.h"
+#include "sensor_msgs/JointState.h"
+
+extern const struct nm_module *const __start_nm_modules[], *const __stop_nm_modules[];
+
+struct rig {
+    struct nm_arena arena;
+    struct nm_registry registry;
+    const struct nm_body *body;
+    struct nm_lineup *lineup;
+    struct nm_player *player;
+    struct nm_bus_tables tables;
+    struct nm_vbus *bus;
+    struct nm_hardware *hardware;
+    struct nm_edge *eyes;
+    int64_t now;
+    char console[4096];
+};
+
+static void check(bool ok, const struct nm_err *err)
+{
+    if (!ok) fail_msg("%s", err->text);
+}
+
+static void rig_start(struct rig *r, const char *robot)
+{
+    struct nm_err err = {0};
+    char path[512], text[256];
+    *r = (struct rig){0};
+    nm_registry_init(&r->registry, &r->arena, __start_nm_modules, __stop_nm_modules);
+    snprintf(path, sizeof path, "%s/robots/%s", NM_ROOT, robot);
+    r->body = nm_body_load(&r->arena, path, &err);
+    check(r->body, &err);
+    int n = snprintf(
+        text, sizeof text,
+        "cycles: {motion: {period: 8 ms, modules: [motor_states, hold_pose, motor_goals]}}\nremote: [servo_states]\n");
+    r->lineup =
+        nm_lineup_parse(text, (size_t)n, "test.yaml", &r->registry, &(struct nm_lineup_options){.root = NM_ROOT}, &err);
+    check(r->lineup, &err);
+    r->player = nm_player_new(r->lineup, &(struct nm_player_options){.seed = 1, .body = r->body}, &err);
+    check(r->player, &err);
+    check(nm_bus_tables(r->body, &r->tables, &err) == 0, &err);
+    r->bus = nm_vbus_of_tables(&r->tables, &err);
+    check(r->bus, &err);
+    r->hardware = nm_hardware_on(r->player, r->body, nm_vbus_io(r->bus), &err);
+    check(r->hardware, &err);
+    r->eyes = nm_edge_new(
+        r->player, "eyes",
+        (struct nm_edge_port[]){{"joint_states", NM_PORT_IN, NULL, 0, 0}, {"rosout", NM_PORT_QUEUE, NULL, 16, 0}}, 2,
+        &err);
+    check(r->eyes, &err);
+}
+
+static void rig_end(struct rig *r)
+{
+    nm_hardware_free(r->hardware);
+    nm_vbus_free(r->bus);
+    nm_player_free(r->player);
+    nm_lineup_free(r->lineup);
+    nm_arena_free(&r->arena);
+}
+
+/* Rounds of the bus and of the line-up in turn; the bus has a clock of its own, which moves with each round. */
+static void play(struct rig *r, double seconds)
+{
+    struct nm_bus_io io = nm_vbus_io(r->bus);
+    for (int64_t end = r->now + nm_ns(seconds); r->now < end; r->now += 8000000) {
+        int64_t next = io.now(io.self) + 8000000;
+        nm_hardware_step(r->hardware, r->now);
+        nm_vbus_advance(r->bus, next);
+        assert_int_equal(nm_players_run(&r->player, 1, r->now + 8000000, 1), 0);
+        nm_edge_begin(r->eyes, r->now);
+        const void *const *at;
+        uint32_t lines = nm_edge_queue(r->eyes, 1, &at, NULL);
+        for (uint32_t i = 0; i < lines; i++) {
+            strncat(r->console, ((const Log *)at[i])->msg, sizeof r->console - strlen(r->console) - 2);
+            strcat(r->console, "\n");
+        }
+        nm_edge_end(r->eyes);
+    }
+}
+
+static double joint(struct rig *r, const char *name)
+{
+    nm_edge_begin(r->eyes, r->now);
+    const JointState *states = nm_edge_in(r->eyes, 0);
+    double position = NAN;
+    for (uint32_t i = 0; i < states->name.n; i++)
+        if (!strcmp(states->name.at[i], name)) position = states->position.at[i];
+    nm_edge_end(r->eyes);
+    return position;
+}
+
+static int occurs(const char *text, const char *word)
+{
+    int n = 0;
+    for (const char *c = text; (c = strstr(c, word)); c++) n++;
+    return n;
+}
+
+static void a_line_up_moves_its_body_over_the_bus(void **state)
+{
+    (void)state;
+    const char *const robots[] = {"kid70", "darwin"}; /* darwin's servos turn both ways */
+    for (int i = 0; i < 2; i++) {
+        struct rig r;
+        rig_start(&r, robots[i]);
+        play(&r, 8);
+        double left = joint(&r, "left_knee"), right = joint(&r, "right_knee");
+        assert_true(left > 0.3 && fabs(left - right) < 0.01);
+        for (int s = 0; s < r.tables.n_servos; s++)
+            assert_int_equal(nm_hardware_states(r.hardware)->servo[s].phase, NM_BUS_ON);
+        rig_end(&r);
+    }
+}
+
+static void a_dead_servo_is_told_once_and_comes_back(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_start(&r, "kid70");
+    play(&r, 6);
+    int knee = -1;
+    for (int s = 0; s < r.tables.n_servos; s++)
+        if (!strcmp(r.tables.servos[s].name, "left_knee")) knee = s;
+    struct nm_vdevice *device = nm_vbus_device(r.bus, r.tables.servos[knee].wire, r.tables.servos[knee].id);
+    double before = joint(&r, "left_knee");
+    r.console[0] = '\0';
+    nm_vbus_fault(r.bus, device, NM_VFAULT_DEAD, UINT32_MAX, 0);
+    play(&r, 2);
+    assert_int_equal(occurs(r.console, "left_knee"), 1);
+    assert_true(fabs(joint(&r, "left_knee") - before) < 1e-9); /* its joint keeps the last angle */
+    nm_vbus_fault(r.bus, device, NM_VFAULT_NONE, 0, 0);
+    play(&r, 6);
+    assert_int_equal(nm_hardware_states(r.hardware)->servo[knee].phase, NM_BUS_ON);
+    assert_true(occurs(r.console, "left_knee") >= 2);
+    rig_end(&r);
+}
+
+static void what_cannot_be_is_refused(void **state)
+{
+    (void)state;
+    struct rig r;
+    struct nm_err err = {0};
+    rig_start(&r, "kid70");
+    assert_null(nm_hardware_on(r.player, NULL, nm_vbus_io(r.bus), &err));
+    assert_non_null(strstr(err.text, "has no servos"));
+    rig_end(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_line_up_moves_its_body_over_the_bus),
+        cmocka_unit_test(a_dead_servo_is_told_once_and_comes_back),
+        cmocka_unit_test(what_cannot_be_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
