@@ -6,6 +6,7 @@
 #include "cmd/console.h"
 #include "cmd/setup.h"
 #include "core/drawing.h"
+#include "core/files.h"
 
 typedef void draw(const struct nm_lineup *lineup, FILE *to);
 
@@ -25,6 +26,7 @@ static draw *form_of(const char *file)
 /* The whole file, or a sentence. */
 static int draw_into(const struct nm_lineup *lineup, draw *draw, const char *file, struct nm_err *err)
 {
+    if (file && nm_make_folders(file, err)) return -1;
     FILE *to = file ? fopen(file, "w") : stdout;
     if (!to) return nm_fail(err, "%s: %s", file, strerror(errno));
     draw(lineup, to);

@@ -163,6 +163,7 @@ static void draw_truth(uint8_t *rgb, const struct nm_eye *eye, const struct nm_s
 
 static int write_png(const char *path, const uint8_t *rgb, const struct nm_camera *c, struct nm_err *err)
 {
+    if (nm_make_folders(path, err)) return -1;
     png_image image = {.version = PNG_IMAGE_VERSION, .width = c->width, .height = c->height, .format = PNG_FORMAT_RGB};
     if (!png_image_write_to_file(&image, path, 0, rgb, 0, NULL))
         return nm_fail(err, "%s: the picture cannot be written: %s", path, image.message);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "cmd/sim_play.h"
+#include "core/files.h"
 
 enum { WIDTH = 960, HEIGHT = 540, VIEWS = 16 };
 
@@ -108,8 +109,7 @@ struct sim_photos *sim_photos_new(const struct sim_options *options, struct nm_s
                              .every = nm_ns(options->photo_every)};
     uint32_t most = 0;
     int bad = add_views(p, options->photo_from, err);
-    if (!bad && mkdir(p->folder, 0777) && errno != EEXIST)
-        bad = nm_fail(err, "%s: the folder cannot be made: %s", p->folder, strerror(errno));
+    bad = bad || nm_make_folders(nm_take_format(&p->arena, "%s/", p->folder), err);
     for (uint32_t i = 0; i < p->n; i++) {
         uint32_t bytes = nm_picture_bytes(&p->views[i].eye->lens->camera, NM_RGB8);
         if (bytes > most) most = bytes;

@@ -201,18 +201,6 @@ const struct skeleton_file *skeleton_files(struct nm_arena *arena, const struct 
     return files;
 }
 
-static int make_folders(struct nm_arena *arena, const char *path, struct nm_err *err)
-{
-    char *folder = nm_take_text(arena, path);
-    for (char *c = folder + 1; *c; c++) {
-        if (*c != '/') continue;
-        *c = '\0';
-        if (mkdir(folder, 0777) && errno != EEXIST) return nm_fail(err, "%s: %s", folder, strerror(errno));
-        *c = '/';
-    }
-    return 0;
-}
-
 int skeleton_write(struct nm_arena *arena, const char *folder, const struct skeleton_file *files, struct nm_err *err)
 {
     int bad = 0;
@@ -222,7 +210,7 @@ int skeleton_write(struct nm_arena *arena, const char *folder, const struct skel
     }
     for (const struct skeleton_file *f = files; f->path && !bad; f++) {
         const char *path = nm_path(arena, folder, f->path);
-        if (make_folders(arena, path, err)) return -1;
+        if (nm_make_folders(path, err)) return -1;
         FILE *file = fopen(path, "wx");
         if (!file) return nm_fail(err, "%s: %s", path, strerror(errno));
         bool whole = fputs(f->text, file) >= 0;

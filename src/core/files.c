@@ -22,6 +22,21 @@ const char *nm_folder_of(struct nm_arena *arena, const char *path)
     return slash == path ? "/" : nm_take_format(arena, "%.*s", (int)(slash - path), path);
 }
 
+int nm_make_folders(const char *path, struct nm_err *err)
+{
+    char folder[4096];
+    if (snprintf(folder, sizeof folder, "%s", path) >= (int)sizeof folder)
+        return nm_fail(err, "%.60s…: the path is too long", path);
+    for (char *c = folder + (*folder == '/'); *c; c++) {
+        if (*c != '/') continue;
+        *c = '\0';
+        if (mkdir(folder, 0777) && errno != EEXIST)
+            return nm_fail(err, "%s: the folder cannot be made: %s", folder, strerror(errno));
+        *c = '/';
+    }
+    return 0;
+}
+
 bool nm_file_exists(const char *path)
 {
     struct stat status;
@@ -82,6 +97,7 @@ static int sync_folder(const char *folder)
 
 int nm_file_replace(const char *path, const char *bytes, size_t size, struct nm_err *err)
 {
+    if (size && nm_make_folders(path, err)) return -1;
     struct nm_arena scratch = {0};
     const char *folder = nm_folder_of(&scratch, path);
     char *fresh = nm_take_format(&scratch, "%s.XXXXXX", path);
