@@ -233,6 +233,28 @@ static void whole_packets_behind_a_false_header_are_saved(void **state)
     assert_int_equal(parser.used, 0);
 }
 
+/* LEN + 2 takes in the next header, and the checksum still fits: S + 2 + ~S + FF = FF. Who asked knows the length. */
+static void a_false_packet_can_be_rejected(void **state)
+{
+    (void)state;
+    uint8_t stream[64];
+    size_t n = nm_dxl_status(1, 15, 0, LE(1, 2, 3), 3, stream, sizeof stream);
+    stream[3] += 2;
+    n += nm_dxl_status(1, 16, 0, LE(4, 5, 6), 3, stream + n, sizeof stream - n);
+    struct nm_dxl_parser parser;
+    struct nm_dxl_packet p;
+    nm_dxl_parser_init(&parser, 1, true);
+    nm_dxl_feed(&parser, stream, n);
+    assert_true(nm_dxl_next(&parser, &p));
+    assert_int_equal(p.id, 15);
+    assert_int_equal(p.n, 5);
+    nm_dxl_reject(&parser);
+    assert_true(nm_dxl_next(&parser, &p));
+    assert_int_equal(p.id, 16);
+    assert_int_equal(p.n, 3);
+    assert_int_equal(parser.damaged, 1);
+}
+
 static void any_data_survives_the_stuffing(void **state)
 {
     (void)state;
@@ -280,6 +302,7 @@ int main(void)
         cmocka_unit_test(it_finds_its_way_back_after_garbage),
         cmocka_unit_test(a_damaged_packet_costs_only_itself),
         cmocka_unit_test(whole_packets_behind_a_false_header_are_saved),
+        cmocka_unit_test(a_false_packet_can_be_rejected),
         cmocka_unit_test(any_data_survives_the_stuffing),
         cmocka_unit_test(errors_are_told_in_words),
     };

@@ -97,7 +97,7 @@ ends 0 nutmeg graph play -o play.svg
 grep -q "</svg>" play.svg || wrong "no picture"
 ends 2 nutmeg graph play -o play.png
 says ".svg"
-ends 1 nutmeg graph play -o /nonexistent/play.svg
+ends 1 nutmeg graph play -o /dev/null/play.svg
 
 ends 0 nutmeg why ball --lineup play
 says "is made by ball_filter in the cycle perception"

@@ -409,6 +409,32 @@ static void the_wire_is_used_well(void **state)
     }
 }
 
+/* Servos slower than planned, cycles too short for them and no pause between two: everybody is read in turn, and
+ * nobody is talked over. */
+static void a_cycle_that_is_too_short_is_shared(void **state)
+{
+    (void)state;
+    for (int f = 0; f < 2; f++) {
+        struct rig rig;
+        uint32_t before[RIG_ALL];
+        rig_init(&rig, RIG_ALL, firmwares[f].model, firmwares[f].protocol, 1);
+        nm_vbus_settings(rig.wires)->answer_gap = 300000;
+        rig.set.cycle_limit = 0.006;
+        rig_open(&rig);
+        for (int n = 0; n < 200; n++) nm_bus_cycle(rig.bus, &rig.goals, &rig.states);
+        for (int i = 0; i < RIG_ALL; i++) before[i] = rig.states.servo[i].answered;
+        for (int n = 0; n < 200; n++) nm_bus_cycle(rig.bus, &rig.goals, &rig.states);
+        for (int i = 0; i < RIG_ALL; i++) {
+            assert_true(rig.states.servo[i].answered > before[i] + 20);
+            assert_int_equal(rig.states.servo[i].missed, 0);
+        }
+        assert_int_equal(nm_vbus_counts(rig.wires, 0).collisions, 0);
+        struct nm_bus_event e;
+        assert_false(nm_bus_next_event(rig.bus, &e));
+        rig_close(&rig);
+    }
+}
+
 /* Bytes may come one by one. */
 static void any_cut_of_the_stream_will_do(void **state)
 {
@@ -433,6 +459,8 @@ static void the_factory_return_delay_is_removed(void **state)
         rig_open(&rig);
         rig_run(&rig, 1.0);
         for (int i = 0; i < RIG_ALL; i++) assert_near(nm_vdevice_get(rig.device[i], "return_delay"), 0, 0);
+        /* cycles that ended before the answers did, but no word into them */
+        assert_int_equal(nm_vbus_counts(rig.wires, 0).collisions, 0);
         rig_close(&rig);
     }
 }
@@ -452,23 +480,49 @@ static void another_model_than_in_the_table_is_told(void **state)
     rig_close(&rig);
 }
 
-static void a_shut_down_servo_is_told_and_can_be_restarted(void **state)
+/* It protects itself: it is left in peace for a while, restarted where it takes that, and raised in a ramp. */
+static void a_servo_that_shuts_itself_off_gets_a_rest(void **state)
 {
     (void)state;
     for (int f = 0; f < 2; f++) {
         struct rig rig;
         rig_init(&rig, RIG_ALL, firmwares[f].model, firmwares[f].protocol, 1);
         rig_start(&rig);
-        rig.device[9]->hardware = NM_DXL_OVERLOAD;
-        rig_run(&rig, 0.3);
+        nm_vdevice_shut_off(rig.device[9], NM_DXL_OVERLOAD);
+        for (int n = 0; n < 150; n++) {
+            rig_cycle(&rig);
+            double torque = nm_vdevice_get(rig.device[9], "torque_enable"),
+                   limit = nm_vdevice_get(rig.device[9], "torque_limit");
+            assert_true(torque == 0 || limit == 0);
+        }
+        assert_int_equal(rig.states.servo[9].phase, NM_BUS_LIMP);
         assert_int_equal(rig.n_events, 1);
         assert_int_equal(rig.events[0].kind, NM_BUS_FAULT_HARDWARE);
         assert_non_null(strstr(rig.events[0].text, "right_hip_yaw"));
         assert_non_null(strstr(rig.events[0].text, "overload"));
+        rig_run(&rig, 1.5);
+        assert_true(rig_all_on(&rig));
+        assert_int_equal(rig_count(&rig, NM_BUS_FAULT_HARDWARE, true), 1);
+        assert_int_equal(rig_count(&rig, NM_BUS_FAULT_HARDWARE, false), 1);
+        assert_int_equal(rig_count(&rig, NM_BUS_FAULT_RESET, true), 0);
+        rig_close(&rig);
+    }
+}
+
+static void a_hand_can_restart_it_at_once(void **state)
+{
+    (void)state;
+    for (int f = 0; f < 2; f++) {
+        struct rig rig;
+        rig_init(&rig, RIG_ALL, firmwares[f].model, firmwares[f].protocol, 1);
+        rig_start(&rig);
+        nm_vdevice_shut_off(rig.device[9], NM_DXL_OVERLOAD);
+        rig_run(&rig, 0.3);
+        assert_false(rig_all_on(&rig));
         nm_bus_reboot(rig.bus, 9);
         rig_run(&rig, 0.5);
         assert_true(rig_all_on(&rig));
-        assert_int_equal(rig_count(&rig, NM_BUS_FAULT_HARDWARE, false), 1);
+        assert_near(rig_joint(&rig, 9), 0.45, 2e-3);
         rig_close(&rig);
     }
 }
@@ -538,10 +592,12 @@ int main(void)
         cmocka_unit_test(foot_cells_of_all_makers),
         cmocka_unit_test(a_router_board_drives_three_buses),
         cmocka_unit_test(the_wire_is_used_well),
+        cmocka_unit_test(a_cycle_that_is_too_short_is_shared),
         cmocka_unit_test(any_cut_of_the_stream_will_do),
         cmocka_unit_test(the_factory_return_delay_is_removed),
         cmocka_unit_test(another_model_than_in_the_table_is_told),
-        cmocka_unit_test(a_shut_down_servo_is_told_and_can_be_restarted),
+        cmocka_unit_test(a_servo_that_shuts_itself_off_gets_a_rest),
+        cmocka_unit_test(a_hand_can_restart_it_at_once),
         cmocka_unit_test(heat_is_told_once),
         cmocka_unit_test(a_cycle_allocates_nothing),
         cmocka_unit_test(tables_with_faults_are_refused_in_sentences),

@@ -26,6 +26,7 @@ struct nm_bus_settings nm_bus_defaults(void)
         .probe_longest = 0.03,
         .lost_after = 3,
         .checks = 2,
+        .rest = 2.0,
         .power_settle = 0.3,
         .hot = 70,
         .calm = 0.05,
@@ -60,6 +61,7 @@ static int add_device(struct nm_bus_driver *bus, struct device d, const char *wh
             return nm_fail(err, "%s %s: id %d on bus %d is also %s's", what, d.name, d.id, d.wire,
                            bus->devices[i].name);
     d.return_delay = nm_dxl_register(d.model, "return_delay");
+    d.identified = !d.model->number || !d.return_delay; /* nothing to find out */
     bus->devices[bus->n_devices++] = d;
     return 0;
 }

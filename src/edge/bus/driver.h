@@ -7,8 +7,9 @@
  * led to the commanded one at a limited speed. Joints are damped when goals grow old. Each fault is reported once, by
  * the name of the servo, and once more when it is over; one that flickers is one fault.
  *
- * Nothing is allocated after nm_bus_open. Time comes from the io. Angles are the joint's: joint = direction * servo +
- * offset. */
+ * A servo with the maker's return delay has it set to 0, once, while it is limp: the only stored register it writes.
+ * All calls come from one thread. Nothing is allocated after nm_bus_open. Time comes from the io. Angles are the
+ * joint's: joint = direction * servo + offset. */
 #ifndef NM_EDGE_BUS_DRIVER_H
 #define NM_EDGE_BUS_DRIVER_H
 
@@ -61,6 +62,7 @@ struct nm_bus_settings {
     double probe_first, probe_longest; /* pause between two questions to a lost device, doubling */
     int lost_after;                    /* missing answers in a row until a device counts as lost                      */
     int checks;                        /* servos a cycle whose torque switch, voltage and temperature are read        */
+    double rest;                       /* of a servo that shut itself off, before it is tried again */
     double power_settle;               /* from switching a controller's power on to the first word to a servo         */
     double low_voltage;                /* V, reported below; 0: never                                                 */
     double hot;  /* °C, reported above; 0: never                                                */

@@ -1,5 +1,7 @@
-/* Shared by the parts of the driver: driver.c (tables, the cycle), driver_servo.c (what a servo is told), driver_plan.c
- * (which packets a cycle holds), driver_wire.c (packets and answers on one wire), driver_report.c (faults). */
+/* Shared by the parts of the driver: driver.c (tables, the cycle), driver_sense.c (what a servo says), driver_servo.c
+ * (what it is told), driver_board.c (all other devices), driver_plan.c
+ * (which packets a cycle holds), driver_wire.c (packets and answers on one wire),
+ * driver_contact.c (who answers), driver_report.c (faults). */
 #ifndef NM_EDGE_BUS_DRIVER_INTERNAL_H
 #define NM_EDGE_BUS_DRIVER_INTERNAL_H
 
@@ -69,6 +71,7 @@ struct servo {
     bool torque_on;
     double share_read, goal_read; /* NaN: not read                              */
     uint8_t hardware;             /* hardware error bits                                   */
+    bool shut_off;                /* by itself: overload, heat                             */
     bool settings_wrong;          /* gains or limits differ from what was sent            */
 
     /* as told */
@@ -137,8 +140,11 @@ struct wire {
     uint8_t tx[2 * NM_DXL_PACKET_MAX];
     size_t tx_n, tx_at;
     int64_t host_end;  /* our last byte is on the wire                             */
-    int64_t asked_end; /* the question, or the answer before, ended then */
-    int64_t quiet_at;  /* answers of an abandoned request are through then         */
+    int64_t gap;       /* that answers take longer than planned */
+    int64_t asked_end; /* question and the answers since need at least until then */
+    int64_t question_end;
+    int asked_from;   /* first item of the question */
+    int64_t quiet_at; /* answers of an abandoned request are through then         */
     struct write writes[BUS_WRITES];
     int n_writes;
     struct item items[BUS_ITEMS];
@@ -198,11 +204,16 @@ void fault_absent(struct nm_bus_driver *bus, struct fault *f, enum nm_bus_fault_
                   const char *format, ...) __attribute__((format(printf, 5, 6)));
 void report_cycle(struct nm_bus_driver *bus);
 
-/* driver_servo.c */
+/* driver_sense.c */
 void servo_bind(struct servo *s);
+uint32_t count_of(const struct nm_dxl_register *r, double value);
+uint32_t servo_gain(const struct servo *s, const struct nm_dxl_register *r, uint16_t wanted);
+/* Takes what was read. */
+void servo_read(struct nm_bus_driver *bus, struct servo *s, struct span span, const uint8_t *data);
+
+/* driver_servo.c */
 void servo_lost(struct servo *s);
 void servo_found(struct servo *s);
-void servo_read(struct nm_bus_driver *bus, struct servo *s, struct span span, const uint8_t *data);
 /* Moves its phase on and adds this cycle's writes to its wire. */
 void servo_control(struct nm_bus_driver *bus, struct servo *s, const struct nm_bus_goals *goals, double dt);
 
@@ -213,6 +224,16 @@ void board_read(struct nm_bus_driver *bus, struct board *b, struct span span, co
 /* driver_plan.c */
 void plan_wire(struct nm_bus_driver *bus, int wire, const struct nm_bus_goals *goals);
 void plan_writes(struct wire *w);
+
+/* driver_contact.c */
+void contact_answered(struct nm_bus_driver *bus, const struct request *r, struct item *item, uint8_t error,
+                      const uint8_t *data);
+void contact_missed(struct nm_bus_driver *bus, struct wire *w, const struct request *r, struct item *item,
+                    enum blame blame);
+/* The data of an answer, without the merit of having answered. */
+void contact_data(struct nm_bus_driver *bus, const struct request *r, const struct item *item, const uint8_t *data);
+/* The device may have spoilt answers of others; false when it is itself in the shadow of another one. */
+bool contact_disturbed(struct nm_bus_driver *bus, struct wire *w, struct device *d);
 
 /* driver_wire.c */
 void wire_begin(struct nm_bus_driver *bus, int wire);

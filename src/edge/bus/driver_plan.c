@@ -186,7 +186,7 @@ static void board_errands(struct nm_bus_driver *bus, struct wire *w, struct boar
 /* The start of the control table: model number to return delay. */
 static struct span identity(const struct device *d)
 {
-    return (struct span){0, (uint16_t)(d->return_delay ? d->return_delay->address + 1 : 2)};
+    return (struct span){0, (uint16_t)(d->return_delay->address + 1)};
 }
 
 static void device_errands(struct nm_bus_driver *bus, struct wire *w, struct device *d)
@@ -210,7 +210,7 @@ static void first_looks(struct nm_bus_driver *bus, int wire)
         struct device *d = &bus->devices[i];
         struct servo *s = d->servo >= 0 ? &bus->servos[d->servo] : NULL;
         if (d->wire != wire || !listens(bus, d) || d->silent) continue;
-        bool unknown = !d->identified && d->identify_tries < IDENTIFY_TRIES && d->model->number;
+        bool unknown = !d->identified && d->identify_tries < IDENTIFY_TRIES;
         /* kept without power, and refused by 2.0 while torque is on */
         bool slow = d->delay_wrong && (!s || s->phase == NM_BUS_LIMP || s->phase == NM_BUS_FOUND);
         if (unknown)

@@ -7,67 +7,11 @@
 #include <string.h>
 
 #define STALE_POSITION 0.05 /* s, an older reading is no place to switch torque on at   */
-#define AGREE          0.1  /* rad, two readings that confirm each other                */
-#define TOP_SPEED      15.0 /* rad/s, no servo of the tables is faster                  */
 #define ARM_PATIENCE   0.1  /* s                                                        */
 #define ARM_PAUSE      0.5  /* s, after three tries in vain                             */
 #define FEED_LIMIT     0.3  /* rad, of the goal's offset by feed-forward                */
 enum { ARM_TRIES = 3, OFF_REPEATS = 3, SPLINE_MODE = 3 };
-
-static struct span span_of(const struct nm_dxl_register *const *rows, size_t n)
-{
-    unsigned first = UINT16_MAX, end = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (!rows[i]) continue;
-        if (rows[i]->address < first) first = rows[i]->address;
-        if (rows[i]->address + rows[i]->size > end) end = rows[i]->address + rows[i]->size;
-    }
-    return end ? (struct span){(uint16_t)first, (uint16_t)(end - first)} : (struct span){0, 0};
-}
-#define SPAN_OF(...)                                                                                                   \
-    span_of((const struct nm_dxl_register *const[]){__VA_ARGS__},                                                      \
-            sizeof((const struct nm_dxl_register *const[]){__VA_ARGS__}) / sizeof(void *))
-
-void servo_bind(struct servo *s)
-{
-    const struct {
-        const char *name;
-        const struct nm_dxl_register **to;
-    } rows[] = {
-        {"torque_enable", &s->torque_enable},
-        {"goal_position", &s->goal_position},
-        {"speed_limit", &s->speed_limit},
-        {"torque_limit", &s->torque_limit},
-        {"present_position", &s->position},
-        {"present_velocity", &s->velocity},
-        {"present_load", &s->load},
-        {"present_current", &s->current},
-        {"present_voltage", &s->voltage},
-        {"present_temperature", &s->temperature},
-        {"p_gain", &s->p},
-        {"i_gain", &s->i},
-        {"d_gain", &s->d},
-        {"hardware_error", &s->hardware_error},
-        {"velocity_feed", &s->velocity_feed},
-        {"acceleration_feed", &s->acceleration_feed},
-        {"mode", &s->mode},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        *rows[i].to = nm_dxl_register(s->device->model, rows[i].name);
-    /* the 1.0 firmware's current stands far from the rest: its load does */
-    if (s->load) s->current = NULL;
-    s->fast = SPAN_OF(s->position, s->velocity, s->load, s->current);
-    s->slow = SPAN_OF(s->position, s->velocity, s->load, s->current, s->voltage, s->temperature);
-    s->goal_span = SPAN_OF(s->goal_position);
-    s->setup = SPAN_OF(s->p, s->i, s->d, s->torque_limit);
-    /* 1.0 has all of it in 20 bytes */
-    bool small = s->device->model->protocol == 1;
-    s->verify = small ? SPAN_OF(s->torque_enable, s->temperature) : SPAN_OF(s->torque_enable, s->hardware_error);
-    s->volts = s->celsius = NAN;
-    s->share_read = s->goal_read = NAN;
-    s->sent_limit = s->sent_speed = -1;
-    s->phase = NM_BUS_FOUND;
-}
+enum { SHUT_OFF_BITS = 0xFE }; /* all but the supply's */
 
 void servo_lost(struct servo *s) { s->phase = NM_BUS_LOST; }
 
@@ -79,79 +23,6 @@ void servo_found(struct servo *s)
     s->read_at = 0;
     s->share_read = s->goal_read = NAN;
     s->arm_tries = 0;
-}
-
-static double decoded(const struct nm_dxl_register *r, struct span span, const uint8_t *data)
-{
-    return nm_dxl_decode(r, data + (r->address - span.address));
-}
-
-/* A reading farther off than any servo turns is believed only when the next one says the same: the checksum of 1.0 lets
- * one damaged answer in 256 pass. */
-static void believe(struct servo *s, double reading, int64_t now)
-{
-    double dt = (double)(now - s->read_at) * 1e-9, reach = AGREE + TOP_SPEED * dt;
-    if (s->phase == NM_BUS_FOUND && !s->confirmed) {
-        s->confirmed = s->read_at && fabs(reading - s->at) < AGREE;
-    } else if (fabs(reading - s->at) > reach && !(s->doubt && fabs(reading - s->doubtful) < reach)) {
-        s->doubt = true;
-        s->doubtful = reading;
-        return;
-    }
-    s->doubt = false;
-    s->at = reading;
-    s->read_at = now;
-}
-
-static uint32_t count_of(const struct nm_dxl_register *r, double value)
-{
-    uint8_t bytes[4];
-    nm_dxl_encode(r, value, bytes);
-    return nm_dxl_get(bytes, r->size);
-}
-
-/* The gain to use, in counts: the table's, or as the maker set it. */
-static uint32_t gain(const struct nm_dxl_register *r, uint16_t wanted, const struct servo *s)
-{
-    return wanted || s->row.p ? wanted : r->initial;
-}
-
-static void read_settings(struct servo *s, struct span span, const uint8_t *data)
-{
-    if (s->phase < NM_BUS_RAMP || !span_covers(span, s->p) || !span_covers(span, s->torque_limit)) return;
-    uint32_t p = nm_dxl_get(data + (s->p->address - span.address), s->p->size);
-    uint32_t limit = nm_dxl_get(data + (s->torque_limit->address - span.address), s->torque_limit->size);
-    if (p != gain(s->p, s->row.p, s)) s->settings_wrong = true;
-    if (s->sent_limit >= 0 && limit != (uint32_t)s->sent_limit) s->sent_limit = -1;
-}
-
-static void read_effort(struct servo *s, struct span span, const uint8_t *data)
-{
-    const struct nm_dxl_model *m = s->device->model;
-    double volts = s->volts > 6 ? s->volts : 12;
-    if (span_covers(span, s->load)) s->effort = decoded(s->load, span, data) * (double)m->stall_torque * volts / 12;
-    if (span_covers(span, s->current)) s->effort = decoded(s->current, span, data) * (double)m->ampere_torque;
-}
-
-void servo_read(struct nm_bus_driver *bus, struct servo *s, struct span span, const uint8_t *data)
-{
-    int64_t now = bus->io.now(bus->io.self);
-    if (span_covers(span, s->position)) believe(s, decoded(s->position, span, data), now);
-    if (span_covers(span, s->velocity)) s->speed = decoded(s->velocity, span, data);
-    if (span_covers(span, s->voltage)) s->volts = decoded(s->voltage, span, data);
-    if (span_covers(span, s->temperature)) s->celsius = decoded(s->temperature, span, data);
-    read_effort(s, span, data);
-    if (span_covers(span, s->goal_position)) s->goal_read = decoded(s->goal_position, span, data);
-    if (span_covers(span, s->torque_limit)) {
-        s->share_read = decoded(s->torque_limit, span, data);
-        read_settings(s, span, data);
-    }
-    if (span_covers(span, s->hardware_error)) s->hardware = data[s->hardware_error->address - span.address];
-    if (span_covers(span, s->torque_enable)) {
-        s->torque_on = data[s->torque_enable->address - span.address] != 0;
-        s->verified = true;
-        s->check = false;
-    }
 }
 
 /* Adds a register to this cycle's writes, joined to the one before where they touch. */
@@ -195,9 +66,9 @@ static void tell_goal(struct nm_bus_driver *bus, struct servo *s, const struct n
     bool goal_first = s->goal_position->address < s->torque_limit->address;
     uint32_t goal = count_of(s->goal_position, s->goal);
     if (s->settings_wrong) {
-        tell_count(bus, s, 0, s->d, gain(s->d, s->row.d, s));
-        tell_count(bus, s, 0, s->i, gain(s->i, s->row.i, s));
-        tell_count(bus, s, 0, s->p, gain(s->p, s->row.p, s));
+        tell_count(bus, s, 0, s->d, servo_gain(s, s->d, s->row.d));
+        tell_count(bus, s, 0, s->i, servo_gain(s, s->i, s->row.i));
+        tell_count(bus, s, 0, s->p, servo_gain(s, s->p, s->row.p));
         s->settings_wrong = false;
     }
     if (goal_first) tell_count(bus, s, 1, s->goal_position, goal);
@@ -230,9 +101,9 @@ static void arm(struct nm_bus_driver *bus, struct servo *s)
     s->check = true;
     s->settings_wrong = false;
     tell_count(bus, s, 0, s->torque_limit, 0);
-    tell_count(bus, s, 1, s->d, gain(s->d, s->row.d, s));
-    tell_count(bus, s, 1, s->i, gain(s->i, s->row.i, s));
-    tell_count(bus, s, 1, s->p, gain(s->p, s->row.p, s));
+    tell_count(bus, s, 1, s->d, servo_gain(s, s->d, s->row.d));
+    tell_count(bus, s, 1, s->i, servo_gain(s, s->i, s->row.i));
+    tell_count(bus, s, 1, s->p, servo_gain(s, s->p, s->row.p));
     tell_count(bus, s, 1, s->acceleration_feed, s->row.acceleration_feed);
     tell_count(bus, s, 1, s->velocity_feed, s->row.velocity_feed);
     tell_count(bus, s, 2, s->goal_position, count_of(s->goal_position, s->goal));
@@ -258,6 +129,17 @@ static void start_ramp(struct situation *q)
 
 static void step_lost(struct situation *q) { (void)q; }
 
+/* A servo that shut itself off had its rest. 2.0 keeps the error until it is restarted; heat takes its time. */
+static bool recovered(struct situation *q)
+{
+    struct servo *s = q->s;
+    if (s->device->model->protocol == 1) return !(s->device->error & NM_DXL_OVERHEATING);
+    if (!(s->hardware & SHUT_OFF_BITS)) return true;
+    if (!(s->hardware & SHUT_OFF_BITS & ~NM_DXL_OVERLOAD)) s->device->reboot = true;
+    s->arm_again = q->bus->now + nanoseconds(q->bus->set.rest);
+    return false;
+}
+
 static void step_limp(struct situation *q)
 {
     struct servo *s = q->s;
@@ -271,9 +153,10 @@ static void step_limp(struct situation *q)
         if (s->verified && s->torque_on) switch_off(q->bus, s);
         return;
     }
+    if (q->bus->now < s->arm_again || !recovered(q)) return;
     bool position_known = s->read_at && q->bus->now - s->read_at < nanoseconds(STALE_POSITION) && !s->doubt;
     bool known = s->device->identified || s->device->identify_tries >= ARM_TRIES;
-    if (q->fresh && position_known && known && q->bus->now >= s->arm_again) arm(q->bus, s);
+    if (q->fresh && position_known && known) arm(q->bus, s);
 }
 
 static void step_found(struct situation *q)
@@ -336,7 +219,7 @@ static void step_arming(struct situation *q)
 static double feed_forward(const struct servo *s, const struct nm_bus_goal *g)
 {
     const struct nm_dxl_model *m = s->device->model;
-    double kt = (double)m->ampere_torque, p = gain(s->p, s->row.p, s), volts = s->volts > 6 ? s->volts : 12;
+    double kt = (double)m->ampere_torque, p = servo_gain(s, s->p, s->row.p), volts = s->volts > 6 ? s->volts : 12;
     if (!(kt > 0) || !(p > 0) || !isfinite(g->torque) || !isfinite(g->velocity)) return 0;
     double duty = (g->torque * (double)m->resistance / kt + g->velocity * kt) / volts;
     double lead = duty / ((double)m->duty_per_count * p);
@@ -396,6 +279,12 @@ static bool left_torque(struct situation *q)
     struct servo *s = q->s;
     if (!q->drive) {
         end_spline(q);
+        switch_off(q->bus, s);
+        return true;
+    }
+    if (s->shut_off || (s->verified && !s->torque_on && s->hardware & SHUT_OFF_BITS)) {
+        s->shut_off = false;
+        s->arm_again = q->bus->now + nanoseconds(q->bus->set.rest);
         switch_off(q->bus, s);
         return true;
     }

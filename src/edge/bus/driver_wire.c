@@ -7,8 +7,9 @@
 
 enum {
     GAP_NS = 60000 /* planned between two answers */,
+    GAP_MOST_NS = 1000000,
     QUIET_NS = 200000,
-    DISTURBED_NS = 25000000,
+    LONGEST_DELAY_NS = 508000 /* return delay register at 254 */,
     ROUTER_PATIENCE_NS = 1300000 /* two of its own time-outs */
 };
 
@@ -18,12 +19,20 @@ static int64_t lane_ns(const struct nm_bus_driver *bus, const struct item *i)
     return (14 + i->span.size) * (10000000000 / bus->set.baud[i->device->wire]) + GAP_NS;
 }
 
+/* Bytes of an answer on the wire. */
+static int64_t bytes_ns(const struct wire *w, const struct request *r, const struct item *i)
+{
+    size_t n = r->kind == ASK_WRITE || r->kind == ASK_REBOOT ? 0 : i->span.size;
+    return (int64_t)(r->kind == ASK_ROUTER ? n + 1 : nm_dxl_status_size(r->protocol, n)) * w->byte_ns;
+}
+
+/* From one answer to the next, as far as we know; a stranger may have the longest return delay. */
 static int64_t answer_ns(const struct nm_bus_driver *bus, const struct wire *w, const struct request *r,
                          const struct item *i)
 {
-    size_t n = r->kind == ASK_WRITE || r->kind == ASK_REBOOT ? 0 : i->span.size;
-    if (r->kind == ASK_ROUTER) return (int64_t)(n + 1) * w->byte_ns + lane_ns(bus, i) / 2;
-    return (int64_t)nm_dxl_status_size(r->protocol, n) * w->byte_ns + GAP_NS;
+    bool prompt = i->device->identified && !i->device->delay_wrong;
+    int64_t pause = r->kind == ASK_ROUTER ? lane_ns(bus, i) / 2 : GAP_NS + w->gap;
+    return bytes_ns(w, r, i) + pause + (prompt ? 0 : LONGEST_DELAY_NS);
 }
 
 static int64_t patience(const struct nm_bus_driver *bus, const struct wire *w, const struct request *r,
@@ -175,135 +184,13 @@ static void ask(struct nm_bus_driver *bus, int wire, int64_t now)
         w->waiting = true;
         w->damage = w->parser.garbage;
         flush(bus, wire);
-        w->asked_end = w->host_end > now ? w->host_end : now;
+        w->question_end = w->asked_end = w->host_end > now ? w->host_end : now;
+        w->asked_from = w->done;
         const struct item *item = &w->items[r->first + w->done];
         w->timeout = w->asked_end + patience(bus, w, r, item);
         return;
     }
     flush(bus, wire); /* writes without a question behind them */
-}
-
-static void lose(struct nm_bus_driver *bus, struct device *d)
-{
-    if (d->lost) return;
-    d->lost = true;
-    d->probe_wait = nanoseconds(bus->set.probe_first);
-    d->probe_at = bus->now + d->probe_wait;
-    if (d->servo >= 0) servo_lost(&bus->servos[d->servo]);
-}
-
-/* Whoever fails first has failed by itself. What fails soon behind it may have been talked over by a late answer, or
- * stuck behind it, and is not blamed; and who spoils it for two others is left out at once. */
-static bool disturbs(struct nm_bus_driver *bus, struct wire *w, struct device *d)
-{
-    int64_t now = bus->io.now(bus->io.self);
-    bool other = w->disturber && w->disturber != d && now - w->disturbed_at < DISTURBED_NS;
-    if (other) {
-        if (++w->disturbed >= 2) lose(bus, w->disturber);
-        return false;
-    }
-    if (w->disturber != d || now - w->disturbed_at >= DISTURBED_NS) w->disturbed = 0;
-    w->disturber = d;
-    w->disturbed_at = now;
-    return true;
-}
-
-static void miss(struct nm_bus_driver *bus, struct wire *w, const struct request *r, struct item *item,
-                 enum blame blame)
-{
-    struct device *d = item->device;
-    item->done = item->missed = true;
-    if (r->probe) {
-        d->probe_wait = d->probe_wait ? 2 * d->probe_wait : nanoseconds(bus->set.probe_first);
-        if (d->probe_wait > nanoseconds(bus->set.probe_longest)) d->probe_wait = nanoseconds(bus->set.probe_longest);
-        d->probe_at = bus->now + d->probe_wait;
-        disturbs(bus, w, d);
-        if (r->kind == ASK_REBOOT)
-            d->reboot = false;
-        else if (!d->lost && ++d->identify_tries >= bus->set.lost_after && !d->answered)
-            lose(bus, d);
-        return;
-    }
-    d->missed++;
-    d->silent++;
-    d->missed_now = true;
-    /* it may have been reset: no goals before its torque switch was seen */
-    if (d->servo >= 0) bus->servos[d->servo].check = true, bus->servos[d->servo].verified = false;
-    bool own = disturbs(bus, w, d);
-    if (own) d->blame = blame;
-    if (d->silent >= bus->set.lost_after * (own ? 1 : 2)) lose(bus, d);
-}
-
-/* Somebody is back: whoever was lost with it may be back too. */
-static void found(struct nm_bus_driver *bus, struct device *d)
-{
-    d->lost = false;
-    d->probe_wait = 0;
-    if (d->servo >= 0) servo_found(&bus->servos[d->servo]);
-    for (int i = 0; i < bus->n_devices; i++)
-        if (bus->devices[i].wire == d->wire && bus->devices[i].lost) bus->devices[i].probe_at = bus->now;
-}
-
-static void identified(struct nm_bus_driver *bus, struct device *d, struct span span, const uint8_t *data)
-{
-    const struct nm_dxl_register *delay = d->return_delay;
-    uint16_t number = (uint16_t)nm_dxl_get(data, 2);
-    const struct nm_dxl_model *is = nm_dxl_model_by_number(number, d->model->protocol);
-    d->identified = true;
-    d->delay_wrong = span_covers(span, delay) && data[delay->address] != 0;
-    if (number != d->model->number)
-        fault_seen(bus, &d->faults[NM_BUS_FAULT_MODEL], NM_BUS_FAULT_MODEL, d, "is a %s (model %u), the table says %s",
-                   is ? is->name : "stranger", number, d->model->name);
-}
-
-static void acknowledged(struct nm_bus_driver *bus, const struct request *r, const struct item *item)
-{
-    struct device *d = item->device;
-    if (r->kind == ASK_REBOOT) {
-        d->reboot = false;
-        if (d->servo >= 0) servo_found(&bus->servos[d->servo]);
-    }
-    if (d->board < 0) {
-        d->delay_wrong = false; /* the only single write to a servo */
-        return;
-    }
-    struct board *b = &bus->boards[d->board];
-    uint32_t value = nm_dxl_get(r->data, 4);
-    if (b->dxl_power && b->dxl_power->address == item->span.address) {
-        b->dxl_power_read = -1;
-        if (value) b->power_since = bus->now;
-    }
-    for (int i = 0; i < 3; i++)
-        if (b->led[i] && b->led[i]->address == item->span.address) b->led_sent[i] = value, b->led_known[i] = true;
-}
-
-static void take_data(struct nm_bus_driver *bus, const struct request *r, const struct item *item, const uint8_t *data)
-{
-    struct device *d = item->device;
-    if (r->kind == ASK_WRITE || r->kind == ASK_REBOOT)
-        acknowledged(bus, r, item);
-    else if (r->probe && item->span.address == 0)
-        identified(bus, d, item->span, data);
-    else if (d->servo >= 0)
-        servo_read(bus, &bus->servos[d->servo], item->span, data);
-    else
-        board_read(bus, &bus->boards[d->board], item->span, data);
-}
-
-static void answered(struct nm_bus_driver *bus, const struct request *r, struct item *item, uint8_t error,
-                     const uint8_t *data)
-{
-    struct device *d = item->device;
-    item->done = true;
-    d->error = error;
-    d->answered++;
-    d->silent = 0;
-    if (d->servo >= 0) bus->wires[d->wire].servos_answered++;
-    if (d->lost) found(bus, d);
-    take_data(bus, r, item, data);
-    /* 2.0: something is latched, have a look */
-    if (d->servo >= 0 && d->model->protocol == 2 && error & NM_DXL_ALERT && !bus->servos[d->servo].hardware)
-        bus->servos[d->servo].check = true;
 }
 
 /* One combined answer: a status byte and the data of each, FF for no answer. */
@@ -316,9 +203,9 @@ static bool router_answer(struct nm_bus_driver *bus, struct wire *w, struct requ
         struct item *item = &w->items[r->first + i];
         const uint8_t *at = p->data + entry * (uint32_t)i;
         if (*at == 0xFF)
-            miss(bus, w, r, item, BLAME_SILENT), w->disturber = NULL; /* the board says who it was */
+            contact_missed(bus, w, r, item, BLAME_SILENT), w->disturber = NULL; /* the board says who it was */
         else
-            answered(bus, r, item, *at, at + 1);
+            contact_answered(bus, r, item, *at, at + 1);
     }
     w->done = r->n;
     return true;
@@ -330,24 +217,36 @@ static bool fits(const struct request *r, const struct item *item, const struct 
     return item->device->id == p->id && item->device->model->protocol == p->protocol && p->n == size;
 }
 
+/* How long the devices of this wire think, more than planned: the mean since the question, so that it does not matter
+ * in what pieces the answers reach us. */
+static void learn_gap(struct wire *w, int64_t pause)
+{
+    w->gap += (pause - GAP_NS - w->gap) / 8;
+    if (w->gap < 0) w->gap = 0;
+    if (w->gap > GAP_MOST_NS) w->gap = GAP_MOST_NS;
+}
+
 /* An answer to the request under way: the one waited for, a later one (those between are damaged), or one that was
  * given up already (late). Anything else is none, and false. */
 static bool on_packet(struct nm_bus_driver *bus, int wire, const struct nm_dxl_packet *p)
 {
     struct wire *w = &bus->wires[wire];
-    if (p->instruction != NM_DXL_STATUS || w->request >= w->n_requests) return false;
+    if (p->instruction != NM_DXL_STATUS || !w->waiting) return false;
     struct request *r = &w->requests[w->request];
-    if (r->kind == ASK_ROUTER) { return p->id >= 0xFD && router_answer(bus, w, r, p); }
+    if (r->kind == ASK_ROUTER) return p->id >= 0xFD && router_answer(bus, w, r, p);
     int64_t earliest = w->asked_end, now = bus->io.now(bus->io.self);
     for (int i = w->done; i < r->n; i++) {
         struct item *item = &w->items[r->first + i];
-        earliest += answer_ns(bus, w, r, item) - GAP_NS;
-        if (now < earliest) break; /* the wire cannot have carried it: an answer to an older question */
+        earliest += bytes_ns(w, r, item);
+        /* sooner than the wire can carry it (clocks differ a little): an answer to an older question */
+        if (now - w->question_end < (earliest - w->question_end) * 7 / 8) break;
         if (!fits(r, item, p)) continue;
-        for (int j = w->done; j < i; j++) miss(bus, w, r, &w->items[r->first + j], BLAME_DAMAGED);
-        answered(bus, r, item, p->error, p->data);
+        for (int j = w->done; j < i; j++) contact_missed(bus, w, r, &w->items[r->first + j], BLAME_DAMAGED);
+        contact_answered(bus, r, item, p->error, p->data);
         w->done = i + 1;
-        if (w->done < r->n) w->timeout = bus->io.now(bus->io.self) + patience(bus, w, r, &w->items[r->first + w->done]);
+        w->asked_end = earliest;
+        if (w->done - w->asked_from > 3) learn_gap(w, (now - earliest) / (w->done - w->asked_from));
+        if (w->done < r->n) w->timeout = now + patience(bus, w, r, &w->items[r->first + w->done]);
         return true;
     }
     for (int i = 0; i < w->done; i++) {
@@ -355,7 +254,7 @@ static bool on_packet(struct nm_bus_driver *bus, int wire, const struct nm_dxl_p
         if (!item->missed || !fits(r, item, p)) continue;
         if (item->device->blame) item->device->blame = BLAME_LATE;
         item->missed = false;
-        take_data(bus, r, item, p->data); /* good to know, but no merit: it would cost its time again */
+        contact_data(bus, r, item, p->data); /* good to know, but no merit: it would cost its time again */
         return true;
     }
     return false;
@@ -392,7 +291,7 @@ static void time_over(struct nm_bus_driver *bus, int wire)
     enum blame blame = w->parser.garbage != w->damage ? BLAME_DAMAGED : BLAME_SILENT;
     /* the router's answer stands or falls as a whole */
     int n = r->kind == ASK_ROUTER ? r->n : w->done + 1;
-    for (; w->done < n; w->done++) miss(bus, w, r, &w->items[r->first + w->done], blame);
+    for (; w->done < n; w->done++) contact_missed(bus, w, r, &w->items[r->first + w->done], blame);
 }
 
 int64_t wire_progress(struct nm_bus_driver *bus, int wire)
@@ -424,12 +323,12 @@ void wire_end(struct nm_bus_driver *bus, int wire)
         struct request *r = &w->requests[w->request];
         int64_t through = w->host_end > now ? w->host_end : now;
         for (int i = w->done; i < r->n; i++) through += answer_ns(bus, w, r, &w->items[r->first + i]);
-        w->quiet_at = through;
+        w->quiet_at = through + (through - now); /* they were slower than planned, or we would not be here */
         struct item *item = &w->items[r->first + w->done];
         if (now >= w->timeout)
-            miss(bus, w, r, item, BLAME_SILENT);
+            contact_missed(bus, w, r, item, BLAME_SILENT);
         else if (item->device->lost || item->device->silent)
-            disturbs(bus, w, item->device);
+            contact_disturbed(bus, w, item->device);
     }
     for (int i = 0; i < w->n_items; i++) {
         struct device *d = w->items[i].device;

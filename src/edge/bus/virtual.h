@@ -30,7 +30,7 @@ enum nm_vfault {
 struct nm_vdevice {
     uint8_t id, wire;
     uint8_t lane;     /* of a router board's three buses                              */
-    uint8_t hardware; /* error bits a test sets: overload, overheating …              */
+    uint8_t hardware; /* error bits: see nm_vdevice_shut_off                           */
     const struct nm_dxl_model *model;
 
     /* the simulator behind it; without one the built-in servo moves */
@@ -76,6 +76,10 @@ struct nm_vdevice *nm_vbus_device(struct nm_vbus *bus, int wire, uint8_t id);
 /* Registers by name, in SI units. Unknown names are ignored and read as NaN. */
 void nm_vdevice_set(struct nm_vdevice *d, const char *name, double value);
 double nm_vdevice_get(const struct nm_vdevice *d, const char *name);
+
+/* The servo protects itself (NM_DXL_OVERLOAD, NM_DXL_OVERHEATING): 1.0 sets its torque limit to 0 until it is written
+ * again, 2.0 switches its torque off until it is restarted. */
+void nm_vdevice_shut_off(struct nm_vdevice *d, uint8_t bits);
 
 /* Faults. `answers` is how many the fault spoils; UINT32_MAX: until told otherwise. NM_VFAULT_NONE ends any. */
 void nm_vbus_fault(struct nm_vbus *bus, struct nm_vdevice *d, enum nm_vfault fault, uint32_t answers, int64_t delay);

@@ -67,6 +67,13 @@ double nm_vdevice_get(const struct nm_vdevice *d, const char *name)
     return value(d, nm_dxl_register(d->model, name));
 }
 
+void nm_vdevice_shut_off(struct nm_vdevice *d, uint8_t bits)
+{
+    d->hardware = bits;
+    put(d, d->model->protocol == 1 ? d->torque_limit : d->torque_enable, 0);
+    if (d->hardware_error) d->table[d->hardware_error->address] |= bits;
+}
+
 bool vdevice_listens(const struct nm_vdevice *d, int64_t now) { return d->powered && now >= d->up_at; }
 
 /* First order towards the goal, no faster than the speed limit and than what the torque limit leaves. */
@@ -155,6 +162,8 @@ uint8_t vdevice_write(struct nm_vbus *bus, struct nm_vdevice *d, uint16_t addres
     for (uint16_t i = 0; i < size; i++)
         if (d->access[address + i] != NM_DXL_R) d->table[address + i] = bytes[i];
     if (d->model->protocol == 1 && covers(d->goal_position, address, size)) put(d, d->torque_enable, 1);
+    if (d->model->protocol == 1 && covers(d->torque_limit, address, size)) d->hardware = 0;
+    if (d->model->protocol == 2 && d->hardware) put(d, d->torque_enable, 0);
     if (covers(d->dxl_power, address, size)) vbus_update_power(bus, now);
     if (d->written) d->written(d->self, d, address, size, now);
     return 0;
