@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "body/animation.h"
 #include "body/build.h"
 
 /* the URDF links while they are sorted into ours */
@@ -225,6 +226,8 @@ static int load_folder(struct body_build *b, const char *folder)
             fault = nm_yaml_fail(b->body->params, b->err, "a map of module instances is expected here");
     }
     if (!fault) build_cameras(b);
+    path = nm_take_format(b->arena, "%s/animations", folder);
+    if (!fault) fault = nm_animations_read(b->arena, b->body, path, &b->body->animations, &b->body->n_animations, b->err);
     return fault;
 }
 

@@ -135,6 +135,9 @@ struct nm_body {
     const struct nm_device *devices;
     struct nm_body_camera cameras[NM_CAMERAS];
 
+    uint32_t n_animations;
+    const struct nm_animation *animations; /* animations/ (body/animation.h) in the order of their names */
+
     const struct nm_yaml *params; /* params.yaml as it is: instance names and their parameters; NULL if none */
     struct nm_err *notes;         /* what is odd, what was guessed; never NULL                               */
 };

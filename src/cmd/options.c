@@ -60,7 +60,8 @@ static int take(const struct flag *flag, const char *text, struct nm_err *err)
 {
     switch (flag->kind) {
     case FLAG_SWITCH: *(bool *)flag->target = true; return 0;
-    case FLAG_TEXT: *(const char **)flag->target = text; return 0;
+    case FLAG_TEXT:
+    case FLAG_MAYBE: *(const char **)flag->target = text; return 0;
     case FLAG_NUMBER:
     case FLAG_WHOLE: return read_number(flag, text, err);
     case FLAG_TEXTS: break;
@@ -88,6 +89,10 @@ static int read_flag(const struct usage *usage, int argc, char **argv, int *i, s
     }
     if (flag->kind == FLAG_SWITCH) {
         if (value) return nm_fail(err, "--%s takes no value", flag->name);
+    } else if (flag->kind == FLAG_MAYBE && !value) {
+        const char *next = *i + 1 < argc ? argv[*i + 1] : "";
+        bool number = *next && strspn(next, "0123456789") == strlen(next);
+        value = number ? argv[++*i] : "";
     } else if (!value) {
         if (*i + 1 >= argc) return nm_fail(err, "--%s wants a value: --%s %s", flag->name, flag->name, flag->value);
         value = argv[++*i];

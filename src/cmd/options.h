@@ -29,6 +29,7 @@ enum flag_kind {
     FLAG_NUMBER,     /* double *: min … max                 */
     FLAG_WHOLE,      /* int64_t *: min … max                */
     FLAG_TEXTS,      /* struct texts *: may be repeated     */
+    FLAG_MAYBE,      /* const char **: `--x`, `--x 12`, `--x=12`; "" without a number behind it */
 };
 
 enum { TEXTS_MAX = 256 };
@@ -70,6 +71,11 @@ struct flag {
     {                                                                                                                  \
         .name = (name_), .kind = FLAG_TEXTS, .target = (struct texts *){target_}, .value = (value_),                   \
         .about = (about_), __VA_ARGS__                                                                                 \
+    }
+#define MAYBE(name_, target_, value_, about_, ...)                                                                     \
+    {                                                                                                                  \
+        .name = (name_), .kind = FLAG_MAYBE, .target = (const char **){target_}, .value = (value_), .about = (about_), \
+        __VA_ARGS__                                                                                                    \
     }
 
 struct usage {

@@ -127,7 +127,8 @@ static int open_run(struct playing *p, struct nm_err *err)
                                      .leave = nm_guard_leave,
                                      .ready = ready,
                                      .said = said,
-                                     .user = p};
+                                     .user = p,
+                                     .bus = &sim_bus};
     p->loaded = (struct nm_lineup_options){.root = p->setup->root};
     p->run = nm_run_new(p->scenario, &options, err);
     if (p->run && o->photo_every > 0) {

@@ -37,6 +37,9 @@ void sim_catch_signals(void);
 int sim_play_jobs(struct setup *setup, const struct sim_options *options, const struct nm_scenario *scenario,
                   void (*told)(void *user, const struct sim_outcome *outcome), void *user, struct nm_err *err);
 
+/* sim_bus.c: the real servo driver on virtual wires */
+extern const struct nm_stage_hardware sim_bus;
+
 /* sim_report.c */
 void sim_json(const struct nm_scenario *scenario, const struct sim_outcome *outcome, FILE *to);
 /* `wall`: s, how long all of it took. */
@@ -55,12 +58,14 @@ int sim_photos_take(struct sim_photos *photos, struct nm_err *err);
 /* sim_prompt.c: whoever sits at the keyboard (or writes into the pipe). */
 struct sim_prompt {
     bool open, paused, quit, reset;
-    uint64_t seed; /* of a reset; 0: the same again    */
-    int64_t until; /* ns: runs up to there, then pauses */
-    double speed;  /* 0: as fast as it goes            */
-    bool repace;   /* the speed, or the pause, changed */
-    char line[256];
+    uint64_t seed;  /* of a reset; 0: the same again    */
+    int64_t until;  /* ns: runs up to there, then pauses */
+    double speed;   /* 0: as fast as it goes            */
+    bool repace;    /* the speed, or the pause, changed */
+    char line[256]; /* what has come of the next one */
     size_t n;
+    char in[256]; /* read, but not yet looked at: behind a step, words wait until it is done */
+    size_t in_at, in_n;
 };
 /* Reads what has come in and does it; waits at most `timeout` ms. */
 void sim_prompt_serve(struct sim_prompt *prompt, struct nm_stage *stage, int timeout);

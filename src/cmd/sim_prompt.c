@@ -215,15 +215,13 @@ static void feed(struct sim_prompt *p, struct nm_stage *stage, char c)
 
 void sim_prompt_serve(struct sim_prompt *p, struct nm_stage *stage, int timeout)
 {
-    struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
-    char bytes[256];
-    if (!p->open) return;
-    if (poll(&in, 1, timeout) <= 0) return;
-    ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
-    if (n == 0) {
-        p->open = false; /* nobody is there any more: the rest runs by itself */
-        p->paused = false;
-        p->until = INT64_MAX;
+    struct pollfd from = {.fd = STDIN_FILENO, .events = POLLIN};
+    if (p->until != INT64_MAX) return;
+    if (p->in_at == p->in_n && p->open && poll(&from, 1, timeout) > 0) {
+        ssize_t n = read(STDIN_FILENO, p->in, sizeof p->in);
+        p->in_at = 0;
+        p->in_n = n > 0 ? (size_t)n : 0;
+        if (n == 0) p->open = p->paused = false; /* nobody is there any more: the rest runs by itself */
     }
-    for (ssize_t i = 0; i < n && !p->quit && !p->reset; i++) feed(p, stage, bytes[i]);
+    while (p->in_at < p->in_n && p->until == INT64_MAX && !p->quit && !p->reset) feed(p, stage, p->in[p->in_at++]);
 }

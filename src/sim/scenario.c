@@ -114,18 +114,22 @@ static void read_seeds(struct reading *r, const struct nm_yaml *node, const stru
                              (unsigned long long)MOST_SEEDS);
 }
 
+static bool read_seed(const char **text, uint64_t *to)
+{
+    size_t digits = strspn(*text, "0123456789");
+    if (!digits || digits > 18) return false;
+    *to = strtoull(*text, NULL, 10);
+    *text += digits;
+    return true;
+}
+
 int nm_seeds_parse(const char *text, uint64_t *first, uint64_t *last)
 {
-    unsigned long long a, b;
-    int used = 0, n = (int)strlen(text);
-    if (n > 40 || strspn(text, "0123456789-") != (size_t)n) return -1;
-    if (sscanf(text, "%19llu-%19llu%n", &a, &b, &used) == 2 && used == n) {
-        if (b < a || b - a >= MOST_SEEDS) return -1;
-    } else if (sscanf(text, "%19llu%n", &a, &used) == 1 && used == n) {
-        b = a;
-    } else {
-        return -1;
-    }
+    uint64_t a, b;
+    if (!read_seed(&text, &a)) return -1;
+    b = a;
+    if (*text == '-' && (text++, !read_seed(&text, &b))) return -1;
+    if (*text || b < a || b - a >= MOST_SEEDS) return -1;
     *first = a;
     *last = b;
     return 0;
@@ -139,6 +143,13 @@ static void read_random(struct reading *r, const struct nm_yaml *node, const str
         *(double *)to = on;
     else
         read_number(r, node, row, to);
+}
+
+static void read_hardware(struct reading *r, const struct nm_yaml *node, const struct row *row, void *to)
+{
+    static const char *const words[] = {"direct", "bus"};
+    uint32_t i = read_word(r, node, row->key, words, 2);
+    if (i != UINT32_MAX) *(bool *)to = i == 1;
 }
 
 static void read_colours(struct reading *r, const struct nm_yaml *node, const struct row *row, void *to)
@@ -277,7 +288,8 @@ static const struct row file_rows[] = {
     {"random", read_random, WHOLE(world.random), 0, 1, false},
     {"duration", read_seconds, WHOLE(duration), 0.01, 1e5, true},
     {"world", read_world, WHOLE(world), 0, 0, false},
-    {"bus", read_seconds, WHOLE(bus_period), 0.001, 0.1, false},
+    {"hardware", read_hardware, WHOLE(bus), 0, 0, false},
+    {"bus_period", read_seconds, WHOLE(bus_period), 0.001, 0.1, false},
     {"camera_delay", read_seconds, WHOLE(camera_delay), 0.001, 0.5, false},
     {"colours", read_colours, WHOLE(colours), 0, 0, false},
     {"ball", read_ball, 0, 0, 0, false},

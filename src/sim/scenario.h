@@ -145,6 +145,7 @@ struct nm_scenario {
     double duration; /* s */
     struct nm_world_options world;
     double bus_period, camera_delay; /* s; 0: as on every stage */
+    bool bus;                        /* goals and measurements go through the real driver */
     float colours[2][3];
     uint32_t n_robots, n_events, n_measures, n_until, n_expect;
     struct nm_scenario_robot robots[NM_PLAYERS];
@@ -178,6 +179,7 @@ struct nm_run_options {
     int (*ready)(void *user, uint32_t robot, struct nm_player *player, struct nm_err *err);
     void (*said)(void *user, uint32_t robot, const Log *line);
     void *user;
+    const struct nm_stage_hardware *bus; /* for scenarios that want it; NULL: this program has none */
 };
 
 /* One seed's outcome; flat, so that it can travel through a pipe. */

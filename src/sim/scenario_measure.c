@@ -192,7 +192,7 @@ static void note_times(struct nm_run *run)
     double now = nm_seconds(nm_stage_now(run->stage));
     for (uint32_t m = 0; m < s->n_measures; m++) {
         if (s->measures[m].kind != NM_MEASURE_TIME_TO) continue;
-        for (uint32_t i = 0; i < s->n_robots; i++)
+        for (uint32_t i = 0; i < s->n_robots + !s->n_robots; i++)
             if (isnan(run->reached[m][i]) && holds_for(run, &s->measures[m].until, i)) run->reached[m][i] = now;
     }
 }

@@ -58,6 +58,8 @@ static int start(struct nm_run *run, struct nm_err *err)
     options.ready = run->options.ready;
     options.said = run->options.said;
     options.user = run->options.user;
+    options.hardware = s->bus ? run->options.bus : NULL;
+    if (s->bus && !run->options.bus) return nm_fail(err, "%s: there is no servo bus in this program", s->file);
     for (uint32_t i = 0; i < s->n_robots; i++) cast_robot(run, i, &rows[i]);
     run->stage = nm_stage_new(rows, s->n_robots, &options, err);
     if (!run->stage) return -1;
@@ -150,5 +152,6 @@ void nm_run_result(const struct nm_run *run, struct nm_result *result)
     result->n_faults = run->n_faults;
     snprintf(result->fault, sizeof result->fault, "%s", run->fault);
     for (uint32_t m = 0; m < s->n_measures; m++)
-        for (uint32_t i = 0; i < s->n_robots; i++) result->values[m][i] = measure_value(run, &s->measures[m], m, i);
+        for (uint32_t i = 0; i < s->n_robots + !s->n_robots; i++) /* the world's stand in the first place */
+            result->values[m][i] = measure_value(run, &s->measures[m], m, i);
 }

@@ -43,6 +43,10 @@ static int load_brain(struct nm_stage *stage, struct actor *a, uint32_t robot, s
     a->brain = nm_player_new(a->lineup, &options, err);
     if (!a->brain || stage_bind(stage, a, err)) return nm_fail(err, "robot %s cannot start", a->row.name);
     stage->players[stage->n_players++] = a->brain;
+    if (o->hardware && o->fidelity != NM_FIDELITY_FLAT) {
+        a->hardware = o->hardware->open(o->hardware->user, a->brain, a->body, a->goals, err);
+        if (!a->hardware) return nm_fail(err, "robot %s: its hardware does not start", a->row.name);
+    }
     return o->ready ? o->ready(o->user, robot, a->brain, err) : 0;
 }
 
@@ -104,7 +108,6 @@ static void give_all(struct nm_stage *stage)
     stage_tell(stage);
     stage_expose(stage);
     stage_look(stage);
-    while (stage->bus_next <= stage->now) stage->bus_next += stage->options.bus_period;
     for (uint32_t i = 0; i < stage->n; i++)
         if (stage->actors[i].edge) nm_edge_end(stage->actors[i].edge);
 }
@@ -150,6 +153,7 @@ void nm_stage_free(struct nm_stage *stage)
     if (!stage) return;
     stage_close_eyes(stage);
     for (uint32_t i = 0; i < stage->n; i++) {
+        if (stage->actors[i].hardware) stage->options.hardware->close(stage->actors[i].hardware);
         nm_player_free(stage->actors[i].brain);
         nm_lineup_free(stage->actors[i].lineup);
     }

@@ -45,6 +45,19 @@ struct nm_stage_robot {
     const char *const *says; /* topics on which nm_stage_say will speak to it                     */
 };
 
+/* A robot's hardware in place of the stage's own, such as the real bus driver on a virtual bus: it makes the topics of
+ * the bus itself, and tells the stage what became of the servos. */
+struct nm_stage_hardware {
+    /* One for each brain, before it starts; `goals` are those that the servos have. NULL with a sentence. */
+    void *(*open)(void *user, struct nm_player *player, const struct nm_body *body, const struct nm_joint_goal *goals,
+                  struct nm_err *err);
+    /* A round of the bus: what the world measures in, the servos' goals out. False: still busy with the last one. */
+    bool (*round)(void *self, int64_t now, const struct nm_sense *sense, const struct nm_faults *faults,
+                  struct nm_joint_goal *goals);
+    void (*close)(void *self);
+    void *user;
+};
+
 struct nm_stage_options {
     const char *root; /* folder with config/ and robots/ */
     struct nm_registry *registry;
@@ -63,6 +76,7 @@ struct nm_stage_options {
     int (*ready)(void *user, uint32_t robot, struct nm_player *player, struct nm_err *err);
     void (*said)(void *user, uint32_t robot, const Log *line);
     void *user;
+    const struct nm_stage_hardware *hardware; /* NULL: the stage's own */
 };
 #define NM_STAGE_OPTIONS                                                                                               \
     ((struct nm_stage_options){.world = NM_WORLD_OPTIONS, .shutter = NM_SHUTTER_USUAL, .bend = 0.06})
@@ -119,7 +133,7 @@ enum { NM_STAGE_BUTTONS = 2 };
 /* "instance.parameter=value" of a robot's brain, from its next cycle on; or only a look whether that would go. */
 int nm_stage_set(struct nm_stage *stage, uint32_t robot, const char *setting, struct nm_err *err);
 int nm_stage_check_set(const struct nm_stage *stage, uint32_t robot, const char *setting, struct nm_err *err);
-/* Publishes a message, written as YAML, on one of the robot's `says`; it is out with the next step. Or only a look. */
+/* Publishes a message, written as YAML, on one of the robot's `says`, now. Or only a look. */
 int nm_stage_say(struct nm_stage *stage, uint32_t robot, const char *topic, const struct nm_yaml *message,
                  struct nm_err *err);
 int nm_stage_check_say(struct nm_stage *stage, uint32_t robot, const char *topic, const struct nm_yaml *message,

@@ -58,11 +58,10 @@ void stage_take(struct nm_stage *stage, struct actor *a)
     if (a->edge) take_log(stage, a);
     if (a->edge && !a->faults.stall && !a->faults.bus_lost) {
         take_power(a);
-        if (nm_edge_fresh(a->edge, PORT_GOALS)) {
-            nm_feed_goals(a->body, nm_edge_in(a->edge, PORT_GOALS), a->goals);
-            a->goals_taken++;
-            a->told = true;
-        }
+        bool fresh = nm_edge_fresh(a->edge, PORT_GOALS);
+        a->goals_taken += fresh;
+        if (fresh && !a->hardware) nm_feed_goals(a->body, nm_edge_in(a->edge, PORT_GOALS), a->goals);
+        a->told |= fresh;
     }
     if (stage->flat) {
         flat_take(stage, a);
@@ -81,6 +80,17 @@ void stage_take(struct nm_stage *stage, struct actor *a)
 }
 
 /* ---- to the brain ---- */
+
+/* A computer that hangs makes no rounds. */
+static void make_round(struct nm_stage *stage, uint32_t robot)
+{
+    struct actor *a = &stage->actors[robot];
+    struct nm_sense sense;
+    nm_world_sense(stage->world, robot, &sense);
+    if (!a->faults.stall && !stage->options.hardware->round(a->hardware, stage->now, &sense, &a->faults, a->goals))
+        a->bus_next = stage->now; /* it is tried again in the next step */
+    a->told = true;
+}
 
 /* The header is whatever the feed wrote, or the step's time. */
 static void give_bus(struct nm_stage *stage, uint32_t robot)
@@ -127,9 +137,12 @@ static void give_battery(struct nm_stage *stage, struct actor *a)
 void stage_give(struct nm_stage *stage, uint32_t robot)
 {
     struct actor *a = &stage->actors[robot];
-    if (stage->bus_next <= stage->now) {
+    if (a->bus_next <= stage->now) {
+        while (a->bus_next <= stage->now) a->bus_next += stage->options.bus_period;
         if (stage->flat)
             flat_give(stage, robot);
+        else if (a->hardware)
+            make_round(stage, robot);
         else
             give_bus(stage, robot);
         give_buttons(stage, a);

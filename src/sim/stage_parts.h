@@ -80,6 +80,8 @@ struct actor {
     uint32_t n_ports;
     double joints[NM_JOINTS]; /* it began in */
 
+    void *hardware;   /* in place of the feed, or NULL */
+    int64_t bus_next; /* ns, of its next round         */
     struct nm_feed feed;
     struct ailment ailments[FAULTS_AT_ONCE];
     uint32_t n_ailments;
@@ -107,7 +109,7 @@ struct nm_stage {
     struct nm_player *players[NM_PLAYERS]; /* those there are */
     struct nm_world *world;                /* of the two one is there */
     struct nm_flat *flat;
-    int64_t now, tick, bus_next;
+    int64_t now, tick;
 
     struct nm_scene *scene;
     struct nm_kin *kin; /* of each robot */

@@ -29,30 +29,36 @@ static const struct {
     unsigned where; /* fidelities that have it */
     uint32_t depth; /* of queues               */
 } table[FIXED_PORTS] = {
-    [PORT_SERVOS] = {"servo_states", NM_PORT_OUT, &ServoStates_type, BODY},
-    [PORT_IMU] = {"imu/data_raw", NM_PORT_OUT, &Imu_type, BODY},
-    [PORT_FEET] = {"foot_cells", NM_PORT_OUT, &FootPressure_type, BODY},
-    [PORT_BUTTONS] = {"buttons", NM_PORT_OUT, &Buttons_type, EVERY},
-    [PORT_BATTERY] = {"battery", NM_PORT_OUT, &BatteryState_type, EVERY},
-    [PORT_GOALS] = {"servo_goals", NM_PORT_IN, &JointGoals_type, BODY},
-    [PORT_LEDS] = {"leds", NM_PORT_IN, &Leds_type, EVERY},
+    [PORT_SERVOS] = {"servo_states", NM_PORT_OUT, &ServoStates_type, BODY, 0},
+    [PORT_IMU] = {"imu/data_raw", NM_PORT_OUT, &Imu_type, BODY, 0},
+    [PORT_FEET] = {"foot_cells", NM_PORT_OUT, &FootPressure_type, BODY, 0},
+    [PORT_BUTTONS] = {"buttons", NM_PORT_OUT, &Buttons_type, EVERY, 0},
+    [PORT_BATTERY] = {"battery", NM_PORT_OUT, &BatteryState_type, EVERY, 0},
+    [PORT_GOALS] = {"servo_goals", NM_PORT_IN, &JointGoals_type, BODY, 0},
+    [PORT_LEDS] = {"leds", NM_PORT_IN, &Leds_type, EVERY, 0},
     [PORT_POWER] = {"motor_power/request", NM_PORT_QUEUE, &SetBool_Request_type, EVERY, 4},
     [PORT_POWER_REPLY] = {"motor_power/reply", NM_PORT_OUT_QUEUE, &SetBool_Response_type, EVERY, 4},
-    [PORT_VELOCITY] = {"cmd_vel", NM_PORT_IN, &Twist_type, FLAT},
-    [PORT_WALK] = {"walk_command", NM_PORT_IN, &WalkCommand_type, FLAT},
-    [PORT_HEAD] = {"head_command", NM_PORT_IN, &HeadCommand_type, FLAT},
-    [PORT_ODOMETRY] = {"odometry", NM_PORT_OUT, &Odometry_type, FLAT},
-    [PORT_PERCEPTS] = {"percepts", NM_PORT_OUT, &Percepts_type, SEES},
-    [PORT_BALL] = {"ball_relative", NM_PORT_OUT, &BallRelative_type, SEES},
-    [PORT_GOAL] = {"goal_relative", NM_PORT_OUT, &GoalRelative_type, SEES},
-    [PORT_OBSTACLES] = {"obstacles_relative", NM_PORT_OUT, &ObstaclesRelative_type, SEES},
-    [PORT_LINES] = {"line_relative", NM_PORT_OUT, &LineInformationRelative_type, SEES},
-    [PORT_WORLD_TRUTH] = {"truth/world", NM_PORT_OUT, &WorldTruth_type, EVERY},
-    [PORT_BODY_TRUTH] = {"truth/body", NM_PORT_OUT, &BodyTruth_type, EVERY},
+    [PORT_VELOCITY] = {"cmd_vel", NM_PORT_IN, &Twist_type, FLAT, 0},
+    [PORT_WALK] = {"walk_command", NM_PORT_IN, &WalkCommand_type, FLAT, 0},
+    [PORT_HEAD] = {"head_command", NM_PORT_IN, &HeadCommand_type, FLAT, 0},
+    [PORT_ODOMETRY] = {"odometry", NM_PORT_OUT, &Odometry_type, FLAT, 0},
+    [PORT_PERCEPTS] = {"percepts", NM_PORT_OUT, &Percepts_type, SEES, 0},
+    [PORT_BALL] = {"ball_relative", NM_PORT_OUT, &BallRelative_type, SEES, 0},
+    [PORT_GOAL] = {"goal_relative", NM_PORT_OUT, &GoalRelative_type, SEES, 0},
+    [PORT_OBSTACLES] = {"obstacles_relative", NM_PORT_OUT, &ObstaclesRelative_type, SEES, 0},
+    [PORT_LINES] = {"line_relative", NM_PORT_OUT, &LineInformationRelative_type, SEES, 0},
+    [PORT_WORLD_TRUTH] = {"truth/world", NM_PORT_OUT, &WorldTruth_type, EVERY, 0},
+    [PORT_BODY_TRUTH] = {"truth/body", NM_PORT_OUT, &BodyTruth_type, EVERY, 0},
     [PORT_LOG] = {"rosout", NM_PORT_QUEUE, &Log_type, EVERY, 32},
 };
 
 uint32_t stage_camera_port(uint32_t camera, uint32_t which) { return FIXED_PORTS + CAMERA_PORTS * camera + which; }
+
+/* Hardware of its own makes and takes what a bus carries; the stage only counts goals. */
+static bool elsewhere(const struct nm_stage *stage, uint32_t port)
+{
+    return stage->options.hardware && port < PORT_VELOCITY && port != PORT_GOALS;
+}
 
 static bool has(const struct nm_stage *stage, uint32_t port)
 {
@@ -99,7 +105,7 @@ int stage_bind(struct nm_stage *stage, struct actor *actor, struct nm_err *err)
     for (uint32_t p = 0; p < ALL_PORTS; p++)
         ports[p] = (struct nm_edge_port){"", NM_PORT_IN | NM_EDGE_OPTIONAL, NULL, 0, 0};
     for (uint32_t p = 0; p < FIXED_PORTS; p++)
-        if (has(stage, p))
+        if (has(stage, p) && !elsewhere(stage, p))
             ports[p] = (struct nm_edge_port){.topic = table[p].topic,
                                              .kind = table[p].kind | NM_EDGE_OPTIONAL,
                                              .type = table[p].type,

@@ -74,6 +74,30 @@ static void test_repeated_values_are_kept_and_of_single_ones_the_last_counts(voi
     assert_string_equal(name, "two");
 }
 
+static void test_a_value_that_may_be_left_out_is_a_number(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words[4], *value;
+        int left;
+    } cases[] = {{{"x", "--port"}, "", 0},          {{"x", "--port", "12"}, "12", 0}, {{"x", "--port=0"}, "0", 0},
+                 {{"x", "--port", "play"}, "", 1},  {{"x", "--port", "1a"}, "", 1},   {{"x", "play"}, NULL, 1},
+                 {{"x", "--port", "--port"}, "", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *port = NULL;
+        const struct flag maybe[] = {MAYBE("port", &port, "[N]", "a port"), {0}};
+        const struct usage one = {"x", "", "About.", maybe, 0, 1};
+        char *words[4];
+        int n = 0;
+        for (; n < 4 && cases[i].words[n]; n++) words[n] = (char *)(uintptr_t)cases[i].words[n];
+        assert_int_equal(usage_read(&one, n, words, NULL), cases[i].left);
+        if (cases[i].value)
+            assert_string_equal(port, cases[i].value);
+        else
+            assert_null(port);
+    }
+}
+
 static void test_after_two_dashes_nothing_is_a_flag(void **state)
 {
     (void)state;
@@ -188,6 +212,7 @@ int main(void)
         cmocka_unit_test_setup(test_flags_stand_anywhere_and_the_rest_stays_in_order, begin),
         cmocka_unit_test_setup(test_a_flag_not_given_leaves_its_target_alone, begin),
         cmocka_unit_test_setup(test_repeated_values_are_kept_and_of_single_ones_the_last_counts, begin),
+        cmocka_unit_test(test_a_value_that_may_be_left_out_is_a_number),
         cmocka_unit_test_setup(test_after_two_dashes_nothing_is_a_flag, begin),
         cmocka_unit_test_setup(test_a_single_dash_is_an_argument, begin),
         cmocka_unit_test_setup(test_help_is_found_anywhere, begin),

@@ -90,7 +90,8 @@ where= commands=
 begin() { where=$1 commands=$2; }
 ended() {
     code=$?
-    jobs -p | xargs -r kill 2>/dev/null
+    set +e
+    jobs -p | xargs -r kill 2>/dev/null # what the document left running
     [ $code = 0 ] && exit 0
     if [ -n "$where" ]; then
         printf '%s: ended with %d:\n%s' "$where" $code "$commands" >&3

@@ -67,6 +67,8 @@ document "'''sh" "make test && make play" "# -> touch tested" "# -> playing 2 se
 works "the two commands" "2 outputs compared"
 document "'''sh" "sleep 30 & echo started" "# -> started" "'''"
 works "a program left running" "1 outputs compared"
+document "'''sh" "true & wait; echo over" "# -> over" "'''"
+works "a program that has ended" "1 outputs compared"
 document "'''sh" "sleep 30" "'''"
 seconds=1 fails "a command that hangs" "doc.md: its commands took too long"
 document "'''sh" "true"

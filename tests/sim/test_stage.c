@@ -619,6 +619,7 @@ static void things_are_moved_by_command(void **state)
     assert_near(quat_yaw(w.base_to_field.rot), M_PI / 2, 1e-6);
 
     nm_text(request.name, "ball");
+    request.pose.position = (Point){1, -1, 0};
     request.twist.linear = (Vector3){1, 0, 0};
     nm_stage_command(stage, &request, &response);
     run(stage, 0.5);
