@@ -25,7 +25,7 @@ static bool make_room(struct nm_text_out *out, size_t n)
     return true;
 }
 
-static void put(struct nm_text_out *out, const char *text, size_t n)
+void nm_text_put(struct nm_text_out *out, const char *text, size_t n)
 {
     if (out->cut) return;
     if (!make_room(out, n)) {
@@ -37,7 +37,7 @@ static void put(struct nm_text_out *out, const char *text, size_t n)
     out->text[out->used] = '\0';
 }
 
-static void put_text(struct nm_text_out *out, const char *text) { put(out, text, strlen(text)); }
+static void put_text(struct nm_text_out *out, const char *text) { nm_text_put(out, text, strlen(text)); }
 
 static void __attribute__((format(printf, 2, 3))) put_format(struct nm_text_out *out, const char *format, ...)
 {
@@ -46,7 +46,7 @@ static void __attribute__((format(printf, 2, 3))) put_format(struct nm_text_out 
     va_start(args, format);
     int n = vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    put(out, text, (size_t)n);
+    nm_text_put(out, text, (size_t)n);
 }
 
 /* The code point at *text, which moves behind it; 0xfffd for a byte that is no UTF-8. */
@@ -78,24 +78,24 @@ static bool needs_escape(uint32_t c)
 static void put_quoted(struct nm_text_out *out, const char *text, size_t size)
 {
     const unsigned char *at = (const unsigned char *)text, *end = at + strnlen(text, size);
-    put(out, "\"", 1);
+    nm_text_put(out, "\"", 1);
     while (at < end) {
         const unsigned char *from = at;
         uint32_t c = take_code_point(&at, end);
         if (c == '"' || c == '\\')
             put_format(out, "\\%c", (int)c);
         else if (c == '\n')
-            put(out, "\\n", 2);
+            nm_text_put(out, "\\n", 2);
         else if (c == '\t')
-            put(out, "\\t", 2);
+            nm_text_put(out, "\\t", 2);
         else if (needs_escape(c))
             put_format(out, "\\u%04x", c);
         else if (c == 0xfffd)
             put_text(out, "\xef\xbf\xbd");
         else
-            put(out, (const char *)from, (size_t)(at - from));
+            nm_text_put(out, (const char *)from, (size_t)(at - from));
     }
-    put(out, "\"", 1);
+    nm_text_put(out, "\"", 1);
 }
 
 /* With as few digits as give the same bits again. */
@@ -115,7 +115,7 @@ static void put_float(struct nm_text_out *out, double value, bool single, bool j
         if (single ? strtof(text, NULL) == (float)value : strtod(text, NULL) == value) break;
     }
     put_text(out, text);
-    if (!strpbrk(text, ".e")) put(out, ".0", 2);
+    if (!strpbrk(text, ".e")) nm_text_put(out, ".0", 2);
 }
 
 static void put_value(struct nm_text_out *out, const struct nm_field *field, const void *at, bool json)
@@ -141,12 +141,12 @@ static void put_value(struct nm_text_out *out, const struct nm_field *field, con
 static void put_list(struct nm_text_out *out, const struct nm_field *field, const uint8_t *at, uint32_t n, bool json)
 {
     const char *comma = json || field->elem == 1 ? "," : ", ";
-    put(out, "[", 1);
+    nm_text_put(out, "[", 1);
     for (uint32_t i = 0; i < n; i++) {
         if (i) put_text(out, comma);
         put_value(out, field, at + (size_t)i * field->elem, json);
     }
-    put(out, "]", 1);
+    nm_text_put(out, "]", 1);
 }
 
 /* Arrays, sequences and blobs of primitives and strings: one line. */
@@ -161,7 +161,7 @@ static void put_simple(struct nm_text_out *out, const struct nm_field *field, co
     }
     put_format(out, json ? "{\"n\":%u,\"first\":" : "{n: %u, first: ", n);
     put_list(out, field, at, n < SHOWN ? n : SHOWN, json);
-    put(out, "}", 1);
+    nm_text_put(out, "}", 1);
 }
 
 /* std_msgs/Empty and the like: the one member is ROS 2's, not the author's. */
@@ -197,19 +197,19 @@ static void put_member(struct nm_text_out *out, const struct nm_field *field, en
     }
     uint32_t n;
     at = nm_elements(field, at, &n);
-    put(out, "[", 1);
+    nm_text_put(out, "[", 1);
     for (uint32_t i = 0; i < n; i++, at += field->elem) {
-        if (i) put(out, ",", 1);
+        if (i) nm_text_put(out, ",", 1);
         put_line(out, field->type, at, style);
     }
-    put(out, "]", 1);
+    nm_text_put(out, "]", 1);
 }
 
 /* {x: 1.0, y: 2.0}, and in JSON every struct. */
 static void put_line(struct nm_text_out *out, const struct nm_type *type, const uint8_t *message, unsigned style)
 {
     bool json = style & NM_TEXT_JSON;
-    put(out, "{", 1);
+    nm_text_put(out, "{", 1);
     for (uint32_t i = 0; i < type->n_fields && !is_empty(type); i++) {
         const struct nm_field *field = &type->fields[i];
         if (i) put_text(out, json ? "," : ", ");
@@ -218,12 +218,12 @@ static void put_line(struct nm_text_out *out, const struct nm_type *type, const 
         put_text(out, json ? "\":" : ": ");
         put_member(out, field, field->shape, message + field->offset, style);
     }
-    put(out, "}", 1);
+    nm_text_put(out, "}", 1);
 }
 
 static void put_indent(struct nm_text_out *out, int indent)
 {
-    for (int i = 0; i < indent; i++) put(out, " ", 1);
+    for (int i = 0; i < indent; i++) nm_text_put(out, " ", 1);
 }
 
 static void put_block(struct nm_text_out *out, const struct nm_type *type, const uint8_t *message, int indent,
@@ -235,10 +235,10 @@ static void put_items(struct nm_text_out *out, const struct nm_field *field, con
 {
     for (uint32_t i = 0; i < n; i++, at += field->elem) {
         put_indent(out, indent);
-        put(out, "- ", 2);
+        nm_text_put(out, "- ", 2);
         if (stands_in_a_line(field->type)) {
             put_line(out, field->type, at, style);
-            put(out, "\n", 1);
+            nm_text_put(out, "\n", 1);
         } else {
             put_block(out, field->type, at, indent + 2, true, style);
         }
@@ -260,19 +260,19 @@ static void put_block(struct nm_text_out *out, const struct nm_type *type, const
             put_text(out, n ? ":\n" : ": []\n");
             put_items(out, field, at, n, indent + 2, style);
         } else if (field->kind == NM_STRUCT && !stands_in_a_line(field->type)) {
-            put(out, ":\n", 2);
+            nm_text_put(out, ":\n", 2);
             put_block(out, field->type, at, indent + 2, false, style);
         } else {
-            put(out, ": ", 2);
+            nm_text_put(out, ": ", 2);
             put_member(out, field, field->shape, at, style);
-            put(out, "\n", 1);
+            nm_text_put(out, "\n", 1);
         }
     }
 }
 
 void nm_print(struct nm_text_out *out, const struct nm_type *type, const void *message, unsigned style)
 {
-    put(out, "", 0);
+    nm_text_put(out, "", 0);
     if (is_empty(type) || (style & NM_TEXT_JSON))
         put_line(out, type, message, style);
     else
@@ -285,7 +285,7 @@ void nm_print_place(struct nm_text_out *out, const struct nm_place *place, unsig
     uint32_t n = 1;
     const uint8_t *at = place->shape == NM_ONE ? place->at : nm_elements(field, place->at, &n);
     bool block = field->kind == NM_STRUCT && !(style & NM_TEXT_JSON) && n;
-    put(out, "", 0);
+    nm_text_put(out, "", 0);
     if (block && place->shape != NM_ONE)
         put_items(out, field, at, n, 0, style);
     else if (block && !stands_in_a_line(field->type))

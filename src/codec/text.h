@@ -27,6 +27,9 @@ struct nm_text_out {
     bool grows, cut;
 };
 
+/* Appends n bytes as they are. */
+void nm_text_put(struct nm_text_out *out, const char *text, size_t n);
+
 void nm_print(struct nm_text_out *out, const struct nm_type *type, const void *message, unsigned style);
 
 /* One place of a message, as nm_find gives it: `1.5`, `"imu_link"`, `[1, 2]`, or members. */

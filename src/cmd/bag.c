@@ -1,0 +1,263 @@
+#include "cmd/bag.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/console.h"
+#include "codec/bag_yaml.h"
+#include "core/files.h"
+
+/* ---- opening ---- */
+
+/* The files of a folder: those in its metadata.yaml, without one all .mcap files by name. */
+static const char *const *files_of(struct nm_arena *arena, const char *folder, uint32_t *n, struct nm_err *err)
+{
+    const char *metadata = nm_path(arena, folder, "metadata.yaml");
+    if (!nm_file_exists(metadata)) {
+        const char *const *names = nm_files_in(arena, folder, ".mcap", n);
+        const char **paths = nm_take_n(arena, const char *, *n + 1);
+        for (uint32_t i = 0; i < *n; i++) paths[i] = nm_path(arena, folder, nm_take_format(arena, "%s.mcap", names[i]));
+        if (!*n) nm_fail(err, "%s: there is no log in this folder: neither metadata.yaml nor a .mcap file", folder);
+        return paths;
+    }
+    const struct nm_bag *bag = nm_bag_read(arena, metadata, err);
+    *n = bag ? bag->n_files : 0;
+    const char **paths = nm_take_n(arena, const char *, *n + 1);
+    for (uint32_t i = 0; i < *n; i++) paths[i] = nm_path(arena, folder, bag->files[i].path);
+    if (bag && *bag->storage && strcmp(bag->storage, "mcap"))
+        *n = 0, nm_fail(err, "%s: the bag is stored as %s; we read mcap", metadata, bag->storage);
+    if (bag && !*n && !err->n) nm_fail(err, "%s: the bag has no files", metadata);
+    return paths;
+}
+
+int bag_open(struct bag *bag, const char *path)
+{
+    struct nm_err err = {0};
+    const char *const *paths = &path;
+    *bag = (struct bag){.n = 1, .first = UINT64_MAX};
+    if (nm_folder_exists(path)) paths = files_of(&bag->arena, path, &bag->n, &err);
+    bag->parts = nm_take_n(&bag->arena, struct bag_part, bag->n + 1);
+    uint32_t n = bag->n;
+    for (bag->n = 0; bag->n < n && !err.n; bag->n++) {
+        struct bag_part *part = &bag->parts[bag->n];
+        part->path = nm_take_text(&bag->arena, paths[bag->n]);
+        part->source.file = -1;
+        if (nm_mcap_open(&part->source, part->path, &err) ||
+            nm_mcap_contents_read(&part->contents, &part->source, &err))
+            continue;
+        part->chosen = nm_take_n(&bag->arena, bool, part->contents.n_channels + 1);
+        bag->messages += part->contents.messages;
+        if (part->contents.messages && part->contents.first < bag->first) bag->first = part->contents.first;
+        if (part->contents.messages && part->contents.last > bag->last) bag->last = part->contents.last;
+    }
+    if (bag->first == UINT64_MAX) bag->first = 0;
+    if (!err.n) return 0;
+    complain(&err);
+    bag_close(bag);
+    return -1;
+}
+
+void bag_close(struct bag *bag)
+{
+    for (uint32_t i = 0; i < bag->n; i++) {
+        nm_mcap_contents_free(&bag->parts[i].contents);
+        nm_mcap_close(&bag->parts[i].source);
+    }
+    nm_arena_free(&bag->arena);
+}
+
+/* ---- choosing ---- */
+
+/* Marks the channels of one word: those of exactly this name, otherwise all whose name matches. */
+static uint32_t choose_word(struct bag *bag, const char *word)
+{
+    uint32_t n = 0;
+    for (int exact = 1; exact >= 0 && !n; exact--)
+        for (uint32_t i = 0; i < bag->n; i++)
+            for (uint32_t k = 0; k < bag->parts[i].contents.n_channels; k++) {
+                const char *topic = BAG_CLEAN(bag->parts[i].contents.channels[k].topic);
+                const char *bare = topic + (*topic == '/');
+                if (exact ? strcmp(topic, word) && strcmp(bare, word) : !matches(topic, word) && !matches(bare, word))
+                    continue;
+                bag->parts[i].chosen[k] = true;
+                n++;
+            }
+    return n;
+}
+
+static int no_topic(struct bag *bag, const char *word)
+{
+    const char **names = NULL;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < bag->n; i++) {
+        const struct nm_mcap_contents *c = &bag->parts[i].contents;
+        const char **more = nm_take_n(&bag->arena, const char *, n + c->n_channels + 1);
+        if (n) memcpy(more, names, n * sizeof *names);
+        for (uint32_t k = 0; k < c->n_channels; k++)
+            more[n++] = nm_take_text(&bag->arena, BAG_CLEAN(c->channels[k].topic));
+        names = more;
+    }
+    const char *near = nm_nearest(word, names, n);
+    fprintf(stderr, "the log has no topic '%s'%s%s%s; nutmeg bag info lists them\n", word,
+            near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    return -1;
+}
+
+static int choose_topics(struct bag *bag, const struct texts *topics)
+{
+    for (uint32_t i = 0; i < bag->n; i++) memset(bag->parts[i].chosen, !topics->n, bag->parts[i].contents.n_channels);
+    for (uint32_t i = 0; i < topics->n; i++) {
+        char *words = nm_take_text(&bag->arena, topics->at[i]), *rest = words;
+        for (char *word; (word = strsep(&rest, ","));)
+            if (*word && !choose_word(bag, word)) return no_topic(bag, word);
+    }
+    return 0;
+}
+
+/* "@1700000000.25" to the ns; "12.5" and "-3" from the start and the end of the log. */
+static int read_time(const struct bag *bag, const char *flag, const char *text, uint64_t *time)
+{
+    char *end;
+    if (*text == '@') {
+        unsigned long long seconds = strtoull(text + 1, &end, 10);
+        uint64_t ns = 0, digit = 100000000;
+        bool digits = end > text + 1 && text[1] >= '0' && text[1] <= '9' && seconds < UINT64_MAX / 1000000000;
+        if (*end == '.')
+            for (end++; *end >= '0' && *end <= '9'; end++, digit /= 10) ns += (uint64_t)(*end - '0') * digit;
+        *time = seconds * 1000000000 + ns;
+        if (digits && !*end) return 0;
+    } else {
+        double seconds = strtod(text, &end);
+        if (end > text && !*end && isfinite(seconds) && fabs(seconds) < 1e10) {
+            uint64_t from = signbit(seconds) ? bag->last : bag->first, ns = (uint64_t)llround(fabs(seconds) * 1e9);
+            *time = !signbit(seconds) ? from + ns : ns > from ? 0 : from - ns;
+            return 0;
+        }
+    }
+    fprintf(stderr, "--%s wants seconds from the start (12.5), from the end (-3) or @UNIXTIME, not '%s'\n", flag, text);
+    return -1;
+}
+
+int bag_choose(struct bag *bag, const struct bag_choice *choice, struct nm_mcap_query_options *time)
+{
+    *time = (struct nm_mcap_query_options){0};
+    if (choice->from && read_time(bag, "from", choice->from, &time->from)) return -1;
+    if (choice->to && read_time(bag, "to", choice->to, &time->to)) return -1;
+    if (choice->to && time->to <= time->from) {
+        fprintf(stderr, "there is no time between --from %s and --to %s\n", choice->from ? choice->from : "0",
+                choice->to);
+        return -1;
+    }
+    return choose_topics(bag, &choice->topics);
+}
+
+/* ---- reading ---- */
+
+/* The next message of each part, if it has one. */
+struct bag_reader {
+    struct bag *bag;
+    uint32_t damaged;
+    uint32_t given; /* part whose message was given last, n for none */
+    struct waiting {
+        struct nm_mcap_query *query;
+        struct nm_mcap_message message;
+        uint32_t channel;
+        bool there;
+    } * waiting;
+};
+
+static void advance(struct bag_reader *reader, struct waiting *w)
+{
+    struct nm_err err = {0};
+    int got;
+    while ((got = nm_mcap_query_next(w->query, &w->message, &w->channel, &err)) < 0) {
+        clear_line(stderr);
+        complain(&err);
+        err = (struct nm_err){0};
+        reader->damaged++;
+    }
+    w->there = got > 0;
+}
+
+struct bag_reader *bag_reader_new(struct bag *bag, const struct nm_mcap_query_options *time)
+{
+    struct bag_reader *reader = nm_take_n(&bag->arena, struct bag_reader, 1);
+    *reader = (struct bag_reader){bag, 0, bag->n, nm_take_n(&bag->arena, struct waiting, bag->n)};
+    for (uint32_t i = 0; i < bag->n; i++) {
+        struct nm_mcap_query_options options = *time;
+        options.channels = bag->parts[i].chosen;
+        reader->waiting[i].query = nm_mcap_query_new(&bag->parts[i].source, &bag->parts[i].contents, &options);
+        advance(reader, &reader->waiting[i]);
+    }
+    return reader;
+}
+
+int bag_next(struct bag_reader *reader, struct nm_mcap_message *message, uint32_t *part, uint32_t *channel)
+{
+    uint32_t n = reader->bag->n, first = n;
+    if (reader->given < n) advance(reader, &reader->waiting[reader->given]);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct waiting *w = &reader->waiting[i];
+        if (w->there && (first == n || w->message.log_time < reader->waiting[first].message.log_time)) first = i;
+    }
+    reader->given = first;
+    if (first == n) return 0;
+    *message = reader->waiting[first].message;
+    *channel = reader->waiting[first].channel;
+    *part = first;
+    return 1;
+}
+
+uint32_t bag_reader_free(struct bag_reader *reader)
+{
+    for (uint32_t i = 0; i < reader->bag->n; i++) nm_mcap_query_free(reader->waiting[i].query);
+    return reader->damaged;
+}
+
+/* ---- progress ---- */
+
+static double seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+void bag_progress_tell(void *user, uint64_t done, uint64_t all)
+{
+    struct bag_progress *p = user;
+    enum { SOON = 1, PER_SECOND = 5 };
+    double now = seconds_now();
+    if (!all || now - p->begun < SOON || now - p->shown < 1.0 / PER_SECOND || !terminal_width(stderr)) return;
+    p->shown = now;
+    p->visible = true;
+    clear_line(stderr);
+    fprintf(stderr, "%s %.0f %%", p->what, 100 * (double)done / (double)all);
+    fflush(stderr);
+}
+
+struct nm_mcap_progress bag_progress_begin(struct bag_progress *progress, const char *what)
+{
+    *progress = (struct bag_progress){.what = what, .begun = seconds_now()};
+    return (struct nm_mcap_progress){bag_progress_tell, progress};
+}
+
+void bag_progress_end(struct bag_progress *progress)
+{
+    if (progress->visible) clear_line(stderr);
+}
+
+const char *bytes_text(char to[32], double bytes)
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
+    uint32_t u = 0;
+    while (u < 4 && bytes >= 1000) bytes /= 1000, u++;
+    snprintf(to, 32, bytes < 10 && u ? "%.2f %s" : bytes < 100 && u ? "%.1f %s" : "%.0f %s", bytes, units[u]);
+    return to;
+}

@@ -1,0 +1,227 @@
+/* nutmeg bag cut, recover: a new log from an old one. */
+#include <string.h>
+
+#include "cmd/bag.h"
+#include "cmd/console.h"
+
+/* ---- cut ---- */
+
+/* The new log and which of its channels each channel of the old files is, 0 before it is needed. */
+struct cutting {
+    struct bag *bag;
+    struct nm_mcap_writer *writer;
+    int **ids;
+    uint32_t n_made;
+    struct made {
+        const struct nm_mcap_channel *channel;
+        const struct nm_mcap_schema *schema;
+        int id;
+    } * made;
+};
+
+static bool same_schema(const struct nm_mcap_schema *a, const struct nm_mcap_schema *b)
+{
+    return a == b || (a && b && nm_bytes_equal(a->name, b->name) && nm_bytes_equal(a->encoding, b->encoding) &&
+                      nm_bytes_equal(a->data, b->data));
+}
+
+/* Files of one recording have the same channels: in the new log they are one. */
+static int make_channel(struct cutting *c, uint32_t part, uint32_t at, struct nm_err *err)
+{
+    const struct nm_mcap_contents *contents = &c->bag->parts[part].contents;
+    const struct nm_mcap_channel *channel = &contents->channels[at];
+    const struct nm_mcap_schema *schema = nm_mcap_schema_of(contents, channel->schema_id);
+    for (uint32_t i = 0; i < c->n_made; i++)
+        if (nm_bytes_equal(channel->topic, c->made[i].channel->topic) &&
+            nm_bytes_equal(channel->message_encoding, c->made[i].channel->message_encoding) &&
+            nm_bytes_equal(channel->metadata, c->made[i].channel->metadata) && same_schema(schema, c->made[i].schema))
+            return c->made[i].id;
+    struct nm_mcap_channel copy = *channel;
+    copy.schema_id = 0;
+    if (schema) {
+        int id = nm_mcap_add_schema(c->writer, schema, err);
+        if (id < 0) return -1;
+        copy.schema_id = (uint16_t)id;
+    }
+    int id = nm_mcap_add_channel(c->writer, &copy, err);
+    if (id < 0) return -1;
+    c->made[c->n_made++] = (struct made){channel, schema, id};
+    return id;
+}
+
+static int make_channels(struct cutting *c, struct nm_err *err)
+{
+    uint32_t all = 0;
+    for (uint32_t i = 0; i < c->bag->n; i++) all += c->bag->parts[i].contents.n_channels;
+    c->made = nm_take_n(&c->bag->arena, struct made, all + 1);
+    c->ids = nm_take_n(&c->bag->arena, int *, c->bag->n);
+    for (uint32_t i = 0; i < c->bag->n; i++) {
+        const struct bag_part *part = &c->bag->parts[i];
+        c->ids[i] = nm_take_n(&c->bag->arena, int, part->contents.n_channels + 1);
+        for (uint32_t k = 0; k < part->contents.n_channels; k++)
+            if (part->chosen[k] && (c->ids[i][k] = make_channel(c, i, k, err)) < 0) return -1;
+    }
+    return 0;
+}
+
+/* Channels that were silent in this time are listed, too, as in the old log. */
+static int announce_channels(struct cutting *c, struct nm_err *err)
+{
+    for (uint32_t i = 0; i < c->n_made; i++)
+        if (nm_mcap_announce(c->writer, c->made[i].id, err)) return -1;
+    return 0;
+}
+
+/* Attachments and metadata belong to the whole recording. */
+static int copy_extras(struct cutting *c, struct nm_err *err)
+{
+    int result = 0;
+    for (uint32_t i = 0; i < c->bag->n && !result; i++) {
+        const struct bag_part *part = &c->bag->parts[i];
+        struct nm_mcap_window window = {0};
+        struct nm_mcap_record record;
+        for (uint32_t k = 0; k < part->contents.n_attachments && !result; k++)
+            if (!(result =
+                      nm_mcap_record_at(&part->source, &window, part->contents.attachments[k].offset, &record, err)) &&
+                record.op == NM_MCAP_ATTACHMENT)
+                result = nm_mcap_attach(c->writer, &record.attachment, err);
+        for (uint32_t k = 0; k < part->contents.n_metadata && !result; k++)
+            if (!(result =
+                      nm_mcap_record_at(&part->source, &window, part->contents.metadata[k].offset, &record, err)) &&
+                record.op == NM_MCAP_METADATA)
+                result = nm_mcap_describe(c->writer, &record.metadata, err);
+        nm_mcap_window_free(&window);
+    }
+    return result;
+}
+
+static int copy_messages(struct cutting *c, const struct nm_mcap_query_options *time, uint32_t *damaged,
+                         struct nm_err *err)
+{
+    struct bag_reader *reader = bag_reader_new(c->bag, time);
+    struct nm_mcap_message message;
+    struct bag_progress line;
+    uint32_t part, channel;
+    uint64_t from = time->from > c->bag->first ? time->from : c->bag->first;
+    uint64_t to = time->to && time->to < c->bag->last ? time->to : c->bag->last;
+    int result = 0;
+    bag_progress_begin(&line, "cutting");
+    while (!result && bag_next(reader, &message, &part, &channel)) {
+        message.channel_id = (uint16_t)c->ids[part][channel];
+        bag_progress_tell(&line, message.log_time - from, to > from ? to - from : 1);
+        result = nm_mcap_write(c->writer, &message, err);
+    }
+    bag_progress_end(&line);
+    *damaged = bag_reader_free(reader);
+    return result;
+}
+
+int bag_cut(int argc, char **argv)
+{
+    struct bag_choice choice = {0};
+    const char *compress = "zstd";
+    bool force = false;
+    const struct flag flags[] = {
+        BAG_CHOICE_FLAGS(&choice),
+        BAG_PACKING_FLAG(&compress),
+        SWITCH("force", &force, "replaces OUT"),
+        {0},
+    };
+    const struct usage usage = {
+        "nutmeg bag cut",
+        "LOG OUT",
+        "Writes a part of a log as a new one, in the order of time: OUT is a .mcap file, or a folder\n"
+        "with one and its metadata.yaml. Attachments and metadata come along.",
+        flags,
+        2,
+        2};
+    int code, n = usage_begin(&usage, argc, argv, &code);
+    enum nm_mcap_packing packing;
+    if (n < 0) return code;
+    if (bag_packing(&usage, compress, &packing)) return EXIT_USAGE;
+    struct bag bag;
+    struct bag_out out;
+    struct nm_mcap_query_options time;
+    struct nm_err err = {0};
+    uint32_t damaged = 0;
+    if (bag_open(&bag, argv[1])) return EXIT_FAILED;
+    if (bag_choose(&bag, &choice, &time) || bag_out_begin(&out, &bag.arena, argv[2], force)) {
+        bag_close(&bag);
+        return EXIT_FAILED;
+    }
+    const char *profile = nm_take_text(&bag.arena, BAG_CLEAN(bag.parts[0].contents.profile));
+    struct cutting c = {
+        .bag = &bag,
+        .writer = nm_mcap_writer_new(&(struct nm_mcap_write_options){.profile = profile, .packing = packing})};
+    int result = nm_mcap_start(c.writer, bag_out_write, &out, &err);
+    if (!result) result = make_channels(&c, &err);
+    if (!result) result = copy_extras(&c, &err);
+    if (!result) result = copy_messages(&c, &time, &damaged, &err);
+    if (!result) result = announce_channels(&c, &err);
+    if (!result) result = nm_mcap_finish(c.writer, &err);
+    struct nm_mcap_totals totals = nm_mcap_totals(c.writer);
+    if (err.n) complain(&err);
+    if (bag_out_end(&out, !result)) result = -1;
+    char size[32];
+    if (!result)
+        printf("%s: %llu messages of %u channels, %.3f s, %s\n", out.path, (unsigned long long)totals.messages,
+               c.n_made, (double)(totals.last - totals.first) * 1e-9, bytes_text(size, (double)totals.bytes));
+    if (!result && damaged) fprintf(stderr, "%u chunks could not be read and are missing\n", damaged);
+    nm_mcap_writer_free(c.writer);
+    bag_close(&bag);
+    return result || damaged ? EXIT_FAILED : EXIT_OK;
+}
+
+/* ---- recover ---- */
+
+int bag_recover(int argc, char **argv)
+{
+    const char *compress = "zstd";
+    bool force = false;
+    const struct flag flags[] = {
+        BAG_PACKING_FLAG(&compress),
+        SWITCH("force", &force, "replaces OUT"),
+        {0},
+    };
+    const struct usage usage = {
+        "nutmeg bag recover",
+        "LOG OUT",
+        "Saves all that can be read of a log that was cut off or damaged, as a whole one with all\n"
+        "indexes: OUT is a .mcap file, or a folder with one and its metadata.yaml. LOG stays as it is.",
+        flags,
+        2,
+        2};
+    int code, n = usage_begin(&usage, argc, argv, &code);
+    enum nm_mcap_packing packing;
+    if (n < 0) return code;
+    if (bag_packing(&usage, compress, &packing)) return EXIT_USAGE;
+    struct nm_arena arena = {0};
+    struct nm_mcap_source source;
+    struct nm_err err = {0}, found = {0};
+    struct bag_out out;
+    struct nm_mcap_repair repair;
+    struct bag_progress line;
+    if (nm_mcap_open(&source, argv[1], &err)) {
+        complain(&err);
+        return EXIT_FAILED;
+    }
+    int result = bag_out_begin(&out, &arena, argv[2], force);
+    if (!result) {
+        struct nm_mcap_progress progress = bag_progress_begin(&line, "recovering");
+        struct nm_mcap_write_options options = {.packing = packing};
+        result = nm_mcap_recover(&source, &options, bag_out_write, &out, &progress, &repair, &found, &err);
+        bag_progress_end(&line);
+        if (err.n) complain(&err);
+        if (bag_out_end(&out, !result)) result = -1;
+    }
+    if (!result) {
+        fputs(found.text, stdout);
+        printf("%s: %llu messages", out.path, (unsigned long long)repair.messages);
+        if (repair.damaged) printf(", %llu damaged records left out", (unsigned long long)repair.damaged);
+        if (repair.orphans) printf(", %llu messages without a channel left out", (unsigned long long)repair.orphans);
+        puts(repair.whole && !repair.damaged ? "; the log was whole" : "");
+    }
+    nm_mcap_close(&source);
+    nm_arena_free(&arena);
+    return result ? EXIT_FAILED : EXIT_OK;
+}

@@ -1,0 +1,367 @@
+/* nutmeg bag on logs made here: what it tells is what was written, what it writes is sound, and every mistake is
+ * answered with a sentence and the right exit code. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/type.h"
+#include "cmd/commands.h"
+#include "codec/bag_yaml.h"
+#include "codec/cdr.h"
+#include "codec/mcap_read.h"
+#include "sensor_msgs/CompressedImage.h"
+#include "sensor_msgs/Imu.h"
+#include "std_msgs/Empty.h"
+#include "std_msgs/String.h"
+
+static char folder[] = "/tmp/nutmeg-bag-XXXXXX";
+static char said[1 << 16];
+
+/* ---- running the command ---- */
+
+static int run_words(int argc, char **argv)
+{
+    fflush(stdout);
+    fflush(stderr);
+    FILE *to = fopen("said", "w+");
+    int out = dup(STDOUT_FILENO), err = dup(STDERR_FILENO);
+    dup2(fileno(to), STDOUT_FILENO);
+    dup2(fileno(to), STDERR_FILENO);
+    int code = cmd_bag(argc, argv);
+    fflush(stdout);
+    fflush(stderr);
+    dup2(out, STDOUT_FILENO);
+    dup2(err, STDERR_FILENO);
+    close(out);
+    close(err);
+    rewind(to);
+    said[fread(said, 1, sizeof said - 1, to)] = '\0';
+    fclose(to);
+    return code;
+}
+
+/* `nutmeg bag` and the words of a line. */
+static int run(const char *line)
+{
+    char text[500], *words[30] = {text}, *rest = text;
+    int n = 0;
+    snprintf(text, sizeof text, "bag %s", line);
+    for (char *word; (word = strsep(&rest, " "));) words[n++] = word;
+    return run_words(n, words);
+}
+
+static void ends(int code, const char *line, const char *part)
+{
+    int got = run(line);
+    if (got != code) fail_msg("%s ended with %d, not %d: %s", line, got, code, said);
+    if (!strstr(said, part)) fail_msg("%s: '%s' is not in: %s", line, part, said);
+}
+
+static void assert_file(const char *path, const char *wanted)
+{
+    char text[5000];
+    FILE *file = fopen(path, "r");
+    if (!file) fail_msg("there is no %s", path);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    assert_string_equal(text, wanted);
+}
+
+/* ---- logs ---- */
+
+static int to_file(void *user, const void *bytes, size_t n) { return fwrite(bytes, 1, n, user) == n ? 0 : -1; }
+
+static int channel_of(struct nm_mcap_writer *w, const char *topic, const struct nm_type *type)
+{
+    uint8_t map[1000];
+    struct nm_text_out qos = {.grows = true};
+    nm_bag_qos(&qos, (struct nm_bag_qos){.depth = 5});
+    size_t used = nm_mcap_add_text(map, 0, sizeof map, nm_bytes_of("offered_qos_profiles"), nm_bytes_of(qos.text));
+    free(qos.text);
+    struct nm_mcap_schema schema = {0, nm_bytes_of(type->name), nm_bytes_of("ros2msg"), nm_bytes_of(type->schema)};
+    struct nm_mcap_channel channel = {
+        0, (uint16_t)nm_mcap_add_schema(w, &schema, NULL), nm_bytes_of(topic), nm_bytes_of("cdr"), {map, used}};
+    return nm_mcap_add_channel(w, &channel, NULL);
+}
+
+static void say(struct nm_mcap_writer *w, int channel, const struct nm_type *type, const void *message, uint64_t time)
+{
+    static uint8_t cdr[10000];
+    int64_t n = nm_cdr_encode(type, message, cdr, sizeof cdr);
+    assert_true(n > 0);
+    struct nm_mcap_message m = {(uint16_t)channel, 0, time, time, {cdr, (size_t)n}};
+    assert_int_equal(nm_mcap_write(w, &m, NULL), 0);
+}
+
+enum { SECONDS = 10, HZ = 10 };
+static const uint64_t start = 1700000000000000000u;
+
+/* Ten seconds of a small robot, from `first` on; a file of its own. */
+static void make_log(const char *path, int first, int n)
+{
+    static Imu imu;
+    static String text;
+    static CompressedImage image;
+    static uint8_t jpeg[] = {0xff, 0xd8, 0xff, 0xe0, 1, 2, 3, 0};
+    FILE *file = fopen(path, "wb");
+    struct nm_mcap_writer *w =
+        nm_mcap_writer_new(&(struct nm_mcap_write_options){.packing = NM_MCAP_ZSTD, .chunk_size = 6000});
+    int imus = channel_of(w, "/imu", &Imu_type), imus_raw = channel_of(w, "/imu_raw", &Imu_type),
+        texts = channel_of(w, "/speech", &String_type), images = channel_of(w, "/camera/image", &CompressedImage_type),
+        never = channel_of(w, "/never", &std_msgs_Empty_type);
+    nm_mcap_start(w, to_file, file, NULL);
+    nm_mcap_announce(w, never, NULL);
+    nm_mcap_attach(w,
+                   &(struct nm_mcap_attachment){start, 0, nm_bytes_of("robot.urdf"), nm_bytes_of("text/xml"),
+                                                nm_bytes_of("<robot/>"), 0},
+                   NULL);
+    uint8_t map[100];
+    size_t used = nm_mcap_add_text(map, 0, sizeof map, nm_bytes_of("robot"), nm_bytes_of("minibot"));
+    nm_mcap_describe(w, &(struct nm_mcap_metadata){nm_bytes_of("run"), {map, used}}, NULL);
+    for (int i = first; i < first + n; i++) {
+        uint64_t time = start + (uint64_t)i * (1000000000 / HZ);
+        imu.linear_acceleration.x = i * 0.5;
+        imu.linear_acceleration.y = i ? 1.0 / i : 0.0 / 0.0;
+        nm_text(imu.header.frame_id, "imu");
+        say(w, imus, &Imu_type, &imu, time);
+        say(w, imus_raw, &Imu_type, &imu, time);
+        if (i % HZ) continue;
+        nm_text(text.data, "goal, \"%d\"", i);
+        say(w, texts, &String_type, &text, time);
+        jpeg[7] = (uint8_t)i;
+        nm_text(image.format, "jpeg");
+        image.data = (struct nm_blob){.data = jpeg, .n = sizeof jpeg, .cap = sizeof jpeg};
+        say(w, images, &CompressedImage_type, &image, time);
+    }
+    assert_int_equal(nm_mcap_finish(w, NULL), 0);
+    nm_mcap_writer_free(w);
+    fclose(file);
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    setenv("NO_COLOR", "1", 1);
+    if (!mkdtemp(folder) || chdir(folder)) return -1;
+    make_log("match.mcap", 0, SECONDS * HZ);
+    return 0;
+}
+
+static int remove_it(const char *path, const struct stat *status, int kind, struct FTW *where)
+{
+    (void)status, (void)kind, (void)where;
+    return remove(path);
+}
+
+static int end(void **state)
+{
+    (void)state;
+    return chdir("/") || nftw(folder, remove_it, 10, FTW_DEPTH | FTW_PHYS);
+}
+
+/* ---- tests ---- */
+
+static void info_tells_what_was_written(void **state)
+{
+    (void)state;
+    ends(0, "info match.mcap", "220 of 5 topics");
+    static const char *const parts[] = {
+        "written by  nutmeg, profile ros2",
+        "9.900 s, 2023-11-14 22:13:20.000 UTC to 2023-11-14 22:13:29.900 UTC",
+        "chunks zstd",
+        "robot.urdf (text/xml, 8 B)",
+        "run: robot=minibot",
+        "  /imu           sensor_msgs/msg/Imu                   100  10.1\n",
+        "  /never         std_msgs/msg/Empty                      0   0.0\n",
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (!strstr(said, parts[i])) fail_msg("'%s' is not in: %s", parts[i], said);
+    ends(0, "info match.mcap --json",
+         "{\"name\":\"/imu\",\"type\":\"sensor_msgs/msg/Imu\",\"encoding\":\"cdr\","
+         "\"messages\":100}");
+    ends(0, "check match.mcap", "match.mcap: sound, 220 messages");
+}
+
+static void a_part_of_a_log_is_a_log(void **state)
+{
+    (void)state;
+    ends(0, "cut match.mcap part.mcap --from 2 --to 4.05 --topics /imu,speech", "24 messages of 2 channels, 2.000 s");
+    ends(0, "check part.mcap", "part.mcap: sound, 24 messages");
+    ends(0, "info part.mcap", "robot.urdf");
+    ends(1, "cut match.mcap part.mcap", "part.mcap is there already; --force replaces it");
+    ends(0, "cut match.mcap part.mcap --force --from -1 --topics /imu --compress none", "11 messages of 1 channel");
+    ends(0, "cut match.mcap part.mcap --force --from @1700000009.5 --topics imu_r*", "5 messages of 1 channel");
+    ends(0, "cut match.mcap part.mcap --force --topics nev", "0 messages of 1 channel");
+    ends(1, "cut match.mcap x.mcap --topics /speach", "no topic '/speach'; did you mean /speech?");
+    ends(1, "cut match.mcap x.mcap --from soon", "--from wants seconds");
+    ends(1, "cut match.mcap x.mcap --from 5 --to 5", "there is no time between");
+    ends(2, "cut match.mcap x.mcap --compress bzip", "--compress is zstd, lz4 or none");
+    ends(1, "cut match.mcap no/such/folder.mcap", "No such file");
+    assert_int_not_equal(access("x.mcap", F_OK), 0);
+    assert_int_not_equal(access("x.mcap.part", F_OK), 0);
+}
+
+/* A recording in two files is one log. */
+static void a_folder_is_read_and_written(void **state)
+{
+    (void)state;
+    mkdir("two", 0777);
+    make_log("two/two_1.mcap", 50, 50);
+    make_log("two/two_0.mcap", 0, 50);
+    ends(0, "info two", "220 of 5 topics");
+    ends(0, "cut two one", "one/one_0.mcap: 220 messages of 5 channels");
+    ends(0, "info one", "220 of 5 topics");
+    ends(0, "check one two", "one/one_0.mcap: sound, 220 messages");
+    struct nm_arena arena = {0};
+    struct nm_err err = {0};
+    struct nm_bag *bag = nm_bag_read(&arena, "one/metadata.yaml", &err);
+    if (!bag) fail_msg("%s", err.text);
+    assert_int_equal(bag->messages, 220);
+    assert_int_equal(bag->n_topics, 5);
+    assert_int_equal(bag->start, start);
+    assert_non_null(strstr(bag->topics[0].qos, "depth: 5"));
+    nm_arena_free(&arena);
+    mkdir("empty", 0777);
+    ends(1, "info empty", "there is no log in this folder");
+}
+
+static void a_log_that_was_cut_off_is_saved(void **state)
+{
+    (void)state;
+    struct stat status;
+    make_log("cut.mcap", 0, SECONDS * HZ);
+    stat("cut.mcap", &status);
+    assert_int_equal(truncate("cut.mcap", status.st_size / 2), 0);
+    ends(0, "info cut.mcap", "cut off");
+    ends(1, "check cut.mcap", "cut.mcap: byte");
+    ends(0, "recover cut.mcap saved.mcap", "the file ends inside");
+    ends(0, "check saved.mcap", "saved.mcap: sound");
+    ends(0, "recover match.mcap again.mcap --compress lz4", "220 messages; the log was whole");
+    ends(0, "recover cut.mcap folder", "folder/folder_0.mcap");
+    assert_int_equal(access("folder/metadata.yaml", F_OK), 0);
+    ends(1, "recover said x.mcap", "this is no MCAP");
+    assert_int_not_equal(access("x.mcap", F_OK), 0);
+    ends(1, "recover nothing.mcap x.mcap", "nothing.mcap: No such file");
+}
+
+static void a_damaged_chunk_is_told_and_left_out(void **state)
+{
+    (void)state;
+    make_log("bad.mcap", 0, SECONDS * HZ);
+    FILE *file = fopen("bad.mcap", "r+b");
+    struct nm_mcap_source source;
+    struct nm_mcap_contents contents;
+    nm_mcap_open(&source, "bad.mcap", NULL);
+    nm_mcap_contents_read(&contents, &source, NULL);
+    fseek(file, (long)(contents.chunks[2].chunk_start_offset + 100), SEEK_SET);
+    fputc(0x55, file);
+    fclose(file);
+    nm_mcap_contents_free(&contents);
+    nm_mcap_close(&source);
+    ends(1, "check bad.mcap", "damaged");
+    ends(1, "cut bad.mcap rest.mcap", "1 chunks could not be read and are missing");
+    ends(0, "check rest.mcap", "sound");
+    ends(0, "recover bad.mcap rest.mcap --force", "1 damaged records left out");
+}
+
+static void values_become_tables(void **state)
+{
+    (void)state;
+    ends(0,
+         "export match.mcap --topics /imu --to 0.25 --path linear_acceleration.x --path linear_acceleration.y "
+         "--path header.frame_id",
+         "log_time,publish_time,linear_acceleration.x,linear_acceleration.y,header.frame_id\n"
+         "1700000000000000000,1700000000000000000,0.0,NaN,imu\n"
+         "1700000000100000000,1700000000100000000,0.5,1.0,imu\n"
+         "1700000000200000000,1700000000200000000,1.0,0.5,imu\n");
+    ends(0, "export match.mcap --topics speech --to 0.5",
+         "log_time,publish_time,data\n"
+         "1700000000000000000,1700000000000000000,\"goal, \"\"0\"\"\"\n");
+    ends(0, "export match.mcap --topics speech --to 0.5 --json",
+         "{\"log_time\":1700000000000000000,\"publish_time\":1700000000000000000,\"message\":{\"data\":\"goal, "
+         "\\\"0\\\"\"}}\n");
+    ends(0, "export match.mcap --topics /imu --to 0.05", "orientation_covariance[8],angular_velocity.x");
+    ends(2, "export match.mcap", "one topic can be exported, not 5");
+    ends(1, "export match.mcap --topics /imu --path linear_aceleration.x",
+         "/imu is left out: sensor_msgs/msg/Imu has no member 'linear_aceleration'; did you mean linear_acceleration?");
+}
+
+static void frames_become_pictures(void **state)
+{
+    (void)state;
+    ends(0, "export match.mcap out", "out/camera_image: 10 frames");
+    assert_file("out/speech.csv", "log_time,publish_time,data\n"
+                                  "1700000000000000000,1700000000000000000,\"goal, \"\"0\"\"\"\n"
+                                  "1700000001000000000,1700000001000000000,\"goal, \"\"10\"\"\"\n"
+                                  "1700000002000000000,1700000002000000000,\"goal, \"\"20\"\"\"\n"
+                                  "1700000003000000000,1700000003000000000,\"goal, \"\"30\"\"\"\n"
+                                  "1700000004000000000,1700000004000000000,\"goal, \"\"40\"\"\"\n"
+                                  "1700000005000000000,1700000005000000000,\"goal, \"\"50\"\"\"\n"
+                                  "1700000006000000000,1700000006000000000,\"goal, \"\"60\"\"\"\n"
+                                  "1700000007000000000,1700000007000000000,\"goal, \"\"70\"\"\"\n"
+                                  "1700000008000000000,1700000008000000000,\"goal, \"\"80\"\"\"\n"
+                                  "1700000009000000000,1700000009000000000,\"goal, \"\"90\"\"\"\n");
+    uint8_t bytes[20];
+    FILE *file = fopen("out/camera_image/1700000003000000000.jpg", "rb");
+    assert_non_null(file);
+    assert_int_equal(fread(bytes, 1, sizeof bytes, file), 8);
+    assert_int_equal(bytes[7], 30);
+    fclose(file);
+    assert_int_not_equal(access("out/never.csv", F_OK), 0); /* nothing was ever said */
+    ends(0, "export two both --topics speech,/imu", "both/imu.csv: 100 messages");
+    if (!strstr(said, "both/speech.csv: 10 messages")) fail_msg("%s", said);
+}
+
+/* A topic may be called anything; its file stays in the folder. */
+static void a_hostile_topic_stays_in_the_folder(void **state)
+{
+    (void)state;
+    static String text;
+    FILE *file = fopen("hostile.mcap", "wb");
+    struct nm_mcap_writer *w = nm_mcap_writer_new(&(struct nm_mcap_write_options){0});
+    int a = channel_of(w, "/../../evil", &String_type), b = channel_of(w, "../..\033/evil", &String_type);
+    nm_mcap_start(w, to_file, file, NULL);
+    say(w, a, &String_type, &text, 1);
+    say(w, b, &String_type, &text, 2);
+    nm_mcap_finish(w, NULL);
+    nm_mcap_writer_free(w);
+    fclose(file);
+    ends(0, "info hostile.mcap", "../..?/evil");
+    assert_null(strchr(said, '\033'));
+    ends(0, "export hostile.mcap kept", "kept/evil.csv: 1 messages\nkept/evil-1.csv: 1 messages\n");
+}
+
+static void mistakes_are_answered(void **state)
+{
+    (void)state;
+    ends(2, "inof match.mcap", "did you mean 'info'?");
+    ends(2, "info", "an argument is missing");
+    ends(1, "info nothing.mcap", "nothing.mcap: No such file");
+    ends(1, "info said", "this is no MCAP file");
+    ends(1, "check match.mcap nothing.mcap", "match.mcap: sound");
+    ends(0, "export --help", "nutmeg bag export LOG [FOLDER]");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(info_tells_what_was_written),
+        cmocka_unit_test(a_part_of_a_log_is_a_log),
+        cmocka_unit_test(a_folder_is_read_and_written),
+        cmocka_unit_test(a_log_that_was_cut_off_is_saved),
+        cmocka_unit_test(a_damaged_chunk_is_told_and_left_out),
+        cmocka_unit_test(values_become_tables),
+        cmocka_unit_test(frames_become_pictures),
+        cmocka_unit_test(a_hostile_topic_stays_in_the_folder),
+        cmocka_unit_test(mistakes_are_answered),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}
