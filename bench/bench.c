@@ -15,13 +15,17 @@ BENCH(bench_core);
 BENCH(bench_cdr_cyclone);
 BENCH(bench_body);
 BENCH(bench_bus);
+BENCH(bench_log);
 BENCH(bench_sim);
+BENCH(bench_live);
+BENCH(bench_wire);
 
 static const struct {
     const char *group;
     void (*run)(struct nm_bench *bench);
 } benches[] = {
-    {"core", bench_core}, {"core", bench_cdr_cyclone}, {"body", bench_body}, {"bus", bench_bus}, {"sim", bench_sim},
+    {"core", bench_core}, {"core", bench_cdr_cyclone}, {"body", bench_body}, {"bus", bench_bus},
+    {"sim", bench_sim},   {"live", bench_live},        {"wire", bench_wire}, {"log", bench_log},
 };
 enum { BENCHES = sizeof benches / sizeof *benches };
 

@@ -1,4 +1,4 @@
-/* nutmeg topic: what a running line-up publishes. */
+/* nutmeg topic: what a running line-up publishes, and with --dds what a ROS 2 world does (ros_topics.c). */
 #include <math.h>
 #include <signal.h>
 #include <string.h>
@@ -6,6 +6,7 @@
 #include "cmd/asking.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
+#include "cmd/ros_topics.h"
 #include "cmd/tables.h"
 
 /* ---- list ---- */
@@ -35,7 +36,8 @@ static void list_row(struct table *table, const struct nm_yaml *topic, int64_t n
 static int topic_list(int argc, char **argv)
 {
     const char *to = NULL;
-    const struct flag flags[] = {TO_FLAG(&to), {0}};
+    struct ros_flags ros = {.domain = -1};
+    const struct flag flags[] = {TO_FLAG(&to), ROS_FLAGS(&ros), {0}};
     const struct usage usage = {
         "nutmeg topic list",
         "[PATTERN]",
@@ -46,6 +48,7 @@ static int topic_list(int argc, char **argv)
         1};
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
+    if (ros.dds) return ros_list(&ros, n ? argv[1] : NULL);
     struct asking asking;
     if (asking_begin(&asking, to)) return EXIT_FAILED;
     const struct nm_yaml *answer = ask(&asking, &(struct nm_request){.op = NM_CONTROL_TOPICS});
@@ -87,9 +90,11 @@ static int topic_echo(int argc, char **argv)
 {
     const char *to = NULL;
     int64_t count = 0;
+    struct ros_flags ros = {.domain = -1};
     const struct flag flags[] = {
         WHOLE("count", &count, 0, 1e9, "N", "ends after N messages; 0: at Ctrl-C", .letter = 'n'),
         TO_FLAG(&to),
+        ROS_FLAGS(&ros),
         {0},
     };
     const struct usage usage = {
@@ -102,6 +107,7 @@ static int topic_echo(int argc, char **argv)
         1};
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
+    if (ros.dds) return ros_echo(&ros, argv[1], count);
     struct asking asking;
     if (asking_begin(&asking, to)) return EXIT_FAILED;
     bool ok = ask(&asking, &(struct nm_request){.op = NM_CONTROL_ECHO, .topic = argv[1]});
@@ -136,15 +142,18 @@ static int topic_hz(int argc, char **argv)
     const char *to = NULL;
     double every = 1;
     int64_t count = 0;
+    struct ros_flags ros = {.domain = -1};
     const struct flag flags[] = {
         NUMBER("every", &every, 0.1, 3600, "S", "seconds over which it is measured"),
         WHOLE("count", &count, 0, 1e9, "N", "ends after N figures; 0: at Ctrl-C", .letter = 'n'),
         TO_FLAG(&to),
+        ROS_FLAGS(&ros),
         {0},
     };
     const struct usage usage = {"nutmeg topic hz", "TOPIC", "Tells how often a topic is published.", flags, 1, 1};
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
+    if (ros.dds) return ros_rate(&ros, argv[1], every, count, false);
     int64_t seq, before, now, then;
     if (!count_messages(to, argv[1], &before, &then)) return EXIT_FAILED;
     for (int64_t i = 0; (!count || i < count) && pause_for(every); i++) {
@@ -163,6 +172,8 @@ int cmd_topic(int argc, char **argv)
         {"list", "lists the topics", topic_list},
         {"echo", "prints the messages of one", topic_echo},
         {"hz", "measures how often one is published", topic_hz},
+        {"bw", "measures how many bytes a ROS 2 topic brings", ros_bw},
+        {"pub", "publishes a message on a ROS 2 topic", ros_pub},
         {0},
     };
     return verbs_run("nutmeg topic", "What a running line-up publishes.", verbs, argc, argv);

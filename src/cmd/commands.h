@@ -2,6 +2,7 @@
 #ifndef NM_CMD_COMMANDS_H
 #define NM_CMD_COMMANDS_H
 
+int cmd_bag(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int cmd_bus(int argc, char **argv) __attribute__((weak)); /* not part of every build */
 int cmd_dev(int argc, char **argv);
@@ -11,10 +12,12 @@ int cmd_lineup(int argc, char **argv);
 int cmd_module(int argc, char **argv);
 int cmd_msg(int argc, char **argv);
 int cmd_new(int argc, char **argv);
+int cmd_node(int argc, char **argv);
 int cmd_param(int argc, char **argv);
 int cmd_play(int argc, char **argv);
 int cmd_robot(int argc, char **argv);
 int cmd_run(int argc, char **argv);
+int cmd_service(int argc, char **argv);
 int cmd_sim(int argc, char **argv) __attribute__((weak));      /* needs the simulator */
 int cmd_snapshot(int argc, char **argv) __attribute__((weak)); /* needs the simulator */
 int cmd_stop(int argc, char **argv);

@@ -11,7 +11,10 @@
 #include "cmd/console.h"
 #include "cmd/tables.h"
 #include "codec/text.h"
+#include "core/files.h"
 #include "edge/bus/hardware.h"
+#include "edge/dds/dds.h"
+#include "edge/live/live.h"
 #include "edge/teleop/teleop.h"
 #include "rcl_interfaces/Log.h"
 #include "std_msgs/String.h"
@@ -32,6 +35,8 @@ struct playing {
     const struct nm_body *body; /* NULL: the line-up names no robot */
     struct nm_player *player;
     struct nm_control *control;
+    struct nm_live *live; /* NULL: none */
+    struct nm_dds *dds;   /* NULL: none */
     struct nm_teleop *teleop;
     struct nm_hardware *hardware; /* NULL: none */
     struct nm_edge *console;
@@ -187,6 +192,8 @@ static int play_real(struct playing *p, struct nm_err *err)
     if (nm_player_start(p->player, err)) return -1;
     p->began = p->sampled = nm_player_now(p->player);
     if (nm_control_start(p->control, err)) return -1;
+    if (p->live && nm_live_start(p->live, err)) return -1;
+    if (p->dds && nm_dds_start(p->dds, err)) return -1;
     if (p->hardware && nm_hardware_start(p->hardware, bus_period, err)) return -1;
     while (!over(p)) {
         sleep_until(clock_now() + look_every);
@@ -203,6 +210,8 @@ static int play_virtual(struct playing *p, struct nm_err *err)
         int64_t step = end - now < slice ? end - now : slice;
         if (nm_players_run(&p->player, 1, now + step, 1)) return nm_fail(err, "virtual time does not run");
         now += step;
+        if (p->live) nm_live_poll(p->live);
+        if (p->dds) nm_dds_poll(p->dds);
         nm_control_poll(p->control, 0);
         tick(p);
         if (p->options->speed > 0) sleep_until(start + (int64_t)((double)now / p->options->speed));
@@ -260,6 +269,46 @@ static int open_hardware(struct playing *p, struct nm_err *err)
     return p->hardware ? 0 : -1;
 }
 
+static int open_live(struct playing *p, struct nm_err *err)
+{
+    const struct playing_options *o = p->options;
+    if (!o->live.port) return 0;
+    long port = *o->live.port ? strtol(o->live.port, NULL, 10) : NM_LIVE_PORT;
+    if (strspn(o->live.port, "0123456789") != strlen(o->live.port) || port < 0 || port > 65535)
+        return nm_fail(err, "--live wants a port from 0 to 65535, not '%s'", o->live.port);
+    struct nm_live_options live = {.address = o->live.address,
+                                   .port = (int)port,
+                                   .token = o->live.token,
+                                   .locked = o->live.locked,
+                                   .virtual_time = o->virtual_time,
+                                   .web = nm_path(&p->setup->arena, p->loaded.root, "web/dist"),
+                                   .n_origins = o->live.origins.n,
+                                   .origins = o->live.origins.at};
+    p->live = nm_live_new(p->player, &live, err);
+    return p->live ? 0 : -1;
+}
+
+static int open_dds(struct playing *p, struct nm_err *err)
+{
+    const struct playing_options *o = p->options;
+    bool details = o->dds.domain || o->dds.space || o->dds.network || o->dds.topics.n;
+    if (!o->dds.on)
+        return details ? nm_fail(err, "--domain, --namespace, --network and --share are of --dds: add it") : 0;
+    char *end = NULL;
+    long domain = o->dds.domain ? strtol(o->dds.domain, &end, 10) : -1;
+    if (o->dds.domain && (*end || end == o->dds.domain || domain < 0 || domain > 232))
+        return nm_fail(err, "--domain wants a number from 0 to 232, not '%s'", o->dds.domain);
+    struct nm_dds_options dds = {.domain = (int)domain,
+                                 .space = o->dds.space,
+                                 .network = o->dds.network,
+                                 .virtual_time = o->virtual_time,
+                                 .n_topics = o->dds.topics.n,
+                                 .topics = o->dds.topics.at,
+                                 .gid_size = o->dds.humble ? 24 : 16};
+    p->dds = nm_dds_new(p->player, &dds, err);
+    return p->dds ? 0 : -1;
+}
+
 static int open_all(struct playing *p, struct nm_err *err)
 {
     const struct playing_options *o = p->options;
@@ -280,7 +329,7 @@ static int open_all(struct playing *p, struct nm_err *err)
                               err);
     if (!p->player || open_console(p, err)) return -1;
     if (o->joy && !(p->teleop = nm_teleop_new(p->player, o->joy, err))) return -1;
-    if (open_hardware(p, err)) return -1;
+    if (open_hardware(p, err) || open_live(p, err) || open_dds(p, err)) return -1;
     p->control = nm_control_new(
         p->player, &(struct nm_control_options){.registry = &p->setup->registry, .lineup = &p->loaded}, err);
     return p->control ? 0 : -1;
@@ -298,16 +347,22 @@ int playing_run(struct setup *setup, const struct playing_options *options)
         sigaction(SIGINT, &action, NULL);
         sigaction(SIGTERM, &action, NULL);
         printf("%s plays; nutmeg tasks, why, param and topic look in\n", nm_player_name(p.player));
+        if (p.live) printf("live at %s\n", nm_live_url(p.live));
+        if (p.dds) printf("the ROS 2 node %s\n", nm_dds_node(p.dds));
         fflush(stdout);
         p.status = clock_now();
         int bad = options->virtual_time ? play_virtual(&p, &err) : play_real(&p, &err);
         if (!bad) look(&p);
         p.ended = nm_player_now(p.player);
+        nm_dds_free(p.dds); /* while there are cycles that what still arrives can go to */
+        p.dds = NULL;
         nm_player_stop(p.player);
         if (!bad) print_summary(&p);
         code = bad ? EXIT_FAILED : EXIT_OK;
     }
     if (err.n) complain(&err);
+    nm_dds_free(p.dds);
+    nm_live_free(p.live);
     nm_control_free(p.control);
     nm_hardware_free(p.hardware);
     nm_teleop_free(p.teleop);

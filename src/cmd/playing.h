@@ -16,10 +16,25 @@ struct playing_options {
     bool virtual_time;
     double speed; /* of virtual time against the clock; 0: as fast as it goes        */
     int64_t seed;
-    const char *joy;      /* joystick device, or "keys"; NULL: none                    */
-    const char *hardware; /* bus, virtual, none; NULL: the bus if its ports are there  */
-    struct texts watch;   /* topics whose messages are printed                         */
-    bool score;           /* ends with the last message of the topic `score`           */
+    const char *joy;          /* joystick device, or "keys"; NULL: none                    */
+    const char *hardware;     /* bus, virtual, none; NULL: the bus if its ports are there  */
+    struct {                  /* the server of viewers */
+        const char *port;     /* NULL: none; "": the usual one; 0: any           */
+        const char *address;  /* NULL: this machine only                         */
+        const char *token;    /* NULL: made at random                            */
+        struct texts origins; /* pages from elsewhere that may write             */
+        bool locked;          /* nobody may write                                */
+    } live;
+    struct {                 /* the world of ROS 2 */
+        bool on;             /* the player is a node                            */
+        const char *domain;  /* NULL: what ROS_DOMAIN_ID says                   */
+        const char *space;   /* its namespace, NULL: none                       */
+        bool network;        /* beyond this machine                             */
+        bool humble;         /* peers up to ROS 2 Humble see the node           */
+        struct texts topics; /* what others may see; none: everything           */
+    } dds;
+    struct texts watch; /* topics whose messages are printed                         */
+    bool score;         /* ends with the last message of the topic `score`           */
     /* Called once the line-up is loaded, before anything is made from it; and about 50 times a second. Both may be
      * NULL. */
     int (*loaded)(struct nm_lineup *lineup, void *user, struct nm_err *err);
@@ -39,6 +54,22 @@ int playing_run(struct setup *setup, const struct playing_options *options);
         TEXT("hardware", &(o)->hardware, "KIND",                                                                       \
              "bus: the robot's ports; virtual: servos without a body; none. Unless given: bus, if the ports are "      \
              "there"),                                                                                                 \
+        MAYBE("live", &(o)->live.port, "[PORT]",                                                                       \
+              "shows everything to viewers at this port, 8765 unless given; 0: any that is free"),                     \
+        TEXT("live-address", &(o)->live.address, "ADDRESS",                                                            \
+             "where viewers reach it: an address of this machine, 0.0.0.0 for all; unless given only from here"),      \
+        TEXT("live-token", &(o)->live.token, "TOKEN", "what viewers bring to write; made at random unless given"),     \
+        TEXTS("live-origin", &(o)->live.origins, "ORIGIN",                                                             \
+              "pages from there may write too, such as https://viewer.example; may be repeated"),                      \
+        SWITCH("live-locked", &(o)->live.locked, "viewers only look: nobody may write"),                               \
+        SWITCH("dds", &(o)->dds.on,                                                                                    \
+               "is a node of ROS 2: topics, services and parameters for others, remote ones from them"),               \
+        TEXT("domain", &(o)->dds.domain, "N", "DDS domain; what ROS_DOMAIN_ID says unless given, else 0"),             \
+        TEXT("namespace", &(o)->dds.space, "NAME", "where its ROS topics are, one a robot: red1"),                     \
+        SWITCH("network", &(o)->dds.network, "DDS beyond this machine"),                                               \
+        TEXTS("share", &(o)->dds.topics, "TOPIC",                                                                      \
+              "a topic, service or action that others may see; may be repeated; unless given all"),                    \
+        SWITCH("humble", &(o)->dds.humble, "ros2 node of ROS 2 up to Humble sees the node, that of later ones not"),   \
         TEXTS("watch", &(o)->watch, "TOPIC", "prints its messages; may be repeated")
 
 #endif

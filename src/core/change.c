@@ -105,6 +105,15 @@ void nm_player_value(const struct nm_player *player, uint32_t instance, uint32_t
     pthread_mutex_unlock(lock);
 }
 
+const struct nm_module *nm_player_module(const struct nm_player *player, uint32_t instance)
+{
+    pthread_mutex_t *lock = (pthread_mutex_t *)(uintptr_t)&player->change_lock;
+    pthread_mutex_lock(lock);
+    const struct nm_module *module = player->instances[instance].module;
+    pthread_mutex_unlock(lock);
+    return module;
+}
+
 /* ---- another build of a module ---- */
 
 static int same_ports(const struct nm_module *old, const struct nm_module *new, struct nm_err *err)

@@ -107,6 +107,8 @@ struct nm_change {
  * number, which is returned; -1 with a sentence if a cycle has not yet taken in earlier sets. */
 int64_t nm_player_set(struct nm_player *player, const struct nm_change *changes, uint32_t n, struct nm_err *err);
 void nm_player_value(const struct nm_player *player, uint32_t instance, uint32_t param, struct nm_value *value);
+/* The module of an instance, after swaps. */
+const struct nm_module *nm_player_module(const struct nm_player *player, uint32_t instance);
 /* Puts another build of a module in an instance's place between two steps. Its ports must be the same. The state is
  * kept when both layouts are known and equal. Returns 1 if it was kept, 0 if it began anew, -1 with a sentence. Waits
  * for the cycle. */

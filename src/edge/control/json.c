@@ -114,6 +114,19 @@ void nm_json_number(struct nm_json *json, const char *key, double value)
     add(json, text, (size_t)n);
 }
 
+void nm_json_exact(struct nm_json *json, const char *key, double value)
+{
+    char text[32];
+    if (!isfinite(value) || (double)(float)value == value) {
+        nm_json_number(json, key, value); /* nine digits bring a float back */
+        return;
+    }
+    before(json, key);
+    int n = snprintf(text, sizeof text, "%.15g", value);
+    if (strtod(text, NULL) != value) n = snprintf(text, sizeof text, "%.17g", value);
+    add(json, text, (size_t)n);
+}
+
 void nm_json_whole(struct nm_json *json, const char *key, int64_t value)
 {
     char text[32];

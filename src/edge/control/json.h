@@ -31,6 +31,7 @@ void nm_json_open(struct nm_json *json, const char *key, char bracket);
 void nm_json_close(struct nm_json *json, char bracket);
 void nm_json_text(struct nm_json *json, const char *key, const char *text); /* NULL: null */
 void nm_json_number(struct nm_json *json, const char *key, double value);
+void nm_json_exact(struct nm_json *json, const char *key, double value); /* with every digit that it needs */
 void nm_json_whole(struct nm_json *json, const char *key, int64_t value);
 void nm_json_bool(struct nm_json *json, const char *key, bool value);
 

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -40,6 +41,21 @@ static void test_commas_stand_between_values_only(void **state)
     nm_json_number(&json, "c", 0.5);
     nm_json_close(&json, '}');
     assert_string_equal(json.text, "{\"a\": -3, \"b\": [true, {}, null], \"c\": 0.5}");
+}
+
+static void test_exact_numbers_come_back(void **state)
+{
+    (void)state;
+    static const double values[] = {0.1, 0.5, 1.0 / 3, -2, 1e300, 0.30000000000000004, (double)0.1f};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        struct nm_json one;
+        nm_json_begin(&one, 100);
+        nm_json_exact(&one, NULL, values[i]);
+        assert_true(strtod(one.text, NULL) == values[i] || (float)strtod(one.text, NULL) == (float)values[i]);
+        if ((double)(float)values[i] != values[i]) assert_true(strtod(one.text, NULL) == values[i]);
+        assert_true(strlen(one.text) <= 24);
+        nm_json_end(&one);
+    }
 }
 
 static void test_numbers_that_json_has_not_are_null(void **state)
@@ -110,6 +126,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_commas_stand_between_values_only, begin, end),
+        cmocka_unit_test(test_exact_numbers_come_back),
         cmocka_unit_test_setup_teardown(test_numbers_that_json_has_not_are_null, begin, end),
         cmocka_unit_test_setup_teardown(test_texts_read_back_as_they_were, begin, end),
         cmocka_unit_test_setup_teardown(test_bytes_that_are_no_utf8_become_question_marks, begin, end),

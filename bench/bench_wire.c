@@ -1,0 +1,297 @@
+/* An Imu between two processes of this machine over DDS: how long it takes and what both processes compute for it,
+ * against bare Cyclone DDS with types of its own compiler. Two ways of ours are measured: wire    our serialiser and
+ * raw type, from a loop to a listener: what the bare one does too player  from one module to another, each in a cycle
+ * of its own player, through the DDS edges: two hops between threads more, so that the network never holds up a cycle
+ * Each pass is two new processes; the ways take turns. */
+#include "bench.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "codec/cdr.h"
+#include "core/player.h"
+#include "edge/dds/dds.h"
+#include "edge/dds/domain.h"
+#include "edge/dds/rawtype.h"
+#include "sensor_msgs/Imu.h"
+#include "wire_peer.h"
+
+enum { MOST = 4000, ROUNDS = 5, WARM = 20 };
+enum way { BARE, WIRE, PLAYER, WAYS };
+
+/* Shared by the two processes of a pass and their parent. */
+struct pass {
+    enum way way;
+    int hz, n; /* messages a second; how many, without those that warm up */
+    int domain;
+    _Atomic int got;
+    double latency[MOST]; /* ns */
+    double cpu[2];        /* s, of sender and receiver */
+    struct rusage before[2];
+};
+
+static double now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static void begin_cpu(struct pass *pass, int who) { getrusage(RUSAGE_SELF, &pass->before[who]); }
+
+static void end_cpu(struct pass *pass, int who)
+{
+    struct rusage now, *was = &pass->before[who];
+    getrusage(RUSAGE_SELF, &now);
+    pass->cpu[who] =
+        (double)(now.ru_utime.tv_sec + now.ru_stime.tv_sec - was->ru_utime.tv_sec - was->ru_stime.tv_sec) +
+        1e-6 * (double)(now.ru_utime.tv_usec + now.ru_stime.tv_usec - was->ru_utime.tv_usec - was->ru_stime.tv_usec);
+}
+
+static void arrived(double number, double sent, void *user)
+{
+    struct pass *pass = user;
+    int i = (int)number - WARM, got = atomic_load(&pass->got);
+    if (i == 0) begin_cpu(pass, 1);
+    if (i >= 0 && i < pass->n && got < MOST) {
+        pass->latency[got] = now_ns() - sent;
+        atomic_store(&pass->got, got + 1);
+    }
+    if (i == pass->n - 1) end_cpu(pass, 1);
+}
+
+/* ---- bare and wire ---- */
+
+static dds_qos_t *qos_new(void)
+{
+    dds_qos_t *qos = dds_create_qos();
+    dds_qset_reliability(qos, DDS_RELIABILITY_RELIABLE, DDS_MSECS(10));
+    dds_qset_history(qos, DDS_HISTORY_KEEP_LAST, 10);
+    dds_qset_writer_data_lifecycle(qos, false);
+    return qos;
+}
+
+static void wire_write(dds_entity_t writer, double number, double sent)
+{
+    static Imu imu;
+    static uint8_t bytes[1024];
+    nm_text(imu.header.frame_id, "imu_link");
+    imu.orientation.x = number;
+    imu.orientation.y = sent;
+    int64_t n = nm_cdr_encode(&Imu_type, &imu, bytes, sizeof bytes);
+    if (n > 0) nm_raw_write(writer, bytes, (size_t)n);
+}
+
+static void wire_there(dds_entity_t reader, void *user)
+{
+    static Imu imu;
+    struct nm_raw samples[NM_RAW_MOST];
+    int n = nm_raw_take(reader, samples, NM_RAW_MOST);
+    for (int i = 0; i < n; i++)
+        if (samples[i].sample && !nm_cdr_decode(&Imu_type, &imu, samples[i].bytes, samples[i].size, NULL, NULL))
+            arrived(imu.orientation.x, imu.orientation.y, user);
+    if (n > 0) nm_raw_free(samples, n);
+}
+
+static void send_plain(struct pass *pass)
+{
+    dds_entity_t participant = nm_domain_join((uint32_t)pass->domain, false, NULL);
+    dds_qos_t *qos = qos_new();
+    dds_entity_t writer =
+        pass->way == BARE
+            ? wire_peer_writer(participant, qos)
+            : dds_create_writer(participant, nm_raw_topic(participant, "rt/wire_imu", Imu_type.dds_name), qos, NULL);
+    dds_publication_matched_status_t status = {0};
+    for (int i = 0; i < 1000 && !status.current_count; i++) {
+        usleep(10000);
+        dds_get_publication_matched_status(writer, &status);
+    }
+    double next = now_ns();
+    for (int i = 0; i < pass->n + WARM; i++) {
+        if (i == WARM) begin_cpu(pass, 0);
+        next += 1e9 / pass->hz;
+        struct timespec t = {(time_t)(next * 1e-9), (long)fmod(next, 1e9)};
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+        (pass->way == BARE ? wire_peer_write : wire_write)(writer, i, now_ns());
+    }
+    end_cpu(pass, 0);
+}
+
+static void receive_plain(struct pass *pass)
+{
+    dds_entity_t participant = nm_domain_join((uint32_t)pass->domain, false, NULL);
+    dds_qos_t *qos = qos_new();
+    if (pass->way == BARE) {
+        wire_peer_reader(participant, qos, arrived, pass);
+        return;
+    }
+    dds_listener_t *listener = dds_create_listener(pass);
+    dds_lset_data_available(listener, wire_there);
+    dds_create_reader(participant, nm_raw_topic(participant, "rt/wire_imu", Imu_type.dds_name), qos, listener);
+}
+
+/* ---- players ---- */
+
+static struct pass *now_at_work; /* of this process, for its one module */
+static _Atomic bool may_speak, all_said;
+
+struct wire_voice {
+    struct nm *nm;
+    Imu *imu;
+    int said;
+};
+static void speak(struct wire_voice *v)
+{
+    if (!atomic_load(&may_speak) || atomic_load(&all_said)) return;
+    if (v->said == WARM) begin_cpu(now_at_work, 0);
+    nm_text(v->imu->header.frame_id, "imu_link");
+    v->imu->orientation.x = v->said++;
+    v->imu->orientation.y = now_ns();
+    nm_put(v->nm, v->imu);
+    if (v->said == now_at_work->n + WARM) atomic_store(&all_said, true);
+}
+#define SELF struct wire_voice
+static const struct nm_port voice_ports[] = {NM_OUT(imu, Imu, "imu"), {0}};
+NM_MODULE_UNLISTED(wire_voice, "Sends.", .ports = voice_ports, .step = NM_CALL(speak))
+#undef SELF
+
+struct wire_ear {
+    struct nm *nm;
+    const Imu *imu;
+};
+static void listen_in(struct wire_ear *e)
+{
+    if (nm_fresh(e->nm, e->imu)) arrived(e->imu->orientation.x, e->imu->orientation.y, now_at_work);
+}
+#define SELF struct wire_ear
+static const struct nm_port ear_ports[] = {NM_IN(imu, Imu, "imu"), {0}};
+NM_MODULE_UNLISTED(wire_ear, "Receives.", .ports = ear_ports, .step = NM_CALL(listen_in))
+#undef SELF
+
+/* Lives as long as the process. */
+static struct nm_dds *play(struct pass *pass, const char *lineup)
+{
+    static const struct nm_module *const modules[] = {&wire_voice_module, &wire_ear_module};
+    static struct nm_arena arena;
+    static struct nm_registry registry;
+    static const struct nm_lineup_options where = {.root = "/nonexistent"};
+    struct nm_err err = {0};
+    now_at_work = pass;
+    nm_registry_init(&registry, &arena, modules, modules + 2);
+    struct nm_lineup *plan = nm_lineup_parse(lineup, strlen(lineup), "wire.yaml", &registry, &where, &err);
+    struct nm_player *player = plan ? nm_player_new(plan, NULL, &err) : NULL;
+    struct nm_dds *dds = player ? nm_dds_new(player, &(struct nm_dds_options){.domain = pass->domain}, &err) : NULL;
+    if (dds && !nm_player_start(player, &err) && !nm_dds_start(dds, &err)) return dds;
+    fprintf(stderr, "bench wire: %s", err.text);
+    _exit(1);
+}
+
+static void send_playing(struct pass *pass)
+{
+    char lineup[256];
+    snprintf(lineup, sizeof lineup, "cycles:\n  voice:\n    period: %g ms\n    modules: [wire_voice]\n",
+             1000.0 / pass->hz);
+    struct nm_dds *dds = play(pass, lineup);
+    for (int i = 0; i < 1000 && !nm_dds_matched(dds, "imu"); i++) usleep(10000);
+    atomic_store(&may_speak, true);
+    while (!atomic_load(&all_said)) usleep(100000);
+    end_cpu(pass, 0);
+    usleep(100000); /* the last one has to leave */
+}
+
+static void receive_playing(struct pass *pass)
+{
+    play(pass, "cycles:\n  ear:\n    trigger: imu\n    timeout: 1000 ms\n    modules: [wire_ear]\nremote: [imu]\n");
+}
+
+/* ---- passes ---- */
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *values, int n)
+{
+    if (n <= 0) return NAN;
+    qsort(values, (size_t)n, sizeof *values, by_value);
+    return values[n / 2];
+}
+
+/* The median latency in us and the CPU time of both processes in us a message. */
+static bool run_pass(struct pass *pass, double *latency, double *cpu)
+{
+    atomic_store(&pass->got, 0);
+    pass->cpu[0] = pass->cpu[1] = 0;
+    fflush(NULL);
+    pid_t receiver = fork();
+    if (receiver == 0) {
+        (pass->way == PLAYER ? receive_playing : receive_plain)(pass);
+        for (pid_t parent = getppid(); getppid() == parent;) usleep(100000);
+        _exit(0);
+    }
+    pid_t sender = fork();
+    if (sender == 0) {
+        (pass->way == PLAYER ? send_playing : send_plain)(pass);
+        _exit(0);
+    }
+    waitpid(sender, NULL, 0);
+    for (int i = 0; i < 100 && pass->cpu[1] <= 0; i++) usleep(10000);
+    kill(receiver, SIGKILL);
+    waitpid(receiver, NULL, 0);
+    int got = atomic_load(&pass->got);
+    *latency = 1e-3 * median(pass->latency, got);
+    *cpu = 1e6 * (pass->cpu[0] + pass->cpu[1]) / pass->n;
+    return got >= pass->n / 2 && pass->cpu[1] > 0;
+}
+
+static void report(struct nm_bench *bench, const char *what, int hz, const char *unit, double (*values)[ROUNDS], int n)
+{
+    static const char *const names[WAYS] = {"bare Cyclone", "wire", "player to player"};
+    double bare = wire_peer_there() ? median(values[BARE], n) : NAN;
+    for (int way = 0; way < WAYS; way++) {
+        char name[96];
+        double value = median(values[way], n), ratio = way == BARE ? NAN : value / bare;
+        if (way == BARE && isnan(bare)) continue;
+        snprintf(name, sizeof name, "Imu at %d Hz, %s, %s", hz, what, names[way]);
+        bool goal = way != BARE && isfinite(ratio);
+        nm_bench_report(bench, name, value, unit, ratio, goal ? "<= 1.2 x bare" : "", !goal || ratio <= 1.2);
+    }
+}
+
+void bench_wire(struct nm_bench *bench);
+void bench_wire(struct nm_bench *bench)
+{
+    static const int rates[] = {100, 1000};
+    int rounds = nm_bench_quick(bench) ? 1 : ROUNDS;
+    struct pass *pass = mmap(NULL, sizeof *pass, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (pass == MAP_FAILED) return;
+    pass->domain = 2 + getpid() % 99;
+    for (int r = 0; r < 2; r++) {
+        double latency[WAYS][ROUNDS], cpu[WAYS][ROUNDS];
+        bool good = true;
+        pass->hz = rates[r];
+        pass->n = 2 * pass->hz;
+        for (int round = 0; round < rounds; round++)
+            for (int way = wire_peer_there() ? BARE : WIRE; way < WAYS; way++) {
+                pass->way = (enum way)way;
+                good &= run_pass(pass, &latency[way][round], &cpu[way][round]);
+            }
+        if (!good) {
+            nm_bench_report(bench, "Imu between two processes", NAN, "us", NAN, "samples arrive", false);
+            continue;
+        }
+        report(bench, "median latency", rates[r], "us", latency, rounds);
+        report(bench, "CPU a message", rates[r], "us", cpu, rounds);
+    }
+    munmap(pass, sizeof *pass);
+}

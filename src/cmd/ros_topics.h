@@ -1,0 +1,25 @@
+/* `nutmeg topic … --dds`: the topics of a ROS 2 world, with nothing of ROS installed. */
+#ifndef NM_CMD_ROS_TOPICS_H
+#define NM_CMD_ROS_TOPICS_H
+
+#include "cmd/options.h"
+
+struct ros_flags {
+    bool dds;
+    int64_t domain; /* -1: what ROS_DOMAIN_ID says */
+    bool network;
+};
+#define ROS_FLAGS(f)                                                                                                   \
+    SWITCH("dds", &(f)->dds, "of the ROS 2 world instead of a line-up on this machine"),                               \
+        WHOLE("domain", &(f)->domain, 0, 232, "N", "DDS domain; what ROS_DOMAIN_ID says unless given, else 0"),        \
+        SWITCH("network", &(f)->network, "also beyond this machine")
+
+int ros_list(const struct ros_flags *flags, const char *pattern);
+int ros_echo(const struct ros_flags *flags, const char *topic, int64_t count);
+/* How often it comes, or with `bytes` how much of it. */
+int ros_rate(const struct ros_flags *flags, const char *topic, double every, int64_t count, bool bytes);
+
+int ros_bw(int argc, char **argv);
+int ros_pub(int argc, char **argv);
+
+#endif

@@ -1,0 +1,87 @@
+#include "edge/dds/domain.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LAST_DOMAIN = 232 }; /* beyond it the ports do not fit into 16 bits */
+
+/* Cyclone's domains are global, so their users are counted globally. */
+static struct {
+    pthread_mutex_t lock;
+    struct {
+        dds_entity_t entity;
+        uint32_t users;
+    } at[LAST_DOMAIN + 1];
+} domains = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static const char loopback[] = "<CycloneDDS><Domain id=\"any\"><General>"
+                               "<Interfaces><NetworkInterface name=\"lo\"/></Interfaces>"
+                               "<AllowMulticast>false</AllowMulticast></General>"
+                               "<Discovery><ParticipantIndex>auto</ParticipantIndex>"
+                               "<MaxAutoParticipantIndex>32</MaxAutoParticipantIndex>"
+                               "<Peers><Peer address=\"localhost\"/></Peers></Discovery>"
+                               "</Domain></CycloneDDS>";
+
+int64_t nm_domain_usual(struct nm_err *err)
+{
+    const char *text = getenv("ROS_DOMAIN_ID");
+    char *end;
+    if (!text || !*text) return 0;
+    long domain = strtol(text, &end, 10);
+    if (*end || domain < 0 || domain > LAST_DOMAIN)
+        return nm_fail(err, "ROS_DOMAIN_ID is '%.40s': a number from 0 to %d is needed", text, LAST_DOMAIN);
+    return domain;
+}
+
+static dds_entity_t open_domain(uint32_t domain, bool network)
+{
+    const char *more = getenv("CYCLONEDDS_URI");
+    const char *ours = network ? "" : loopback;
+    char *config = NULL;
+    if (!more) more = "";
+    if (asprintf(&config, "%s%s%s", ours, *ours && *more ? "," : "", more) < 0) return DDS_RETCODE_OUT_OF_RESOURCES;
+    dds_entity_t entity = dds_create_domain(domain, config);
+    free(config);
+    return entity;
+}
+
+dds_entity_t nm_domain_join(uint32_t domain, bool network, struct nm_err *err)
+{
+    static const char enclave[] = "enclave=/;";
+    if (domain > LAST_DOMAIN) return nm_fail(err, "DDS domain %u: domains go from 0 to %d", domain, LAST_DOMAIN);
+    pthread_mutex_lock(&domains.lock);
+    dds_entity_t participant = 0;
+    if (!domains.at[domain].users) {
+        dds_entity_t entity = open_domain(domain, network);
+        domains.at[domain].entity = entity;
+        /* one that somebody else in this process made is shared, and not ours to delete */
+        if (entity < 0 && entity != DDS_RETCODE_PRECONDITION_NOT_MET) participant = entity;
+    }
+    if (participant == 0) {
+        dds_qos_t *qos = dds_create_qos();
+        dds_qset_userdata(qos, enclave, sizeof enclave - 1);
+        participant = dds_create_participant(domain, qos, NULL);
+        dds_delete_qos(qos);
+    }
+    if (participant >= 0) {
+        domains.at[domain].users++;
+    } else {
+        nm_fail(err, "DDS domain %u: cannot be joined: %s%s", domain, dds_strretcode(participant),
+                network ? "; is there a network, and is CYCLONEDDS_URI right?"
+                        : "; more than 32 participants, or is CYCLONEDDS_URI wrong?");
+        if (!domains.at[domain].users && domains.at[domain].entity > 0) dds_delete(domains.at[domain].entity);
+    }
+    pthread_mutex_unlock(&domains.lock);
+    return participant;
+}
+
+void nm_domain_leave(uint32_t domain, dds_entity_t participant)
+{
+    if (participant <= 0) return;
+    pthread_mutex_lock(&domains.lock);
+    dds_delete(participant);
+    if (!--domains.at[domain].users && domains.at[domain].entity > 0) dds_delete(domains.at[domain].entity);
+    pthread_mutex_unlock(&domains.lock);
+}

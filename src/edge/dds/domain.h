@@ -1,0 +1,21 @@
+/* Where our samples may go. A domain of Cyclone DDS is one for the whole process: the first who opens it says how,
+ * those after him share it. Loopback is the interface `lo` without multicast, peers being found at their ports: the way
+ * ROS 2 calls LOCALHOST. What CYCLONEDDS_URI says comes on top, as with ROS 2. */
+#ifndef NM_EDGE_DDS_DOMAIN_H
+#define NM_EDGE_DDS_DOMAIN_H
+
+#include <dds/dds.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* The domain that ROS_DOMAIN_ID names, 0 without it; -1 with a sentence if that is none. */
+int64_t nm_domain_usual(struct nm_err *err);
+
+/* A participant in the domain (0 … 232) with the ROS enclave in its USER_DATA; negative with a sentence. */
+dds_entity_t nm_domain_join(uint32_t domain, bool network, struct nm_err *err);
+/* Deletes the participant with all its readers and writers, and the domain after the last. */
+void nm_domain_leave(uint32_t domain, dds_entity_t participant);
+
+#endif

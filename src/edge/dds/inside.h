@@ -1,0 +1,163 @@
+/* The inside of the DDS edge, shared by its files.
+ *
+ * Two edges of the player: `out` reads what leaves and belongs to the edge's thread; `in` makes what enters and belongs
+ * to whoever holds the lock, mostly a receiving thread of Cyclone. A service is one row of each. */
+#ifndef NM_EDGE_DDS_INSIDE_H
+#define NM_EDGE_DDS_INSIDE_H
+
+#include <dds/dds.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/blob.h"
+#include "codec/cdr.h"
+#include "edge/dds/dds.h"
+#include "edge/dds/names.h"
+#include "edge/dds/pack.h"
+#include "edge/dds/rawtype.h"
+
+enum {
+    CALLS = 64,   /* of one remote service, not yet answered                */
+    CALLERS = 32, /* of one service of ours, remembered with where they are */
+    WRITERS = 16, /* of one topic, remembered with what they are worth      */
+    HELD = 64,    /* replies that wait for their reader                     */
+    IDS = 16,     /* bytes of client id and sequence number                 */
+};
+
+enum fault { FAULT_MALFORMED, FAULT_LONG, FAULT_HASH, FAULT_CALLER, FAULTS };
+
+enum verdict { WRITER_GOOD, WRITER_OTHER_HASH, WRITER_HEARD_TWICE };
+
+struct out { /* what leaves through one writer */
+    struct nm_dds *dds;
+    uint32_t port;
+    const struct nm_topic *topic;
+    struct in *other; /* services: where the other half is          */
+    dds_entity_t writer;
+    uint64_t id;  /* of us as a client: the writer's handle     */
+    char ids[96]; /* services: "serviceid=…;", the same at both ends */
+    bool latched; /* written even where nobody listens          */
+    bool times;   /* there are times to shift                   */
+    void *copy;   /* of a message, to shift its times           */
+    _Atomic uint32_t readers;
+};
+
+struct in { /* what enters through one reader, or two */
+    struct nm_dds *dds;
+    uint32_t port;
+    const struct nm_topic *topic;
+    struct out *other;
+    struct nm_ros_qos qos;
+    dds_entity_t reader;
+    dds_entity_t loose; /* the same for best-effort writers, made when one is met; 0: none */
+    _Atomic bool wants_loose;
+    bool times;
+    void *message; /* where a queue's sample is decoded before it is let in */
+    struct nm_blob_pool *pool;
+    bool told[FAULTS];
+    struct {
+        dds_instance_handle_t writer;
+        dds_entity_t reader;
+        enum verdict verdict;
+    } writers[WRITERS];
+    uint32_t next_writer;
+    /* a service of ours: where callers are, for their first reply */
+    struct {
+        uint64_t id; /* 0: free */
+        bool found;  /* its participant */
+        dds_guid_t participant;
+    } callers[CALLERS];
+    uint32_t next_caller;
+    /* a remote service: whose calls they are */
+    struct {
+        int64_t seq; /* 0: free */
+        uint64_t caller;
+        int64_t call;
+    } calls[CALLS];
+    int64_t last_call;
+};
+
+struct held { /* a reply */
+    dds_entity_t writer;
+    dds_guid_t participant;
+    int64_t until;
+    size_t n;
+    uint8_t *bytes;
+};
+
+struct gids {
+    uint32_t n, room;
+    dds_guid_t *at;
+};
+
+struct params;
+
+struct nm_dds {
+    struct nm_player *player;
+    const struct nm_lineup *lineup;
+    struct nm_dds_options options;
+    struct nm_arena arena;
+    uint32_t domain;
+    char space[NM_ROS_NAME], node[NM_ROS_NAME], full[NM_ROS_NAME];
+    dds_entity_t participant, publisher, subscriber;
+    dds_entity_t discovery, clock, description;
+    struct gids readers, writers; /* of the node, for the graph */
+    uint32_t services;            /* ids given                  */
+
+    struct nm_edge *out;
+    uint32_t n_outs;
+    struct out *outs;
+    struct pack buffer; /* of the edge's thread */
+    uint32_t n_held;
+    struct held held[HELD];
+    struct params *params;
+    int64_t clock_told;
+
+    pthread_mutex_t lock;
+    struct nm_edge *in;
+    uint32_t n_ins;
+    struct in *ins;
+    uint32_t log_port;
+    uint8_t *framed; /* a service's sample without its ids */
+    size_t framed_room;
+
+    int64_t wall; /* ns, of the wall clock at the time 0 of the player */
+    pthread_t thread;
+    bool threaded;
+    _Atomic bool ending;
+    _Atomic uint64_t written, not_written, taken, strays, late_replies, faults[FAULTS];
+};
+
+/* endpoints.c: readers and writers with what ROS expects of them */
+dds_entity_t endpoint_writer(struct nm_dds *dds, const char *name, const char *type, const struct nm_ros_qos *qos,
+                             const char *user_data, const dds_listener_t *listener, struct nm_err *err);
+dds_entity_t endpoint_reader(struct nm_dds *dds, const char *name, const char *type, const struct nm_ros_qos *qos,
+                             const char *user_data, const dds_listener_t *listener, struct nm_err *err);
+void service_id(struct nm_dds *dds, const char *key, char *to, size_t size); /* "serviceid=…;" */
+void node_tell(struct nm_dds *dds, bool here);                               /* ros_discovery_info */
+
+/* topics_out.c: the edge's thread */
+int outs_open(struct nm_dds *dds, struct nm_err *err);
+void outs_send(struct nm_dds *dds);
+void out_write(struct nm_dds *dds, dds_entity_t writer, const void *bytes, size_t n);
+void reply_write(struct nm_dds *dds, dds_entity_t writer, const dds_guid_t *participant, const void *bytes, size_t n);
+void replies_retry(struct nm_dds *dds);
+
+/* topics_in.c */
+int ins_open(struct nm_dds *dds, struct nm_err *err);
+void ins_listen(struct nm_dds *dds);
+void ins_take(struct nm_dds *dds);
+void ins_loosen(struct nm_dds *dds);
+bool writer_participant(dds_entity_t reader, dds_instance_handle_t writer, dds_guid_t *participant);
+
+/* params.c: the six services and /parameter_events */
+int params_open(struct nm_dds *dds, struct nm_err *err);
+void params_serve(struct nm_dds *dds);
+void params_close(struct nm_dds *dds);
+
+/* "kick/_action/send_goal/request" is the service "kick/_action/send_goal"; a topic has its own name. */
+void wire_name(const struct nm_dds *dds, const struct nm_topic *topic, char *to, size_t size);
+void service_name(const struct nm_topic *topic, char *to, size_t size);
+int64_t wall_now(const struct nm_dds *dds); /* ns since 1970, or virtual */
+
+#endif

@@ -1,0 +1,199 @@
+#include "edge/dds/look.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codec/cdr.h"
+#include "edge/dds/domain.h"
+#include "edge/dds/look_inside.h"
+
+struct nm_look *nm_look_new(int domain, bool network, struct nm_err *err)
+{
+    int64_t number = domain < 0 ? nm_domain_usual(err) : domain;
+    if (number < 0) return NULL;
+    struct nm_look *look = calloc(1, sizeof *look);
+    if (!look) abort();
+    look->domain = (uint32_t)number;
+    look->participant = nm_domain_join(look->domain, network, err);
+    if (look->participant < 0) {
+        free(look);
+        return NULL;
+    }
+    look->publications = dds_create_reader(look->participant, DDS_BUILTIN_TOPIC_DCPSPUBLICATION, NULL, NULL);
+    look->subscriptions = dds_create_reader(look->participant, DDS_BUILTIN_TOPIC_DCPSSUBSCRIPTION, NULL, NULL);
+    return look;
+}
+
+void nm_look_free(struct nm_look *look)
+{
+    if (!look) return;
+    nm_domain_leave(look->domain, look->participant);
+    free(look);
+}
+
+/* ---- who is there ---- */
+
+static const struct nm_type *type_of(const char *dds_name)
+{
+    for (uint32_t i = 0; i < nm_all_types.n; i++)
+        if (!strcmp(nm_all_types.at[i]->dds_name, dds_name)) return nm_all_types.at[i];
+    return NULL;
+}
+
+void each_endpoint(struct nm_look *look, dds_entity_t reader, endpoint_found *call, void *user)
+{
+    enum { MOST = 4096 };
+    static const uint32_t alive = DDS_ANY_SAMPLE_STATE | DDS_ANY_VIEW_STATE | DDS_ALIVE_INSTANCE_STATE;
+    void **samples = calloc(MOST, sizeof *samples);
+    dds_sample_info_t *info = calloc(MOST, sizeof *info);
+    dds_guid_t own;
+    if (!samples || !info) abort();
+    dds_get_guid(look->participant, &own);
+    int n = dds_read_mask(reader, samples, info, MOST, MOST, alive);
+    for (int i = 0; i < n; i++) {
+        const dds_builtintopic_endpoint_t *endpoint = samples[i];
+        if (info[i].valid_data && memcmp(endpoint->participant_key.v, own.v, sizeof own.v)) call(user, endpoint);
+    }
+    if (n > 0) dds_return_loan(reader, samples, n);
+    free(samples);
+    free(info);
+}
+
+struct listing {
+    struct nm_look_topic *at;
+    uint32_t n, most;
+    bool hidden, writers;
+};
+
+static void list_one(void *user, const dds_builtintopic_endpoint_t *endpoint)
+{
+    struct listing *list = user;
+    if (strncmp(endpoint->topic_name, "rt/", 3) || (!list->hidden && nm_ros_hidden(endpoint->topic_name + 3))) return;
+    uint32_t i = 0;
+    while (i < list->n &&
+           (strcmp(list->at[i].name, endpoint->topic_name + 2) || strcmp(list->at[i].dds_type, endpoint->type_name)))
+        i++;
+    if (i == list->most) return;
+    if (i == list->n) {
+        list->at[list->n++] = (struct nm_look_topic){.type = type_of(endpoint->type_name)};
+        snprintf(list->at[i].name, sizeof list->at[i].name, "%s", endpoint->topic_name + 2);
+        snprintf(list->at[i].dds_type, sizeof list->at[i].dds_type, "%s", endpoint->type_name);
+    }
+    if (list->writers)
+        list->at[i].writers++;
+    else
+        list->at[i].readers++;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct nm_look_topic *x = a, *y = b;
+    return strcmp(x->name, y->name);
+}
+
+uint32_t nm_look_topics(struct nm_look *look, bool hidden, struct nm_look_topic *at, uint32_t most)
+{
+    struct listing list = {.at = at, .most = most, .hidden = hidden, .writers = true};
+    each_endpoint(look, look->publications, list_one, &list);
+    list.writers = false;
+    each_endpoint(look, look->subscriptions, list_one, &list);
+    if (list.n) qsort(at, list.n, sizeof *at, by_name);
+    return list.n;
+}
+
+/* ---- listening ---- */
+
+struct offer { /* what the writers of a topic have in common */
+    const char *name;
+    char type[NM_ROS_NAME];
+    bool any, reliable, latched;
+};
+
+static void join_offer(void *user, const dds_builtintopic_endpoint_t *endpoint)
+{
+    struct offer *offer = user;
+    dds_reliability_kind_t reliability = DDS_RELIABILITY_BEST_EFFORT;
+    dds_durability_kind_t durability = DDS_DURABILITY_VOLATILE;
+    if (strncmp(endpoint->topic_name, "rt", 2) || strcmp(endpoint->topic_name + 2, offer->name)) return;
+    dds_qget_reliability(endpoint->qos, &reliability, NULL);
+    dds_qget_durability(endpoint->qos, &durability);
+    bool reliable = reliability == DDS_RELIABILITY_RELIABLE, latched = durability != DDS_DURABILITY_VOLATILE;
+    offer->reliable = reliable && (!offer->any || offer->reliable);
+    offer->latched = latched && (!offer->any || offer->latched);
+    if (!offer->any) snprintf(offer->type, sizeof offer->type, "%s", endpoint->type_name);
+    offer->any = true;
+}
+
+static dds_qos_t *qos_new(bool reliable, bool latched)
+{
+    dds_qos_t *qos = dds_create_qos();
+    dds_qset_reliability(qos, reliable ? DDS_RELIABILITY_RELIABLE : DDS_RELIABILITY_BEST_EFFORT, DDS_MSECS(100));
+    dds_qset_durability(qos, latched ? DDS_DURABILITY_TRANSIENT_LOCAL : DDS_DURABILITY_VOLATILE);
+    dds_qset_history(qos, DDS_HISTORY_KEEP_LAST, 100);
+    return qos;
+}
+
+static void absolute(const char *name, char *to, size_t size) { snprintf(to, size, "/%s", name + (*name == '/')); }
+
+int nm_look_listen(struct nm_look *look, const char *name, struct nm_look_topic *topic, struct nm_err *err)
+{
+    struct offer offer = {.name = topic->name};
+    char wire[NM_ROS_NAME + 2];
+    *topic = (struct nm_look_topic){0};
+    absolute(name, topic->name, sizeof topic->name);
+    each_endpoint(look, look->publications, join_offer, &offer);
+    if (!offer.any) return 1;
+    memcpy(topic->dds_type, offer.type, sizeof topic->dds_type);
+    topic->type = type_of(offer.type);
+    snprintf(wire, sizeof wire, "rt%s", topic->name);
+    dds_qos_t *qos = qos_new(offer.reliable, offer.latched);
+    look->reader = dds_create_reader(look->participant, nm_raw_topic(look->participant, wire, offer.type), qos, NULL);
+    dds_delete_qos(qos);
+    if (look->reader < 0) return nm_fail(err, "%s: cannot be read: %s", topic->name, dds_strretcode(look->reader));
+    return 0;
+}
+
+int nm_look_take(struct nm_look *look, struct nm_raw *samples, uint32_t n)
+{
+    return nm_raw_take(look->reader, samples, n);
+}
+
+/* ---- writing ---- */
+
+int nm_look_write_to(struct nm_look *look, const char *name, const struct nm_type *type, struct nm_err *err)
+{
+    char ros[NM_ROS_NAME], wire[NM_ROS_NAME + 2], data[128];
+    absolute(name, ros, sizeof ros);
+    snprintf(wire, sizeof wire, "rt%s", ros);
+    dds_qos_t *qos = qos_new(true, true); /* satisfies whoever listens */
+    dds_qset_durability_service(qos, 0, DDS_HISTORY_KEEP_LAST, 1, DDS_LENGTH_UNLIMITED, DDS_LENGTH_UNLIMITED,
+                                DDS_LENGTH_UNLIMITED);
+    dds_qset_writer_data_lifecycle(qos, false);
+    snprintf(data, sizeof data, "typehash=%s;", type->hash);
+    dds_qset_userdata(qos, data, strlen(data));
+    look->writer =
+        dds_create_writer(look->participant, nm_raw_topic(look->participant, wire, type->dds_name), qos, NULL);
+    dds_delete_qos(qos);
+    look->type = type;
+    if (look->writer < 0) return nm_fail(err, "%s: cannot be written: %s", ros, dds_strretcode(look->writer));
+    return 0;
+}
+
+uint32_t nm_look_readers(struct nm_look *look)
+{
+    dds_publication_matched_status_t status;
+    if (dds_get_publication_matched_status(look->writer, &status) < 0) return 0;
+    return status.current_count;
+}
+
+int nm_look_write(struct nm_look *look, const void *message, struct nm_err *err)
+{
+    size_t size = nm_cdr_size(look->type, message);
+    uint8_t *bytes = malloc(size);
+    if (!bytes) abort();
+    int64_t n = nm_cdr_encode(look->type, message, bytes, size);
+    int code = n > 0 ? nm_raw_write(look->writer, bytes, (size_t)n) : DDS_RETCODE_BAD_PARAMETER;
+    free(bytes);
+    return code < 0 ? nm_fail(err, "the message cannot be sent: %s", dds_strretcode(code)) : 0;
+}

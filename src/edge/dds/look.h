@@ -1,0 +1,56 @@
+/* A look at a ROS 2 world from outside, for the commands: which topics there are, what they bring, and a writer to any
+ * of them. It is a participant without a node, so it stands in nobody's graph. One thread uses it. */
+#ifndef NM_EDGE_DDS_LOOK_H
+#define NM_EDGE_DDS_LOOK_H
+
+#include "base/error.h"
+#include "base/type.h"
+#include "edge/dds/names.h"
+#include "edge/dds/rawtype.h"
+
+struct nm_look;
+
+/* domain -1: what ROS_DOMAIN_ID says. NULL with a sentence. Others are found within a second. */
+struct nm_look *nm_look_new(int domain, bool network, struct nm_err *err);
+void nm_look_free(struct nm_look *look);
+
+struct nm_look_topic {
+    char name[NM_ROS_NAME];     /* "/red/imu"                                            */
+    char dds_type[NM_ROS_NAME]; /* "sensor_msgs::msg::dds_::Imu_"                        */
+    const struct nm_type *type; /* NULL: a type that this program does not have          */
+    uint32_t writers, readers;
+};
+
+/* The topics seen so far, sorted by name; how many, at most `most`. Those of services are left out, and hidden ones
+ * unless asked for. */
+uint32_t nm_look_topics(struct nm_look *look, bool hidden, struct nm_look_topic *at, uint32_t most);
+
+/* Listens to a topic as its writers offer it. 0, 1 while nobody writes it, -1 with a sentence. */
+int nm_look_listen(struct nm_look *look, const char *name, struct nm_look_topic *topic, struct nm_err *err);
+/* What has come since the last call; see nm_raw_take. */
+int nm_look_take(struct nm_look *look, struct nm_raw *samples, uint32_t n);
+
+/* A writer of the topic; how many readers it has found. */
+int nm_look_write_to(struct nm_look *look, const char *name, const struct nm_type *type, struct nm_err *err);
+uint32_t nm_look_readers(struct nm_look *look);
+int nm_look_write(struct nm_look *look, const void *message, struct nm_err *err);
+
+/* ---- nodes and services (look_nodes.c) ---- */
+
+/* An end of a node: "/red/imu" and what it carries. */
+typedef void nm_look_end(void *user, const char *kind, const char *name, const char *type);
+/* A node: its full name. */
+typedef void nm_look_node(void *user, const char *name);
+
+/* Begins to listen to the graph; nodes are there within a second. */
+int nm_look_graph(struct nm_look *look, struct nm_err *err);
+/* Tells every node, and with `ends` also the readers and writers of the one called `name`, each as "publishes",
+ * "reads", "serves" or "calls". */
+void nm_look_nodes(struct nm_look *look, nm_look_node *node, const char *name, nm_look_end *ends, void *user);
+
+/* Calls a service with a request and waits for the reply, at most `timeout` seconds: 0 with the reply, -1 with a
+ * sentence. Both types are of one service. */
+int nm_look_call(struct nm_look *look, const char *name, const struct nm_type *request_type, const void *request,
+                 const struct nm_type *reply_type, void *reply, double timeout, struct nm_err *err);
+
+#endif

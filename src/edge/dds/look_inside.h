@@ -1,0 +1,20 @@
+/* What look.c and look_nodes.c share. */
+#ifndef NM_EDGE_DDS_LOOK_INSIDE_H
+#define NM_EDGE_DDS_LOOK_INSIDE_H
+
+#include "edge/dds/look.h"
+
+struct nm_look {
+    uint32_t domain;
+    dds_entity_t participant, publications, subscriptions;
+    dds_entity_t reader, writer;
+    const struct nm_type *type; /* of the writer                     */
+    dds_entity_t graph;         /* ros_discovery_info; 0: not opened */
+    int64_t calls;              /* of services, made so far          */
+};
+
+/* Every endpoint of others that is alive. */
+typedef void endpoint_found(void *user, const dds_builtintopic_endpoint_t *endpoint);
+void each_endpoint(struct nm_look *look, dds_entity_t reader, endpoint_found *call, void *user);
+
+#endif

@@ -1,0 +1,357 @@
+/* What enters: remote topics, requests to our services, replies of remote ones. Under the lock, mostly in a receiving
+ * thread of Cyclone. A sample is decoded with every check before anything of it is let in. */
+#include <stdio.h>
+
+#include "edge/dds/inside.h"
+#include "edge/dds/stamps.h"
+#include "rcl_interfaces/Log.h"
+
+enum { BLOB_BYTES = 4 << 20, BLOB_BLOCKS = 24 };
+
+/* ---- complaints ---- */
+
+static void tell_once(struct in *in, enum fault kind, const char *why)
+{
+    static const char *const words[FAULTS] = {
+        [FAULT_MALFORMED] = "a malformed sample is dropped",
+        [FAULT_LONG] = "a sample that is too long for us is dropped",
+        [FAULT_HASH] = "a writer is refused",
+        [FAULT_CALLER] = "a request is refused",
+    };
+    if (in->told[kind]) return;
+    in->told[kind] = true;
+    Log *log = nm_edge_push(in->dds->in, in->dds->log_port);
+    if (!log) return;
+    log->level = NM_WARN;
+    nm_text(log->name, "dds");
+    nm_text(log->msg, "%s: %s: %.*s", in->topic->name, words[kind], (int)strcspn(why, "\n"), why);
+}
+
+static void fault(struct in *in, enum fault kind, const char *why)
+{
+    atomic_fetch_add_explicit(&in->dds->faults[kind], 1, memory_order_relaxed);
+    tell_once(in, kind, why);
+}
+
+/* ---- writers ---- */
+
+/* A writer says its type's hash in USER_DATA (ROS 2 from Iron on); none is no reason to refuse it. What the loose
+ * reader gets from a reliable writer has come in through the other one. */
+static enum verdict judge(struct in *in, dds_entity_t reader, dds_instance_handle_t writer)
+{
+    dds_builtintopic_endpoint_t *data = dds_get_matched_publication_data(reader, writer);
+    enum verdict verdict = WRITER_GOOD;
+    dds_reliability_kind_t kind;
+    void *bytes = NULL;
+    size_t n = 0;
+    char hash[96], why[320];
+    if (!data) return WRITER_GOOD; /* gone already; its sample is checked like any other */
+    if (in->topic->role == NM_ROLE_TOPIC && dds_qget_userdata(data->qos, &bytes, &n) && bytes &&
+        nm_user_data(bytes, n, "typehash", hash, sizeof hash) && strcmp(hash, in->topic->type->hash)) {
+        snprintf(why, sizeof why, "its %s has the hash %s, ours %s", in->topic->type->name, hash,
+                 in->topic->type->hash);
+        tell_once(in, FAULT_HASH, why);
+        verdict = WRITER_OTHER_HASH;
+    }
+    if (reader == in->loose && dds_qget_reliability(data->qos, &kind, NULL) && kind == DDS_RELIABILITY_RELIABLE)
+        verdict = WRITER_HEARD_TWICE;
+    dds_free(bytes);
+    dds_builtintopic_free_endpoint(data);
+    return verdict;
+}
+
+static enum verdict verdict_of(struct in *in, dds_entity_t reader, dds_instance_handle_t writer)
+{
+    for (uint32_t i = 0; i < WRITERS; i++)
+        if (in->writers[i].writer == writer && in->writers[i].reader == reader) return in->writers[i].verdict;
+    uint32_t at = in->next_writer++ % WRITERS;
+    in->writers[at].verdict = judge(in, reader, writer);
+    in->writers[at].writer = writer;
+    in->writers[at].reader = reader;
+    return in->writers[at].verdict;
+}
+
+bool writer_participant(dds_entity_t reader, dds_instance_handle_t writer, dds_guid_t *participant)
+{
+    dds_builtintopic_endpoint_t *data = dds_get_matched_publication_data(reader, writer);
+    if (!data) return false;
+    *participant = data->participant_key;
+    dds_builtintopic_free_endpoint(data);
+    return true;
+}
+
+/* ---- samples ---- */
+
+static bool decode(struct in *in, void *message, const uint8_t *bytes, size_t n)
+{
+    struct nm_err err = {0};
+    int bad = nm_cdr_decode(in->topic->type, message, bytes, n, in->pool, &err);
+    if (bad) {
+        fault(in, bad == NM_CDR_LONG || bad == NM_CDR_POOL ? FAULT_LONG : FAULT_MALFORMED, err.text);
+        return false;
+    }
+    if (in->times && in->dds->wall) nm_shift_times(in->topic->type, message, -in->dds->wall);
+    return true;
+}
+
+/* Decodes beside the queue, since a message once pushed is there. */
+static void *push(struct in *in, const uint8_t *bytes, size_t n)
+{
+    if (!decode(in, in->message, bytes, n)) return NULL;
+    void *message = nm_edge_push(in->dds->in, in->port);
+    if (message) nm_copy(in->topic->type, message, in->message);
+    if (in->topic->type->blobs) nm_reset(in->topic->type, in->message);
+    return message;
+}
+
+static void topic_taken(struct in *in, dds_entity_t reader, const struct nm_raw *sample)
+{
+    (void)reader;
+    if (in->topic->queue) {
+        push(in, sample->bytes, sample->size);
+        return;
+    }
+    void *message = nm_edge_out(in->dds->in, in->port);
+    if (message && decode(in, message, sample->bytes, sample->size)) nm_edge_put(in->dds->in, in->port);
+}
+
+/* Splits a service's sample into ids and a message with a header of its own. */
+static bool unframe(struct in *in, const struct nm_raw *sample, uint64_t *id, int64_t *seq)
+{
+    struct nm_dds *dds = in->dds;
+    struct unpack u;
+    unpack_begin(&u, sample->bytes, sample->size);
+    *id = unpack_u64(&u);
+    *seq = (int64_t)unpack_u64(&u);
+    if (u.bad) {
+        fault(in, FAULT_MALFORMED, "no client id and sequence number; services need rmw_cyclonedds peers");
+        return false;
+    }
+    size_t n = sample->size - IDS;
+    if (n > dds->framed_room) {
+        uint8_t *more = realloc(dds->framed, n);
+        if (!more) abort();
+        dds->framed = more;
+        dds->framed_room = n;
+    }
+    memcpy(dds->framed, sample->bytes, PACK_HEAD);
+    memcpy(dds->framed + PACK_HEAD, sample->bytes + PACK_HEAD + IDS, n - PACK_HEAD);
+    return true;
+}
+
+/* Inside the line-up callers have numbers too: small ones of instances, the largest ones of other edges. */
+static bool possible_caller(uint64_t id) { return id > UINT32_MAX && id < UINT64_MAX - UINT16_MAX; }
+
+/* Where a caller is, so that its reply can wait for its reader. */
+static void note_caller(struct in *in, uint64_t id, dds_entity_t reader, dds_instance_handle_t writer)
+{
+    for (uint32_t i = 0; i < CALLERS; i++)
+        if (in->callers[i].id == id) return;
+    uint32_t at = in->next_caller++ % CALLERS;
+    in->callers[at].found = writer_participant(reader, writer, &in->callers[at].participant);
+    in->callers[at].id = id;
+}
+
+static void request_taken(struct in *in, dds_entity_t reader, const struct nm_raw *sample)
+{
+    uint64_t id;
+    int64_t seq;
+    if (!unframe(in, sample, &id, &seq)) return;
+    if (!possible_caller(id)) { /* an answer would reach the wrong one */
+        atomic_fetch_add_explicit(&in->dds->strays, 1, memory_order_relaxed);
+        fault(in, FAULT_CALLER, "its client id is not one of ROS 2");
+        return;
+    }
+    void *message = push(in, in->dds->framed, sample->size - IDS);
+    if (!message) return;
+    nm_slot(message)->caller = id;
+    nm_slot(message)->call = seq;
+    note_caller(in, id, reader, sample->from);
+}
+
+static void reply_taken(struct in *in, dds_entity_t reader, const struct nm_raw *sample)
+{
+    uint64_t id;
+    int64_t seq;
+    (void)reader;
+    if (!unframe(in, sample, &id, &seq) || !in->other || id != in->other->id) return; /* another client's */
+    uint32_t at = (uint32_t)((uint64_t)seq % CALLS);
+    if (seq <= 0 || in->calls[at].seq != seq) {
+        atomic_fetch_add_explicit(&in->dds->strays, 1, memory_order_relaxed);
+        return;
+    }
+    void *message = push(in, in->dds->framed, sample->size - IDS);
+    if (!message) return;
+    nm_slot(message)->caller = in->calls[at].caller;
+    nm_slot(message)->call = in->calls[at].call;
+    in->calls[at].seq = 0;
+}
+
+typedef void taken(struct in *in, dds_entity_t reader, const struct nm_raw *sample);
+static taken *const takers[] = {
+    [NM_ROLE_TOPIC] = topic_taken, [NM_ROLE_REQUEST] = request_taken, [NM_ROLE_REPLY] = reply_taken};
+
+/* Each sample is a run of its own, so that a value that comes twice is seen twice by those who queue it. */
+static void take(struct in *in, dds_entity_t reader)
+{
+    struct nm_dds *dds = in->dds;
+    struct nm_raw samples[NM_RAW_MOST];
+    int n;
+    do {
+        n = nm_raw_take(reader, samples, NM_RAW_MOST);
+        for (int i = 0; i < n; i++) {
+            if (!samples[i].sample) continue;
+            nm_edge_begin(dds->in, nm_player_now(dds->player));
+            enum verdict verdict = verdict_of(in, reader, samples[i].from);
+            if (verdict == WRITER_GOOD) {
+                atomic_fetch_add_explicit(&dds->taken, 1, memory_order_relaxed);
+                takers[in->topic->role](in, reader, &samples[i]);
+            } else if (verdict == WRITER_OTHER_HASH) {
+                atomic_fetch_add_explicit(&dds->faults[FAULT_HASH], 1, memory_order_relaxed);
+            }
+            nm_edge_end(dds->in);
+        }
+        if (n > 0) nm_raw_free(samples, n);
+    } while (n == NM_RAW_MOST);
+}
+
+static void data_there(dds_entity_t reader, void *user)
+{
+    struct in *in = user;
+    pthread_mutex_lock(&in->dds->lock);
+    if (!atomic_load_explicit(&in->dds->ending, memory_order_relaxed)) take(in, reader);
+    pthread_mutex_unlock(&in->dds->lock);
+}
+
+static void qos_differs(dds_entity_t reader, const dds_requested_incompatible_qos_status_t status, void *user)
+{
+    struct in *in = user;
+    (void)reader;
+    if (status.last_policy_id == DDS_RELIABILITY_QOS_POLICY_ID) atomic_store(&in->wants_loose, true);
+}
+
+void ins_take(struct nm_dds *dds)
+{
+    pthread_mutex_lock(&dds->lock);
+    for (uint32_t i = 0; i < dds->n_ins; i++) {
+        take(&dds->ins[i], dds->ins[i].reader);
+        if (dds->ins[i].loose > 0) take(&dds->ins[i], dds->ins[i].loose);
+    }
+    pthread_mutex_unlock(&dds->lock);
+}
+
+/* ---- opening ---- */
+
+static bool enters(const struct nm_dds *dds, const struct nm_topic *topic)
+{
+    switch (topic->role) {
+    case NM_ROLE_TOPIC:
+    case NM_ROLE_REPLY: return topic->remote && topic->n_consumers;
+    case NM_ROLE_REQUEST: break;
+    }
+    if (topic->remote || !topic->n_consumers) return false;
+    char service[NM_ROS_NAME], other[NM_ROS_NAME];
+    service_name(topic, service, sizeof service);
+    for (uint32_t i = 0; i < dds->n_outs; i++) { /* a service whose replies leave */
+        service_name(dds->outs[i].topic, other, sizeof other);
+        if (dds->outs[i].topic->role == NM_ROLE_REPLY && !strcmp(service, other)) return true;
+    }
+    return false;
+}
+
+static struct out *other_half(struct nm_dds *dds, const struct nm_topic *topic)
+{
+    char service[NM_ROS_NAME], other[NM_ROS_NAME];
+    if (topic->role == NM_ROLE_TOPIC) return NULL;
+    service_name(topic, service, sizeof service);
+    for (uint32_t i = 0; i < dds->n_outs; i++) {
+        const struct nm_topic *has = dds->outs[i].topic;
+        service_name(has, other, sizeof other);
+        if (has->role != NM_ROLE_TOPIC && has->role != topic->role && !strcmp(service, other)) return &dds->outs[i];
+    }
+    return NULL;
+}
+
+static dds_entity_t open_reader(struct in *in, const struct nm_ros_qos *qos, struct nm_err *err)
+{
+    struct nm_dds *dds = in->dds;
+    char name[NM_ROS_NAME], data[NM_ROS_NAME];
+    wire_name(dds, in->topic, name, sizeof name);
+    snprintf(data, sizeof data, "%stypehash=%s;", in->other ? in->other->ids : "", in->topic->type->hash);
+    dds_listener_t *listener = dds_create_listener(in);
+    dds_lset_requested_incompatible_qos(listener, qos_differs);
+    dds_entity_t reader = endpoint_reader(dds, name, in->topic->type->dds_name, qos, data, listener, err);
+    dds_delete_listener(listener);
+    return reader;
+}
+
+static int in_open(struct nm_dds *dds, struct in *in, struct nm_err *err)
+{
+    const struct nm_type *type = in->topic->type;
+    in->other = other_half(dds, in->topic);
+    if (in->other) in->other->other = in;
+    in->qos = (struct nm_ros_qos){.reliable = true, .depth = 10};
+    if (in->topic->role == NM_ROLE_TOPIC) in->qos = nm_ros_qos(in->topic->name, type);
+    in->times = nm_has_times(type);
+    in->message = nm_take(&dds->arena, type->size);
+    nm_reset(type, in->message);
+    if (type->blobs)
+        in->pool = nm_pool_new(&dds->arena, dds->options.blob ? dds->options.blob : BLOB_BYTES, BLOB_BLOCKS);
+    in->reader = open_reader(in, &in->qos, err);
+    return in->reader < 0 ? -1 : 0;
+}
+
+int ins_open(struct nm_dds *dds, struct nm_err *err)
+{
+    const struct nm_lineup *lineup = dds->lineup;
+    struct nm_edge_port *ports = nm_take_n(&dds->arena, struct nm_edge_port, lineup->n_topics + 1);
+    dds->ins = nm_take_n(&dds->arena, struct in, lineup->n_topics + 1);
+    for (uint32_t t = 0; t < lineup->n_topics; t++) {
+        const struct nm_topic *topic = &lineup->topics[t];
+        if (!enters(dds, topic)) continue;
+        bool queue = topic->queue || topic->role != NM_ROLE_TOPIC;
+        ports[dds->n_ins] =
+            (struct nm_edge_port){.topic = topic->name, .kind = queue ? NM_PORT_OUT_QUEUE : NM_PORT_OUT};
+        struct in *in = &dds->ins[dds->n_ins];
+        *in = (struct in){.dds = dds, .port = dds->n_ins++, .topic = topic};
+        if (in_open(dds, in, err)) return -1;
+    }
+    dds->log_port = dds->n_ins;
+    ports[dds->log_port] = (struct nm_edge_port){
+        .topic = "rosout", .kind = NM_PORT_OUT_QUEUE | NM_EDGE_OPTIONAL, .type = &Log_type, .depth = 16};
+    dds->in = nm_edge_new(dds->player, "dds in", ports, dds->n_ins + 1, err);
+    return dds->in ? 0 : -1;
+}
+
+static void listen_to(struct in *in, dds_entity_t reader)
+{
+    dds_listener_t *listener = dds_create_listener(in);
+    dds_lset_requested_incompatible_qos(listener, qos_differs);
+    dds_lset_data_available(listener, data_there);
+    dds_set_listener(reader, listener);
+    dds_delete_listener(listener);
+}
+
+void ins_listen(struct nm_dds *dds)
+{
+    for (uint32_t i = 0; i < dds->n_ins; i++) listen_to(&dds->ins[i], dds->ins[i].reader);
+    ins_take(dds); /* what was there before */
+}
+
+/* A best-effort writer cannot serve a reliable reader, as rmw has it too; it gets a reader of its own kind. */
+void ins_loosen(struct nm_dds *dds)
+{
+    for (uint32_t i = 0; i < dds->n_ins; i++) {
+        struct in *in = &dds->ins[i];
+        if (in->loose || !atomic_load_explicit(&in->wants_loose, memory_order_relaxed)) continue;
+        if (in->topic->role != NM_ROLE_TOPIC || !in->qos.reliable) continue;
+        struct nm_ros_qos qos = in->qos;
+        qos.reliable = false;
+        dds_entity_t reader = open_reader(in, &qos, NULL);
+        pthread_mutex_lock(&dds->lock);
+        in->loose = reader;
+        pthread_mutex_unlock(&dds->lock);
+        if (reader > 0 && dds->threaded) listen_to(in, reader);
+        node_tell(dds, true);
+    }
+}

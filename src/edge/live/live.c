@@ -1,0 +1,167 @@
+/* The life of the live server: its address and token, its thread, its clock. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "edge/live/inside.h"
+
+/* The edge looks at what the cycles made this often; at parameters and old calls more rarely. */
+static const lws_usec_t look_every = 10000;          /* us, while somebody looks  */
+static const lws_usec_t look_rarely = 20000;         /* us                        */
+static const int64_t look_closely_every = 250000000; /* ns                        */
+
+static int64_t clock_of(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static int make_words(struct nm_live *live, struct nm_err *err)
+{
+    unsigned char random[24];
+    if (getrandom(random, sizeof random, 0) != sizeof random) return nm_fail(err, "no random numbers for a token");
+    for (int i = 0; i < 16; i++) snprintf(live->token + 2 * i, 3, "%02x", random[i]);
+    for (int i = 0; i < 8; i++) snprintf(live->session + 2 * i, 3, "%02x", random[16 + i]);
+    const char *token = live->options.token;
+    if (!token) return 0;
+    size_t n = strlen(token);
+    for (size_t i = 0; i < n; i++)
+        if (!isalnum((unsigned char)token[i]) && token[i] != '-' && token[i] != '_') n = 0;
+    if (n < 8 || n > 64) return nm_fail(err, "a token has 8 to 64 letters, digits, '-' and '_'");
+    strcpy(live->token, token);
+    return 0;
+}
+
+struct nm_live *nm_live_new(struct nm_player *player, const struct nm_live_options *options, struct nm_err *err)
+{
+    struct nm_live *live = calloc(1, sizeof *live);
+    if (!live) abort();
+    live->player = player;
+    live->lineup = nm_player_lineup(player);
+    if (options) live->options = *options;
+    atomic_store(&live->locked, live->options.locked);
+    snprintf(live->host, sizeof live->host, "%s", live->options.address ? live->options.address : "127.0.0.1");
+    live->clients = calloc(NM_LIVE_CLIENTS, sizeof *live->clients);
+    if (!live->clients) abort();
+    for (uint32_t i = 0; i < NM_LIVE_CLIENTS; i++) live->clients[i].seat = i;
+    if (make_words(live, err) || channels_new(live, err) || sockets_open(live, err)) {
+        nm_live_free(live);
+        return NULL;
+    }
+    services_new(live);
+    parameters_new(live);
+    snprintf(live->url, sizeof live->url, "http://%s:%d/?token=%s", live->host, live->port, live->token);
+    return live;
+}
+
+/* ---- the clock ---- */
+
+static void tell_time(struct nm_live *live)
+{
+    int64_t now = nm_player_now(live->player);
+    uint8_t frame[NM_FOX_TIME_FRAME];
+    if (!live->options.virtual_time || now == live->told_time) return;
+    live->told_time = now;
+    size_t n = nm_fox_time_frame(frame, sizeof frame, (uint64_t)now);
+    for (uint32_t i = 0; i < NM_LIVE_CLIENTS; i++) {
+        struct client *client = &live->clients[i];
+        /* one that does not keep up is told when it does */
+        if (client->wsi && !client->n_control) client_bytes(client, payload_of(frame, n));
+    }
+}
+
+/* Modules show things while somebody listens to what they show. */
+static void watch_as_needed(struct nm_live *live)
+{
+    uint32_t listeners = 0;
+    for (uint32_t i = 0; i < live->n_channels; i++)
+        if (live->channels[i].port == live->show && live->show != NM_NONE) listeners = live->channels[i].listeners;
+    if (listeners) nm_player_watch(live->player, true);
+    if (!listeners && live->watching) nm_player_watch(live->player, false);
+    live->watching = listeners;
+}
+
+static void look(struct nm_live *live)
+{
+    channels_pump(live);
+    tell_time(live);
+    int64_t now = clock_of(CLOCK_MONOTONIC);
+    if (now - live->looked < look_closely_every) return;
+    live->looked = now;
+    watch_as_needed(live);
+    parameters_tell(live);
+    services_expire(live);
+}
+
+static void on_timer(lws_sorted_usec_list_t *timer)
+{
+    struct nm_live *live = lws_container_of(timer, struct nm_live, timer);
+    look(live);
+    atomic_store_explicit(&live->cpu, clock_of(CLOCK_THREAD_CPUTIME_ID), memory_order_relaxed);
+    lws_sul_schedule(live->context, 0, timer, on_timer, atomic_load(&live->n_clients) ? look_every : look_rarely);
+}
+
+static void *serve(void *user)
+{
+    struct nm_live *live = user;
+    prctl(PR_SET_NAME, "nm-live");
+    lws_sul_schedule(live->context, 0, &live->timer, on_timer, 1);
+    while (!atomic_load(&live->ending) && lws_service(live->context, 0) >= 0) {}
+    return NULL;
+}
+
+int nm_live_start(struct nm_live *live, struct nm_err *err)
+{
+    int r = pthread_create(&live->thread, NULL, serve, live);
+    if (r) return nm_fail(err, "the live server gets no thread: %s", strerror(r));
+    live->threaded = true;
+    return 0;
+}
+
+void nm_live_poll(struct nm_live *live)
+{
+    enum { TURNS = 4 };
+    look(live);
+    for (int i = 0; i < TURNS; i++) lws_service(live->context, -1);
+}
+
+void nm_live_free(struct nm_live *live)
+{
+    if (!live) return;
+    atomic_store(&live->ending, true);
+    if (live->threaded) {
+        lws_cancel_service(live->context);
+        pthread_join(live->thread, NULL);
+    }
+    if (live->context) lws_context_destroy(live->context);
+    parameters_free(live);
+    channels_free(live);
+    free(live->clients);
+    free(live->scratch);
+    nm_arena_free(&live->arena);
+    free(live);
+}
+
+/* ---- looking in ---- */
+
+const char *nm_live_url(const struct nm_live *live) { return live->url; }
+int nm_live_port(const struct nm_live *live) { return live->port; }
+void nm_live_lock(struct nm_live *live, bool locked) { atomic_store(&live->locked, locked); }
+
+void nm_live_stats(const struct nm_live *live, struct nm_live_stats *stats)
+{
+    *stats = (struct nm_live_stats){.clients = atomic_load(&live->n_clients),
+                                    .cpu = atomic_load_explicit(&live->cpu, memory_order_relaxed)};
+    for (uint32_t i = 0; i < NM_LIVE_CLIENTS; i++) {
+        const struct seat *seat = &live->seats[i];
+        stats->client[i].sent = atomic_load_explicit(&seat->sent, memory_order_relaxed);
+        stats->client[i].dropped = atomic_load_explicit(&seat->dropped, memory_order_relaxed);
+        stats->client[i].passed = atomic_load_explicit(&seat->passed, memory_order_relaxed);
+    }
+}

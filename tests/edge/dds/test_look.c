@@ -1,0 +1,159 @@
+/* A world of ROS 2 is looked at from outside: topics with their types and ends, messages of one, and one that is
+ * written. */
+#include "edge/dds/wire.h"
+
+#include "edge/dds/look.h"
+
+static struct started s;
+static struct nm_dds *dds;
+static struct nm_look *look;
+static int64_t now_ms;
+
+static void turn(void)
+{
+    now_ms += 10;
+    run_until(&s, now_ms);
+    nm_dds_poll(dds);
+}
+
+static void open_both(const char *lineup, const char *space)
+{
+    struct nm_err err = {0};
+    int domain = private_domain();
+    now_ms = 0;
+    start(&s, lineup);
+    dds = nm_dds_new(s.player, &(struct nm_dds_options){.domain = domain, .virtual_time = true, .space = space}, &err);
+    if (!dds) fail_msg("%s", err.text);
+    run_until(&s, 1);
+    look = nm_look_new(domain, false, &err);
+    if (!look) fail_msg("%s", err.text);
+}
+
+static void close_both(void)
+{
+    nm_look_free(look);
+    nm_dds_free(dds);
+    stop(&s);
+}
+
+static const struct nm_look_topic *find(const struct nm_look_topic *at, uint32_t n, const char *name)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!strcmp(at[i].name, name)) return &at[i];
+    return NULL;
+}
+
+static void topics_are_listed_with_types_and_ends(void **state)
+{
+    static struct nm_look_topic at[64];
+    uint32_t n;
+    (void)state;
+    open_both(talking, "red");
+    wait_until(find(at, n = nm_look_topics(look, false, at, 64), "/red/imu"), turn());
+    const struct nm_look_topic *imu = find(at, n, "/red/imu");
+    assert_ptr_equal(imu->type, &Imu_type);
+    assert_int_equal(imu->writers, 1);
+    assert_int_equal(imu->readers, 0);
+    assert_non_null(find(at, n, "/rosout"));
+    assert_non_null(find(at, n, "/parameter_events"));
+    assert_null(find(at, n, "/red/shout")); /* a service */
+    for (uint32_t i = 1; i < n; i++) assert_true(strcmp(at[i - 1].name, at[i].name) <= 0);
+    assert_int_equal(nm_look_topics(look, false, at, 2), 2);
+    close_both();
+}
+
+static void a_topic_is_listened_to_once_somebody_writes_it(void **state)
+{
+    struct nm_look_topic topic;
+    struct nm_raw samples[NM_RAW_MOST];
+    struct nm_err err = {0};
+    int got;
+    (void)state;
+    open_both(talking, NULL);
+    assert_int_equal(nm_look_listen(look, "nobody", &topic, &err), 1);
+    wait_until(nm_look_listen(look, "imu", &topic, &err) == 0, turn());
+    assert_ptr_equal(topic.type, &Imu_type);
+    wait_until((got = nm_look_take(look, samples, NM_RAW_MOST)) > 0, turn());
+    assert_int_equal(samples[0].size, 324);
+    nm_raw_free(samples, got);
+    close_both();
+}
+
+static void a_message_is_written_to_a_player(void **state)
+{
+    static Float64 number = {.data = 42};
+    struct nm_topic_stats stats;
+    struct nm_err err = {0};
+    (void)state;
+    open_both(hearing, NULL);
+    assert_int_equal(nm_look_write_to(look, "/number", &Float64_type, &err), 0);
+    wait_until(nm_look_readers(look) == 1, turn());
+    assert_int_equal(nm_look_write(look, &number, &err), 0);
+    uint32_t topic = nm_lineup_topic(s.lineup, "number");
+    wait_until((nm_player_topic_stats(s.player, topic, &stats), stats.seq == 1), turn());
+    close_both();
+}
+
+struct seen {
+    bool node, publishes, serves;
+};
+
+static void see_node(void *user, const char *name)
+{
+    struct seen *seen = user;
+    seen->node |= !strcmp(name, "/red/test");
+}
+
+static void see_end(void *user, const char *kind, const char *name, const char *type)
+{
+    struct seen *seen = user;
+    seen->publishes |= !strcmp(kind, "publishes") && !strcmp(name, "/red/imu") && !strcmp(type, Imu_type.dds_name);
+    seen->serves |= !strcmp(kind, "serves") && !strcmp(name, "/red/shout");
+}
+
+static void a_node_is_seen_with_what_it_does(void **state)
+{
+    struct nm_err err = {0};
+    struct seen seen = {0};
+    (void)state;
+    open_both(talking, "red");
+    assert_int_equal(nm_look_graph(look, &err), 0);
+    wait_until((nm_look_nodes(look, see_node, "/red/test", see_end, &seen), seen.node), turn());
+    assert_true(seen.publishes && seen.serves);
+    close_both();
+}
+
+/* In real time: the call waits for its answer. */
+static void a_service_is_called_and_answers(void **state)
+{
+    static SetBool_Request request = {.data = true};
+    static SetBool_Response reply;
+    struct nm_err err = {0};
+    int domain = private_domain();
+    (void)state;
+    start(&s, talking);
+    dds = nm_dds_new(s.player, &(struct nm_dds_options){.domain = domain}, &err);
+    assert_int_equal(nm_player_start(s.player, &err), 0);
+    assert_int_equal(nm_dds_start(dds, &err), 0);
+    look = nm_look_new(domain, false, &err);
+    int bad = nm_look_call(look, "/shout", &SetBool_Request_type, &request, &SetBool_Response_type, &reply, 15, &err);
+    if (bad) fail_msg("%s", err.text);
+    assert_true(reply.success);
+    assert_string_equal(reply.message, "HELLO");
+    assert_int_equal(
+        nm_look_call(look, "/whisper", &SetBool_Request_type, &request, &SetBool_Response_type, &reply, 0.1, &err), -1);
+    assert_non_null(strstr(err.text, "nobody serves"));
+    close_both();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(topics_are_listed_with_types_and_ends),
+        cmocka_unit_test(a_topic_is_listened_to_once_somebody_writes_it),
+        cmocka_unit_test(a_message_is_written_to_a_player),
+        cmocka_unit_test(a_node_is_seen_with_what_it_does),
+        cmocka_unit_test(a_service_is_called_and_answers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

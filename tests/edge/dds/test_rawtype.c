@@ -1,0 +1,68 @@
+/* Bytes that are written come out of another participant's reader as they went in, of whatever length. */
+#include "edge/dds/wire.h"
+
+static void any_length_arrives_whole(void **state)
+{
+    static const size_t sizes[] = {4, 5, 6, 7, 8, 324, 65535, 1 << 20};
+    int domain = private_domain();
+    struct peer a, b;
+    (void)state;
+    peer_join(&a, domain);
+    peer_join(&b, domain);
+    dds_entity_t writer = peer_writer(&a, "rt/bytes", "test::msg::dds_::Bytes_", true, NULL);
+    dds_entity_t reader = peer_reader(&b, "rt/bytes", "test::msg::dds_::Bytes_", false);
+    wait_until(readers_of(writer) == 1, );
+    uint8_t *bytes = malloc(1 << 20);
+    for (size_t i = 0; i < 1 << 20; i++) bytes[i] = (uint8_t)(i * 7 + i / 251);
+    memcpy(bytes, "\0\1\0\0", 4);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        assert_int_equal(nm_raw_write(writer, bytes, sizes[i]), 0);
+        wait_until(peer_take(&b, reader), );
+        assert_true(b.samples[0].size >= sizes[i] && b.samples[0].size < sizes[i] + 4);
+        assert_memory_equal(b.samples[0].bytes, bytes, sizes[i]);
+    }
+    free(bytes);
+    peer_leave(&a, domain);
+    peer_leave(&b, domain);
+}
+
+static void another_type_name_does_not_match(void **state)
+{
+    int domain = private_domain();
+    struct peer a, b;
+    (void)state;
+    peer_join(&a, domain);
+    peer_join(&b, domain);
+    dds_entity_t writer = peer_writer(&a, "rt/x", "test::msg::dds_::One_", true, NULL);
+    dds_entity_t good = peer_writer(&a, "rt/y", "test::msg::dds_::One_", true, NULL);
+    peer_reader(&b, "rt/x", "test::msg::dds_::Two_", false);
+    peer_reader(&b, "rt/y", "test::msg::dds_::One_", false);
+    wait_until(readers_of(good) == 1, );
+    assert_int_equal(readers_of(writer), 0);
+    peer_leave(&a, domain);
+    peer_leave(&b, domain);
+}
+
+static void a_domain_that_does_not_exist_is_refused(void **state)
+{
+    struct nm_err err = {0};
+    (void)state;
+    assert_true(nm_domain_join(233, false, &err) < 0);
+    assert_non_null(strstr(err.text, "232"));
+    setenv("ROS_DOMAIN_ID", "seven", 1);
+    assert_int_equal(nm_domain_usual(&err), -1);
+    setenv("ROS_DOMAIN_ID", "7", 1);
+    assert_int_equal(nm_domain_usual(&err), 7);
+    unsetenv("ROS_DOMAIN_ID");
+    assert_int_equal(nm_domain_usual(&err), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_length_arrives_whole),
+        cmocka_unit_test(another_type_name_does_not_match),
+        cmocka_unit_test(a_domain_that_does_not_exist_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,341 @@
+/* The hardware control manager as a trace: what happens to a robot, and the states it goes through. The animation
+ * player is the test itself: it takes what is asked of it, and after a while the robot lies or stands as the animation
+ * makes it. */
+#include "modules/body_rig.h"
+
+#include "action_msgs/GoalStatus.h"
+#include "geometry_msgs/Twist.h"
+#include "humanoid_league_msgs/Animation.h"
+#include "humanoid_league_msgs/PlayAnimation.h"
+#include "nutmeg_msgs/HcmState.h"
+#include "nutmeg_msgs/MatchState.h"
+#include "nutmeg_msgs/WalkState.h"
+#include "std_srvs/SetBool.h"
+#include "std_srvs/Trigger.h"
+
+extern const struct nm_module hcm_module;
+
+#define TICK 0.008
+#define PLAY "play_animation/_action/"
+
+struct rig {
+    struct nm_arena arena;
+    const struct nm_body *body;
+    struct nm_harness *h;
+    struct quat torso; /* as it is now */
+    struct vec3 turning;
+    uint8_t walk; /* WalkState */
+    double drive; /* cmd_vel x; NaN: silent */
+    bool request, animates;
+    bool penalized, stopped;
+    char trace[2048], asked[512];
+    uint64_t caller; /* of the animation that plays */
+    int64_t call;
+    double left;         /* s of it; negative: none */
+    bool fails;          /* get-ups do not succeed  */
+    struct quat posture; /* at its end              */
+};
+
+static void begin(struct rig *r, const char *settings)
+{
+    memset(r, 0, sizeof *r);
+    r->body = load(&r->arena, KID70);
+    r->h = nm_harness_new_with(&hcm_module, settings, r->body);
+    r->torso = QUAT_IDENTITY;
+    r->drive = NAN;
+    r->left = -1;
+}
+
+static void end(struct rig *r)
+{
+    nm_harness_free(r->h);
+    nm_arena_free(&r->arena);
+}
+
+static void play(struct rig *r)
+{
+    const void *const *at;
+    if (nm_harness_queue(r->h, PLAY "send_goal/request", &at)) {
+        const PlayAnimation_SendGoal_Request *ask = at[0];
+        const char *name = ask->goal.animation;
+        assert_true(ask->goal.hcm);
+        snprintf(r->asked + strlen(r->asked), sizeof r->asked - strlen(r->asked), "%s ", name);
+        bool stands = !strncmp(name, "get_up", 6) || !strcmp(name, "stand");
+        bool over = !strncmp(name, "turn_over", 9);
+        r->posture = stands && !r->fails ? QUAT_IDENTITY : over ? quat_rpy(0, -M_PI / 2, 0) : r->torso;
+        uint64_t caller = nm_slot(ask)->caller;
+        int64_t call = nm_slot(ask)->call;
+        PlayAnimation_SendGoal_Response *reply = nm_harness_set(r->h, PLAY "send_goal/reply");
+        nm_slot(reply)->caller = caller;
+        nm_slot(reply)->call = call;
+        reply->accepted = true;
+    }
+    if (nm_harness_queue(r->h, PLAY "get_result/request", &at)) {
+        r->caller = nm_slot(at[0])->caller;
+        r->call = nm_slot(at[0])->call;
+        r->left = 0.5;
+    }
+    if (r->left < 0) return;
+    r->left -= TICK;
+    if (r->left > 0) return;
+    r->left = -1;
+    r->torso = r->posture;
+    PlayAnimation_GetResult_Response *result = nm_harness_set(r->h, PLAY "get_result/reply");
+    nm_slot(result)->caller = r->caller;
+    nm_slot(result)->call = r->call;
+    result->status = GoalStatus_STATUS_SUCCEEDED;
+    result->result.successful = true;
+}
+
+static void note(struct rig *r)
+{
+    const void *const *at;
+    uint32_t n = nm_harness_queue(r->h, "rosout", &at);
+    for (uint32_t i = 0; i < n; i++) {
+        const char *line = ((const Log *)at[i])->msg, *to = strstr(line, "-> "), *colon = strchr(line, ':');
+        if (!to || !colon || colon < to) continue;
+        snprintf(r->trace + strlen(r->trace), sizeof r->trace - strlen(r->trace), "%.*s ", (int)(colon - to - 3),
+                 to + 3);
+    }
+}
+
+static const HcmState *go_on(struct rig *r, double seconds)
+{
+    const double q[NM_JOINTS] = {0};
+    for (double t = 0; t < seconds; t += TICK) {
+        give_torso(r->h, r->torso, r->turning);
+        give_joints(r->h, r->body, q, NULL, t);
+        WalkState *walk = nm_harness_set(r->h, "walk_state");
+        walk->state = r->walk;
+        if (!isnan(r->drive)) ((Twist *)nm_harness_set(r->h, "cmd_vel"))->linear.x = r->drive;
+        if (r->request || r->animates) ((Animation *)nm_harness_set(r->h, "animation"))->request = r->request;
+        MatchState *match = nm_harness_set(r->h, "match_state");
+        match->penalized = r->penalized;
+        match->stopped = r->stopped;
+        play(r);
+        nm_harness_step(r->h, TICK);
+        note(r);
+    }
+    return nm_harness_get(r->h, "hcm_state");
+}
+
+#define assert_trace(r, expected)                                                                                      \
+    do {                                                                                                               \
+        assert_string_equal((r)->trace, expected);                                                                     \
+        (r)->trace[0] = 0;                                                                                             \
+    } while (0)
+
+static void falls(struct rig *r, double roll, double pitch)
+{
+    for (int i = 1; i <= 20; i++) {
+        r->torso = quat_rpy(roll * i / 20, pitch * i / 20, 0);
+        r->turning = (struct vec3){roll / (20 * TICK), pitch / (20 * TICK), 0};
+        go_on(r, TICK);
+    }
+    r->turning = (struct vec3){0, 0, 0};
+}
+
+static void it_starts_walks_and_stands(void **state)
+{
+    (void)state;
+    struct rig r;
+    begin(&r, NULL);
+    const HcmState *s = go_on(&r, 0.2);
+    assert_int_equal(s->state, HcmState_STARTUP);
+    assert_int_equal(s->left_leg_owner, HcmState_OWNER_NOBODY);
+    r.drive = 0.3;
+    s = go_on(&r, 0.2);
+    assert_non_null(strstr(s->refused, "cmd_vel: not while STARTUP"));
+    assert_true(((const Twist *)nm_harness_get(r.h, "walk_vel"))->linear.x == 0);
+    s = go_on(&r, 0.3);
+    assert_int_equal(s->state, HcmState_CONTROLABLE);
+    assert_int_equal(s->left_leg_owner, HcmState_OWNER_WALK);
+    assert_int_equal(s->head_owner, HcmState_OWNER_HEAD);
+    assert_true(((const Twist *)nm_harness_get(r.h, "walk_vel"))->linear.x == 0.3);
+    r.walk = WalkState_WALKING;
+    go_on(&r, 0.1);
+    r.walk = WalkState_STANDING;
+    go_on(&r, 0.1);
+    assert_trace(&r, "CONTROLABLE WALKING CONTROLABLE ");
+    end(&r);
+}
+
+static void it_gets_up_from_every_side(void **state)
+{
+    (void)state;
+    static const struct {
+        double roll, pitch;
+        uint8_t fall;
+        const char *asked, *trace;
+    } ways[] = {
+        {0, M_PI / 2, HcmState_FALL_FRONT, "fall_front get_up_front ", "FALLING FALLEN GETTING_UP CONTROLABLE "},
+        {0, -M_PI / 2, HcmState_FALL_BACK, "fall_back get_up_back ", "FALLING FALLEN GETTING_UP CONTROLABLE "},
+        {-M_PI / 2, 0, HcmState_FALL_LEFT, "fall_left turn_over_left get_up_back ",
+         "FALLING FALLEN TURNING_OVER FALLEN GETTING_UP CONTROLABLE "},
+        {M_PI / 2, 0, HcmState_FALL_RIGHT, "fall_right turn_over_right get_up_back ",
+         "FALLING FALLEN TURNING_OVER FALLEN GETTING_UP CONTROLABLE "},
+    };
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        struct rig r;
+        begin(&r, NULL);
+        go_on(&r, 1);
+        r.trace[0] = 0;
+        falls(&r, ways[i].roll, ways[i].pitch);
+        const HcmState *s = nm_harness_get(r.h, "hcm_state");
+        assert_int_equal(s->state, HcmState_FALLING);
+        assert_int_equal(s->fall, ways[i].fall);
+        assert_int_equal(s->left_arm_owner, HcmState_OWNER_HCM);
+        s = go_on(&r, 5);
+        assert_trace(&r, ways[i].trace);
+        assert_string_equal(r.asked, ways[i].asked);
+        assert_string_equal(s->reason, "stands again");
+        end(&r);
+    }
+}
+
+/* 20 steps of the fall are 0.16 s: it must be known in the first half, long before the ground comes. */
+static void a_fall_is_known_before_the_impact(void **state)
+{
+    (void)state;
+    struct rig r;
+    begin(&r, NULL);
+    go_on(&r, 1);
+    r.turning = (struct vec3){0, 3, 0};
+    r.torso = quat_rpy(0, 0.5, 0);
+    const HcmState *s = go_on(&r, 3 * TICK);
+    assert_int_equal(s->state, HcmState_FALLING);
+    end(&r);
+    /* leaning as far without turning, or one spike of the gyroscope, is no fall */
+    begin(&r, NULL);
+    go_on(&r, 1);
+    r.torso = quat_rpy(0, 0.5, 0);
+    go_on(&r, 0.5);
+    r.turning = (struct vec3){0, 30, 0};
+    go_on(&r, TICK);
+    r.turning = (struct vec3){0, 0, 0};
+    s = go_on(&r, 0.1);
+    assert_int_equal(s->state, HcmState_CONTROLABLE);
+    end(&r);
+}
+
+static void it_rests_after_many_tries(void **state)
+{
+    (void)state;
+    struct rig r;
+    begin(&r, "tries=2, rest=3");
+    r.fails = true;
+    r.torso = quat_rpy(0, M_PI / 2, 0);
+    go_on(&r, 3.5);
+    assert_trace(&r, "FALLEN GETTING_UP FALLEN GETTING_UP FALLEN ");
+    go_on(&r, 3);
+    assert_trace(&r, "GETTING_UP FALLEN GETTING_UP FALLEN ");
+    end(&r);
+}
+
+static void an_animation_waits_for_the_walk_to_stop(void **state)
+{
+    (void)state;
+    struct rig r;
+    begin(&r, NULL);
+    r.walk = WalkState_WALKING;
+    go_on(&r, 1);
+    r.request = true;
+    r.drive = 0.3;
+    const HcmState *s = go_on(&r, 0.2);
+    assert_int_equal(s->state, HcmState_WALKING);
+    assert_true(((const Twist *)nm_harness_get(r.h, "walk_vel"))->linear.x == 0);
+    r.walk = WalkState_STANDING;
+    s = go_on(&r, 0.1);
+    assert_int_equal(s->state, HcmState_ANIMATION_RUNNING);
+    assert_int_equal(s->left_leg_owner, HcmState_OWNER_ANIMATION);
+    assert_int_equal(s->head_owner, HcmState_OWNER_HEAD); /* it names no joint of the head */
+    r.request = false, r.animates = true;
+    go_on(&r, 0.5);
+    r.animates = false;
+    go_on(&r, 0.3);
+    assert_trace(&r, "CONTROLABLE WALKING WALKING_STOPPING CONTROLABLE ANIMATION_RUNNING CONTROLABLE ");
+    end(&r);
+}
+
+static void penalty_and_stop(void **state)
+{
+    (void)state;
+    struct rig r;
+    begin(&r, NULL);
+    go_on(&r, 1);
+    r.penalized = true;
+    go_on(&r, 1);
+    r.request = true;
+    const HcmState *s = go_on(&r, 0.1);
+    assert_non_null(strstr(s->refused, "animation: not while PENALTY"));
+    r.request = r.penalized = false;
+    go_on(&r, 1);
+    assert_trace(&r, "CONTROLABLE PENALTY_ANIMATION_IN PENALTY PENALTY_ANIMATION_OUT CONTROLABLE ");
+    /* stopped: one that lies does not even get up */
+    r.torso = quat_rpy(0, M_PI / 2, 0);
+    r.stopped = true;
+    s = go_on(&r, 4);
+    assert_int_equal(s->state, HcmState_STOPPED);
+    assert_int_equal(s->left_leg_owner, HcmState_OWNER_NOBODY);
+    r.stopped = false;
+    go_on(&r, 2);
+    assert_trace(&r, "STOPPED FALLEN GETTING_UP CONTROLABLE ");
+    end(&r);
+}
+
+static void motors_go_off_when_idle_and_on_at_the_next_command(void **state)
+{
+    (void)state;
+    struct rig r;
+    begin(&r, "idle=2");
+    const HcmState *s = go_on(&r, 4);
+    assert_trace(&r, "CONTROLABLE SITTING_DOWN MOTOR_OFF ");
+    assert_int_equal(s->left_leg_owner, HcmState_OWNER_OFF);
+    assert_false(s->motors_on);
+    r.drive = 0.2;
+    go_on(&r, 1);
+    assert_trace(&r, "STANDING_UP CONTROLABLE ");
+    assert_string_equal(r.asked, "sit stand ");
+    end(&r);
+}
+
+static void record_makes_it_limp_and_shutdown_sits_it_down(void **state)
+{
+    (void)state;
+    struct rig r;
+    const void *const *at;
+    begin(&r, NULL);
+    go_on(&r, 1);
+    ((SetBool_Request *)nm_harness_request(r.h, "record", 1))->data = true;
+    const HcmState *s = go_on(&r, TICK);
+    assert_int_equal(nm_harness_queue(r.h, "record/reply", &at), 1);
+    assert_true(((const SetBool_Response *)at[0])->success);
+    s = go_on(&r, 0.1);
+    assert_int_equal(s->left_arm_owner, HcmState_OWNER_RECORD);
+    nm_harness_request(r.h, "shutdown", 2);
+    s = go_on(&r, 2);
+    assert_int_equal(s->state, HcmState_HCM_OFF);
+    assert_trace(&r, "CONTROLABLE RECORD SHUTDOWN_ANIMATION SHUTDOWN HCM_OFF ");
+    /* off is off: a recording is refused with its reason */
+    ((SetBool_Request *)nm_harness_request(r.h, "record", 3))->data = true;
+    go_on(&r, TICK);
+    assert_int_equal(nm_harness_queue(r.h, "record/reply", &at), 1);
+    assert_false(((const SetBool_Response *)at[0])->success);
+    assert_string_equal(((const SetBool_Response *)at[0])->message, "not while HCM_OFF");
+    end(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_starts_walks_and_stands),
+        cmocka_unit_test(it_gets_up_from_every_side),
+        cmocka_unit_test(a_fall_is_known_before_the_impact),
+        cmocka_unit_test(it_rests_after_many_tries),
+        cmocka_unit_test(an_animation_waits_for_the_walk_to_stop),
+        cmocka_unit_test(penalty_and_stop),
+        cmocka_unit_test(motors_go_off_when_idle_and_on_at_the_next_command),
+        cmocka_unit_test(record_makes_it_limp_and_shutdown_sits_it_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
