@@ -38,7 +38,7 @@ struct load {
     uint8_t *records; /* the same as records, in chunks */
     size_t *ends, n_chunks;
     int file;
-    uint8_t *packed;
+    uint8_t *packed, *unpacked; /* room for a chunk */
     size_t packed_room;
 };
 
@@ -111,7 +111,8 @@ static void make_records(struct load *load)
     load->packed_room = ZSTD_compressBound(CHUNK) + LZ4F_compressFrameBound(CHUNK, NULL);
     load->packed = malloc(load->packed_room);
     load->file = memfd_create("log", MFD_CLOEXEC);
-    if (!load->packed || load->file < 0) abort();
+    load->unpacked = malloc(CHUNK);
+    if (!load->packed || !load->unpacked || load->file < 0) abort();
 }
 
 static int to_file(void *user, const void *bytes, size_t n)
@@ -169,18 +170,16 @@ static double our_writer(struct load *load, struct nm_mcap_writer *writer)
 static double decompressor_alone(struct load *load, const struct nm_mcap_contents *contents,
                                  const struct nm_mcap_source *source, struct nm_mcap_unpacker *unpacker)
 {
-    static uint8_t *to, *from;
-    if (!to) to = malloc(CHUNK), from = malloc(load->packed_room);
-    if (!to || !from) abort();
     double begun = now();
     for (uint32_t i = 0; i < contents->n_chunks; i++) {
         const struct nm_mcap_chunk_index *chunk = &contents->chunks[i];
         size_t n = chunk->compressed_size;
         off_t at = (off_t)(chunk->chunk_start_offset + chunk->chunk_length - n);
         bool whole;
-        if (pread(source->file, from, n, at) != (ssize_t)n) abort();
+        if (pread(source->file, load->packed, n, at) != (ssize_t)n) abort();
         int packing = nm_mcap_packing_named(chunk->compression);
-        nm_mcap_unpack(unpacker, (enum nm_mcap_packing)packing, (struct nm_bytes){from, n}, to, CHUNK, &whole);
+        nm_mcap_unpack(unpacker, (enum nm_mcap_packing)packing, (struct nm_bytes){load->packed, n}, load->unpacked,
+                       CHUNK, &whole);
         if (!whole) abort();
     }
     return now() - begun;
@@ -284,5 +283,6 @@ void bench_log(struct nm_bench *bench)
     free(load.records);
     free(load.ends);
     free(load.packed);
+    free(load.unpacked);
     close(load.file);
 }

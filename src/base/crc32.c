@@ -73,15 +73,18 @@ static __attribute__((target("pclmul"))) uint32_t divide_lanes(uint32_t state, c
     const __m128i by_4 = _mm_set_epi64x(0x1c6e41596, 0x154442bd4), by_1 = _mm_set_epi64x(0x0ccaa009e, 0x1751997d0);
     const __m128i *from = (const __m128i *)*at;
     size_t left = *size / LANE - LANES;
-    __m128i lane[LANES];
-    for (int i = 0; i < LANES; i++) lane[i] = _mm_loadu_si128(from++);
-    lane[0] = _mm_xor_si128(lane[0], _mm_cvtsi32_si128((int)state));
-    for (; left >= LANES; left -= LANES)
-        for (int i = 0; i < LANES; i++) lane[i] = fold(lane[i], by_4, _mm_loadu_si128(from++));
-    for (int i = 1; i < LANES; i++) lane[0] = fold(lane[0], by_1, lane[i]);
-    for (; left; left--) lane[0] = fold(lane[0], by_1, _mm_loadu_si128(from++));
+    __m128i a = _mm_xor_si128(_mm_loadu_si128(from), _mm_cvtsi32_si128((int)state)), b = _mm_loadu_si128(from + 1),
+            c = _mm_loadu_si128(from + 2), d = _mm_loadu_si128(from + 3);
+    for (from += LANES; left >= LANES; left -= LANES, from += LANES) {
+        a = fold(a, by_4, _mm_loadu_si128(from));
+        b = fold(b, by_4, _mm_loadu_si128(from + 1));
+        c = fold(c, by_4, _mm_loadu_si128(from + 2));
+        d = fold(d, by_4, _mm_loadu_si128(from + 3));
+    }
+    a = fold(fold(fold(a, by_1, b), by_1, c), by_1, d);
+    for (; left; left--) a = fold(a, by_1, _mm_loadu_si128(from++));
     uint8_t rest[LANE];
-    _mm_storeu_si128((__m128i *)rest, lane[0]);
+    _mm_storeu_si128((__m128i *)rest, a);
     *at = (const uint8_t *)from;
     *size %= LANE;
     return divide(0, rest, LANE);

@@ -36,6 +36,18 @@ static const char *const *files_of(struct nm_arena *arena, const char *folder, u
     return paths;
 }
 
+/* Soon done, unless the log has no summary. */
+static int read_contents(struct bag_part *part, struct nm_err *err)
+{
+    struct bag_progress line;
+    bag_progress_begin(&line, "reading");
+    part->source.progress = &line.as;
+    int result = nm_mcap_contents_read(&part->contents, &part->source, err);
+    part->source.progress = NULL;
+    bag_progress_end(&line);
+    return result;
+}
+
 int bag_open(struct bag *bag, const char *path)
 {
     struct nm_err err = {0};
@@ -48,9 +60,7 @@ int bag_open(struct bag *bag, const char *path)
         struct bag_part *part = &bag->parts[bag->n];
         part->path = nm_take_text(&bag->arena, paths[bag->n]);
         part->source.file = -1;
-        if (nm_mcap_open(&part->source, part->path, &err) ||
-            nm_mcap_contents_read(&part->contents, &part->source, &err))
-            continue;
+        if (nm_mcap_open(&part->source, part->path, &err) || read_contents(part, &err)) continue;
         part->chosen = nm_take_n(&bag->arena, bool, part->contents.n_channels + 1);
         bag->messages += part->contents.messages;
         if (part->contents.messages && part->contents.first < bag->first) bag->first = part->contents.first;
@@ -242,10 +252,9 @@ void bag_progress_tell(void *user, uint64_t done, uint64_t all)
     fflush(stderr);
 }
 
-struct nm_mcap_progress bag_progress_begin(struct bag_progress *progress, const char *what)
+void bag_progress_begin(struct bag_progress *progress, const char *what)
 {
-    *progress = (struct bag_progress){.what = what, .begun = seconds_now()};
-    return (struct nm_mcap_progress){bag_progress_tell, progress};
+    *progress = (struct bag_progress){{bag_progress_tell, progress}, .what = what, .begun = seconds_now()};
 }
 
 void bag_progress_end(struct bag_progress *progress)

@@ -49,11 +49,12 @@ uint32_t bag_reader_free(struct bag_reader *reader);
 
 /* A line on a terminal that shows how far a long work is; nothing elsewhere, or where it is done soon. */
 struct bag_progress {
+    struct nm_mcap_progress as; /* for a source */
     const char *what;
     double begun, shown; /* s */
     bool visible;
 };
-struct nm_mcap_progress bag_progress_begin(struct bag_progress *progress, const char *what);
+void bag_progress_begin(struct bag_progress *progress, const char *what);
 void bag_progress_tell(void *progress, uint64_t done, uint64_t all);
 void bag_progress_end(struct bag_progress *progress);
 

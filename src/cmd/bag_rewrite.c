@@ -207,9 +207,10 @@ int bag_recover(int argc, char **argv)
     }
     int result = bag_out_begin(&out, &arena, argv[2], force);
     if (!result) {
-        struct nm_mcap_progress progress = bag_progress_begin(&line, "recovering");
+        bag_progress_begin(&line, "recovering");
+        source.progress = &line.as;
         struct nm_mcap_write_options options = {.packing = packing};
-        result = nm_mcap_recover(&source, &options, bag_out_write, &out, &progress, &repair, &found, &err);
+        result = nm_mcap_recover(&source, &options, bag_out_write, &out, &repair, &found, &err);
         bag_progress_end(&line);
         if (err.n) complain(&err);
         if (bag_out_end(&out, !result)) result = -1;

@@ -244,8 +244,10 @@ static int bag_check(int argc, char **argv)
         for (uint32_t k = 0; k < bag.n; k++) {
             struct nm_err wrong = {0}, notes = {0};
             struct bag_progress line;
-            struct nm_mcap_progress progress = bag_progress_begin(&line, "checking");
-            uint32_t found = nm_mcap_check(&bag.parts[k].source, &progress, &wrong, &notes);
+            bag_progress_begin(&line, "checking");
+            bag.parts[k].source.progress = &line.as;
+            uint32_t found = nm_mcap_check(&bag.parts[k].source, &wrong, &notes);
+            bag.parts[k].source.progress = NULL;
             bag_progress_end(&line);
             faults += found;
             if (found) complain(&wrong);

@@ -2,6 +2,7 @@
 #ifndef NM_CMD_COMMANDS_H
 #define NM_CMD_COMMANDS_H
 
+int cmd_animate(int argc, char **argv);
 int cmd_bag(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int cmd_bus(int argc, char **argv) __attribute__((weak)); /* not part of every build */

@@ -34,6 +34,7 @@ int main(int argc, char **argv)
         {"msg", "the message types there are, and what they hold", cmd_msg},
         {"new", "starts a module: a skeleton that compiles, with its test", cmd_new},
         {"robot", "checks a robot's folder or URDF and tells what it lacks to play", cmd_robot},
+        {"animate", "key-frame motions: check, mirror, play", cmd_animate},
         {"sim", "plays a scenario in the simulator and tells what came out", cmd_sim},
         {"snapshot", "a picture of a scene as the simulator's cameras see it", cmd_snapshot},
         {"bus", "talks to the servos of a robot", cmd_bus},

@@ -12,7 +12,7 @@ extern const struct nm_module *const __stop_nm_modules[] __attribute__((weak));
 
 static bool is_root(const char *folder)
 {
-    static const char *const needs[] = {"config", "robots", "lineups"};
+    static const char *const needs[] = {"robots", "lineups"}; /* config/ comes with the first value saved */
     char path[PATH_MAX + 16];
     for (uint32_t i = 0; i < sizeof needs / sizeof *needs; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, needs[i]);

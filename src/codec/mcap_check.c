@@ -197,8 +197,7 @@ static void check_record(struct nm_mcap_checker *c, const struct nm_mcap_record 
         check_data(c, record);
 }
 
-uint32_t nm_mcap_check(const struct nm_mcap_source *source, const struct nm_mcap_progress *progress,
-                       struct nm_err *faults, struct nm_err *notes)
+uint32_t nm_mcap_check(const struct nm_mcap_source *source, struct nm_err *faults, struct nm_err *notes)
 {
     struct nm_mcap_checker c = {.source = source, .faults = faults, .notes = notes};
     uint32_t before = faults->n;
@@ -217,7 +216,7 @@ uint32_t nm_mcap_check(const struct nm_mcap_source *source, const struct nm_mcap
             c.damaged = true;
             c.in_chunk = false;
         }
-        if (progress && !record.in_chunk) progress->tell(progress->user, scan.at, source->size);
+        nm_mcap_scan_tell(&scan);
     }
     if (got == NM_MCAP_END) chunk_end(&c); /* cut off: its indexes may be missing */
     if (got == NM_MCAP_END && scan.at != source->size)

@@ -283,6 +283,7 @@ static int by_scan(struct nm_mcap_contents *contents, const struct nm_mcap_sourc
     while ((got = nm_mcap_scan_next(&scan, &record, &contents->why)) == NM_MCAP_GOT || got == NM_MCAP_DAMAGED) {
         contents->damaged += got == NM_MCAP_DAMAGED;
         if (got == NM_MCAP_GOT && !scan.data_ended) nm_mcap_build_data(&b, &record, source->name);
+        nm_mcap_scan_tell(&scan);
     }
     contents->whole = got == NM_MCAP_END;
     contents->end = scan.good;

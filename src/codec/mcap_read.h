@@ -17,12 +17,19 @@
 
 /* ---- bytes ---- */
 
+/* Called now and then with the bytes that are done, where all of a log is read. */
+struct nm_mcap_progress {
+    void (*tell)(void *user, uint64_t done, uint64_t all);
+    void *user;
+};
+
 struct nm_mcap_source {
     const char *name; /* for sentences                                        */
     uint64_t size;
     uint64_t chunk_most;  /* unpacked bytes of a chunk; NM_MCAP_CHUNK_MOST unless set */
     const uint8_t *bytes; /* all of them, or NULL: then they are in a file            */
     int file;
+    const struct nm_mcap_progress *progress; /* NULL: nobody is interested */
 };
 struct nm_mcap_source nm_mcap_memory(const char *name, const void *bytes, size_t size);
 /* The name is kept, not copied. Close it with nm_mcap_close. */
@@ -94,6 +101,8 @@ struct nm_mcap_scan {
 void nm_mcap_scan_begin(struct nm_mcap_scan *scan, const struct nm_mcap_source *source);
 enum nm_mcap_got nm_mcap_scan_next(struct nm_mcap_scan *scan, struct nm_mcap_record *record, struct nm_err *err);
 void nm_mcap_scan_end(struct nm_mcap_scan *scan);
+/* Tells those who are interested how far it is. */
+void nm_mcap_scan_tell(const struct nm_mcap_scan *scan);
 
 /* ---- what a log holds ---- */
 
@@ -152,12 +161,6 @@ void nm_mcap_query_free(struct nm_mcap_query *query);
 
 /* ---- repair ---- */
 
-/* Called now and then with the bytes that are done. */
-struct nm_mcap_progress {
-    void (*tell)(void *user, uint64_t done, uint64_t all);
-    void *user;
-};
-
 struct nm_mcap_repair {
     uint64_t messages; /* that were saved                                               */
     uint64_t damaged;  /* chunks and other records that could not be read               */
@@ -169,15 +172,14 @@ struct nm_mcap_repair {
  * one. `found` tells what was wrong with it; -1 with a sentence in `err` only if nothing could be written or the
  * source is no MCAP. */
 int nm_mcap_recover(const struct nm_mcap_source *source, const struct nm_mcap_write_options *options,
-                    nm_mcap_sink *sink, void *user, const struct nm_mcap_progress *progress,
-                    struct nm_mcap_repair *repair, struct nm_err *found, struct nm_err *err);
+                    nm_mcap_sink *sink, void *user, struct nm_mcap_repair *repair, struct nm_err *found,
+                    struct nm_err *err);
 
 /* ---- strict check ---- */
 
 /* Reads everything and holds it against everything else: order and framing, every CRC, message and chunk indexes,
  * statistics, summary offsets. Returns the number of faults, each a sentence in `faults`. What is allowed but makes the
  * log slow or impossible to use for others (no summary, no indexes) is in `notes`. */
-uint32_t nm_mcap_check(const struct nm_mcap_source *source, const struct nm_mcap_progress *progress,
-                       struct nm_err *faults, struct nm_err *notes);
+uint32_t nm_mcap_check(const struct nm_mcap_source *source, struct nm_err *faults, struct nm_err *notes);
 
 #endif

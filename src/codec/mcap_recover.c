@@ -154,8 +154,7 @@ static bool skip_to_chunk(struct recovery *r)
     return true;
 }
 
-static int read_all(struct recovery *r, const struct nm_mcap_progress *progress, struct nm_err *found,
-                    struct nm_err *err)
+static int read_all(struct recovery *r, struct nm_err *found, struct nm_err *err)
 {
     struct nm_mcap_record record;
     for (;;) {
@@ -167,7 +166,7 @@ static int read_all(struct recovery *r, const struct nm_mcap_progress *progress,
         }
         r->repair->damaged += got == NM_MCAP_DAMAGED;
         if (got == NM_MCAP_GOT && !r->scan.data_ended && take(r, &record, err)) return -1;
-        if (progress && !record.in_chunk) progress->tell(progress->user, r->scan.at, r->scan.source->size);
+        nm_mcap_scan_tell(&r->scan);
     }
 }
 
@@ -189,8 +188,8 @@ static int old_profile(const struct nm_mcap_source *source, struct nm_arena *are
 }
 
 int nm_mcap_recover(const struct nm_mcap_source *source, const struct nm_mcap_write_options *options,
-                    nm_mcap_sink *sink, void *user, const struct nm_mcap_progress *progress,
-                    struct nm_mcap_repair *repair, struct nm_err *found, struct nm_err *err)
+                    nm_mcap_sink *sink, void *user, struct nm_mcap_repair *repair, struct nm_err *found,
+                    struct nm_err *err)
 {
     struct recovery r = {.repair = repair};
     struct nm_mcap_write_options as = *options;
@@ -202,7 +201,7 @@ int nm_mcap_recover(const struct nm_mcap_source *source, const struct nm_mcap_wr
     r.scan.into = true;
 
     int result = nm_mcap_start(r.to, sink, user, err);
-    if (!result) result = read_all(&r, progress, found, err);
+    if (!result) result = read_all(&r, found, err);
     for (int i = 1; i <= r.last && !result; i++)
         result = nm_mcap_announce(r.to, i, err); /* also those without messages */
     if (!result) result = nm_mcap_finish(r.to, err);

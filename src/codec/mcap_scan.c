@@ -18,6 +18,12 @@ void nm_mcap_scan_end(struct nm_mcap_scan *scan)
     nm_mcap_window_free(&scan->window);
 }
 
+void nm_mcap_scan_tell(const struct nm_mcap_scan *scan)
+{
+    const struct nm_mcap_progress *progress = scan->source->progress;
+    if (progress && !scan->in_chunk) progress->tell(progress->user, scan->at, scan->source->size);
+}
+
 static enum nm_mcap_got cut_here(struct nm_mcap_scan *scan, struct nm_err *err, const char *what)
 {
     struct nm_mcap_spot spot = {.file = scan->source->name, .offset = scan->at};

@@ -299,7 +299,7 @@ static inline void assert_strict(const struct buffer *file, bool without_notes)
 {
     struct nm_mcap_source source = nm_mcap_memory("log", file->bytes, file->n);
     struct nm_err *faults = calloc(1, sizeof *faults), *notes = calloc(1, sizeof *notes);
-    if (nm_mcap_check(&source, NULL, faults, notes)) fail_msg("%s", faults->text);
+    if (nm_mcap_check(&source, faults, notes)) fail_msg("%s", faults->text);
     if (without_notes && notes->n) fail_msg("%s", notes->text);
     free(faults);
     free(notes);

@@ -114,7 +114,7 @@ static void read_real_bag(const char *folder, const char *topic, const char *pat
             if (nm_bytes_are(contents.channels[i].topic, bag->topics[k].name))
                 assert_int_equal(contents.counts[i], bag->topics[k].messages);
     struct nm_err notes = {0}, faults = {0};
-    if (nm_mcap_check(&source, NULL, &faults, &notes)) fail_msg("%s", faults.text);
+    if (nm_mcap_check(&source, &faults, &notes)) fail_msg("%s", faults.text);
 
     /* its first message by its own schema */
     struct nm_mcap_query *query = nm_mcap_query_new(&source, &contents, &(struct nm_mcap_query_options){0});

@@ -7,7 +7,7 @@ static uint32_t check(const struct buffer *file, struct nm_err *faults, struct n
 {
     struct nm_mcap_source source = nm_mcap_memory("log", file->bytes, file->n);
     *faults = *notes = (struct nm_err){0};
-    return nm_mcap_check(&source, NULL, faults, notes);
+    return nm_mcap_check(&source, faults, notes);
 }
 
 static void every_changed_byte_is_found(void **state)

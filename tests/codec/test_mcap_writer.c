@@ -135,7 +135,7 @@ static void random_logs_are_strict_and_come_back(void **state)
                    wrote, n, &file);
         struct nm_mcap_source source = nm_mcap_memory("log", file.bytes, file.n);
         struct nm_err faults = {0}, notes = {0};
-        if (nm_mcap_check(&source, NULL, &faults, &notes)) fail_msg("%s", faults.text);
+        if (nm_mcap_check(&source, &faults, &notes)) fail_msg("%s", faults.text);
         if (notes.n > 1 || (notes.n && !strstr(notes.text, "go back"))) fail_msg("%s", notes.text);
         qsort(wrote, n, sizeof *wrote, earlier);
         assert_holds(&file, wrote, n);

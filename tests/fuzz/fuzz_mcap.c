@@ -85,13 +85,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct nm_mcap_repair repair;
     struct file file = {0};
     source.chunk_most = CHUNK_MOST;
-    nm_mcap_check(&source, NULL, &faults, &notes);
+    nm_mcap_check(&source, &faults, &notes);
     read_messages(&source);
     struct nm_mcap_write_options options = {.packing = size % 2 ? NM_MCAP_LZ4 : NM_MCAP_STORED, .chunk_size = 4096};
-    if (!nm_mcap_recover(&source, &options, keep, &file, NULL, &repair, &found, &err)) {
+    if (!nm_mcap_recover(&source, &options, keep, &file, &repair, &found, &err)) {
         struct nm_mcap_source again = nm_mcap_memory("recovered.mcap", file.bytes, file.n);
         struct nm_mcap_contents contents;
-        if (nm_mcap_check(&again, NULL, &err, &notes)) __builtin_trap();
+        if (nm_mcap_check(&again, &err, &notes)) __builtin_trap();
         if (nm_mcap_contents_summary(&contents, &again) || contents.messages != repair.messages) __builtin_trap();
         nm_mcap_contents_free(&contents);
     } else if (!err.n) {

@@ -327,6 +327,6 @@ for (const [lineup, flags, checks] of plan) {
     }
     console.log(`${check.name}: ok`);
   }
-  await player.end();
+  assert.equal(await player.end(), 0, `${lineup} did not end well`);
 }
 process.exit(0);

@@ -82,7 +82,7 @@ static int open_log(struct log *log, const char *path)
 {
     struct nm_err faults = {0}, notes = {0};
     *log = (struct log){0};
-    if (nm_mcap_open(&log->source, path, &faults) || nm_mcap_check(&log->source, NULL, &faults, &notes) ||
+    if (nm_mcap_open(&log->source, path, &faults) || nm_mcap_check(&log->source, &faults, &notes) ||
         nm_mcap_contents_read(&log->contents, &log->source, &faults))
         return fputs(faults.text, stderr), -1;
     if (!log->contents.summary) return fprintf(stderr, "%s: no summary: %s", path, log->contents.why.text), -1;

@@ -103,6 +103,7 @@ static const HcmState *go_on(struct rig *r, double seconds)
 {
     const double q[NM_JOINTS] = {0};
     for (double t = 0; t < seconds; t += TICK) {
+        play(r);
         give_torso(r->h, r->torso, r->turning);
         give_joints(r->h, r->body, q, NULL, t);
         WalkState *walk = nm_harness_set(r->h, "walk_state");
@@ -112,7 +113,6 @@ static const HcmState *go_on(struct rig *r, double seconds)
         MatchState *match = nm_harness_set(r->h, "match_state");
         match->penalized = r->penalized;
         match->stopped = r->stopped;
-        play(r);
         nm_harness_step(r->h, TICK);
         note(r);
     }

@@ -131,6 +131,8 @@ struct nm_dds *nm_dds_new(struct nm_player *player, const struct nm_dds_options 
         nm_dds_free(dds);
         return NULL;
     }
+    dds->options.topics = dds->options.local = NULL; /* the caller's */
+    dds->options.n_topics = dds->options.n_local = 0;
     node_tell(dds, true);
     return dds;
 }

@@ -20,6 +20,9 @@ struct nm_dds_options {
     bool virtual_time; /* nobody calls nm_dds_start: nm_dds_poll is called, times are virtual, /clock tells them */
     uint32_t n_topics; /* topics, services and actions that others may see; 0: all but `show`              */
     const char *const *topics;
+    uint32_t n_local; /* topics and services under `remote:` that another edge of this process brings: they leave
+                       * like our own instead of coming in                                                   */
+    const char *const *local;
     uint32_t gid_size; /* 16 (0 means that), or 24 for peers up to ROS 2 Humble                            */
     uint32_t blob;     /* bytes; the largest image or cloud that may come in. 0: 4 MiB                      */
 };

@@ -157,6 +157,7 @@ void params_close(struct nm_dds *dds);
 
 /* "kick/_action/send_goal/request" is the service "kick/_action/send_goal"; a topic has its own name. */
 void wire_name(const struct nm_dds *dds, const struct nm_topic *topic, char *to, size_t size);
+bool is_local(const struct nm_dds *dds, const struct nm_topic *topic); /* brought by another edge */
 void service_name(const struct nm_topic *topic, char *to, size_t size);
 int64_t wall_now(const struct nm_dds *dds); /* ns since 1970, or virtual */
 

@@ -244,12 +244,9 @@ void ins_take(struct nm_dds *dds)
 
 static bool enters(const struct nm_dds *dds, const struct nm_topic *topic)
 {
-    switch (topic->role) {
-    case NM_ROLE_TOPIC:
-    case NM_ROLE_REPLY: return topic->remote && topic->n_consumers;
-    case NM_ROLE_REQUEST: break;
-    }
-    if (topic->remote || !topic->n_consumers) return false;
+    bool local = is_local(dds, topic);
+    if (topic->role != NM_ROLE_REQUEST) return topic->remote && !local && topic->n_consumers;
+    if (!local && (topic->remote || !topic->n_consumers)) return false;
     char service[NM_ROS_NAME], other[NM_ROS_NAME];
     service_name(topic, service, sizeof service);
     for (uint32_t i = 0; i < dds->n_outs; i++) { /* a service whose replies leave */

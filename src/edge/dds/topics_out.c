@@ -47,12 +47,22 @@ static bool allowed(const struct nm_dds *dds, const struct nm_topic *topic)
     return false;
 }
 
+bool is_local(const struct nm_dds *dds, const struct nm_topic *topic)
+{
+    char name[NM_ROS_NAME];
+    service_name(topic, name, sizeof name);
+    for (uint32_t i = 0; i < dds->options.n_local; i++)
+        if (!strcmp(name, dds->options.local[i])) return true;
+    return false;
+}
+
 static bool leaves(const struct nm_dds *dds, const struct nm_topic *topic)
 {
+    bool local = is_local(dds, topic), made = local || (topic->n_producers && !topic->remote);
     switch (topic->role) {
-    case NM_ROLE_TOPIC: return !topic->remote && (topic->n_producers || topic->builtin) && allowed(dds, topic);
-    case NM_ROLE_REPLY: return !topic->remote && topic->n_producers && allowed(dds, topic);
-    case NM_ROLE_REQUEST: return topic->remote && topic->n_producers;
+    case NM_ROLE_TOPIC: return (made || (topic->builtin && !topic->remote)) && allowed(dds, topic);
+    case NM_ROLE_REPLY: return made && allowed(dds, topic);
+    case NM_ROLE_REQUEST: return topic->remote && !local && topic->n_producers;
     }
     return false;
 }

@@ -162,7 +162,8 @@ static void sense(struct hcm *f)
     const Vector3 *g = &f->imu->angular_velocity;
     if (!isfinite(o->w + o->x + o->y + o->z + g->x + g->y + g->z)) return;
     const struct nm_body *body = f->nm->body;
-    struct quat imu_to_torso = body->imu >= 0 ? body->frames[body->imu].to_link.rot : QUAT_IDENTITY;
+    bool of_imu = body->imu >= 0 && !strcmp(body->frames[body->imu].name, f->imu->header.frame_id);
+    struct quat imu_to_torso = of_imu ? body->frames[body->imu].to_link.rot : QUAT_IDENTITY;
     struct quat torso_to_world = quat_mul((struct quat){o->w, o->x, o->y, o->z}, quat_inv(imu_to_torso));
     f->up = quat_apply(quat_inv(torso_to_world), (struct vec3){0, 0, 1});
     f->turning = quat_apply(imu_to_torso, (struct vec3){g->x, g->y, g->z});

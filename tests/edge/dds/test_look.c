@@ -94,6 +94,43 @@ static void a_message_is_written_to_a_player(void **state)
     close_both();
 }
 
+static void what_another_edge_brings_leaves_and_is_not_taken(void **state)
+{
+    static struct nm_look_topic at[64];
+    static const struct nm_edge_port port = {"imu", NM_PORT_OUT, &Imu_type, 0, 0};
+    static const char *const local[] = {"imu"};
+    struct nm_look_topic topic;
+    struct nm_raw samples[NM_RAW_MOST];
+    struct nm_err err = {0};
+    int domain = private_domain(), got = 0;
+    uint32_t n = 0;
+    (void)state;
+    now_ms = 0;
+    start(&s, hearing);
+    struct nm_edge *hardware = edge(&s, &port, 1);
+    dds = nm_dds_new(
+        s.player, &(struct nm_dds_options){.domain = domain, .virtual_time = true, .n_local = 1, .local = local}, &err);
+    if (!dds) fail_msg("%s", err.text);
+    run_until(&s, 1);
+    look = nm_look_new(domain, false, &err);
+    wait_until(find(at, n = nm_look_topics(look, false, at, 64), "/number"), turn());
+    assert_int_equal(find(at, n, "/number")->readers, 1);
+    assert_int_equal(find(at, n, "/imu")->writers, 1);
+    assert_int_equal(find(at, n, "/imu")->readers, 0);
+    assert_int_equal(nm_look_listen(look, "imu", &topic, &err), 0);
+    for (int i = 0; i < WAIT_STEPS && got <= 0; i++) {
+        nm_edge_begin(hardware, now_ms * 1000000);
+        nm_edge_put(hardware, 0);
+        nm_edge_end(hardware);
+        turn();
+        usleep(WAIT_US);
+        got = nm_look_take(look, samples, NM_RAW_MOST);
+    }
+    assert_true(got > 0);
+    nm_raw_free(samples, got);
+    close_both();
+}
+
 struct seen {
     bool node, publishes, serves;
 };
@@ -152,6 +189,7 @@ int main(void)
         cmocka_unit_test(topics_are_listed_with_types_and_ends),
         cmocka_unit_test(a_topic_is_listened_to_once_somebody_writes_it),
         cmocka_unit_test(a_message_is_written_to_a_player),
+        cmocka_unit_test(what_another_edge_brings_leaves_and_is_not_taken),
         cmocka_unit_test(a_node_is_seen_with_what_it_does),
         cmocka_unit_test(a_service_is_called_and_answers),
     };

@@ -1,0 +1,106 @@
+#include "cmd/sim_animate.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/stage.h"
+#include "sim/stance.h"
+#include "sim/world.h"
+
+#define TICK  0.008
+#define ASIDE (-2.0) /* m: the ball lies in the middle */
+
+struct scene {
+    const struct nm_body *body;
+    struct nm_world *world;
+    struct nm_joint_goal goals[NM_JOINTS];
+    struct animate_outcome *out;
+};
+
+static void watch(struct scene *s)
+{
+    struct nm_sense sense;
+    nm_world_sense(s->world, 0, &sense);
+    for (uint32_t j = 0; j < s->body->n_joints; j++) {
+        double load = fabs(sense.joints[j].load), behind = fabs(sense.joints[j].position - s->goals[j].position);
+        if (load > s->out->load) s->out->load = load, s->out->loaded = j;
+        if (behind > s->out->behind) s->out->behind = behind, s->out->late = j;
+    }
+}
+
+static struct nm_truth step(struct scene *s)
+{
+    struct nm_truth truth;
+    nm_world_goals(s->world, 0, s->goals);
+    nm_world_step(s->world, (uint32_t)(TICK * 1e9 / (double)nm_world_tick(s->world)));
+    nm_world_truth(s->world, 0, &truth);
+    s->out->tilt = acos(fmin(quat_apply(truth.base_to_field.rot, (struct vec3){0, 0, 1}).z, 1));
+    s->out->height = truth.base_to_field.pos.z;
+    s->out->moved = hypot(truth.base_to_field.pos.x - ASIDE, truth.base_to_field.pos.y);
+    return truth;
+}
+
+static void lay(struct scene *s, int lying, const double *q)
+{
+    static const double roll[] = {0, 0, 0, -M_PI / 2, M_PI / 2}, pitch[] = {0, M_PI / 2, -M_PI / 2, 0, 0};
+    if (lying == NM_UPRIGHT) return;
+    struct quat rot = quat_rpy(roll[lying], pitch[lying], 0);
+    nm_world_put(s->world, 0, (struct pose3){rot, {ASIDE, 0, 0.3 * s->body->height}}, q);
+}
+
+static void play(struct scene *s, const struct nm_animation *animation, double every)
+{
+    double from[NM_JOINTS], next = 0;
+    struct nm_animation_pose pose;
+    struct nm_truth truth;
+    for (int i = 0; i < 125; i++) truth = step(s); /* it comes to rest */
+    memcpy(from, truth.q, sizeof from);
+    *s->out = (struct animate_outcome){0};
+    for (double t = 0; t < animation->duration + 1; t += TICK) {
+        nm_animation_sample(animation, from, t, &pose);
+        for (uint32_t j = 0; j < s->body->n_joints; j++) {
+            if (!(animation->joints >> j & 1)) continue;
+            s->goals[j].position = pose.q[j];
+            s->goals[j].torque_limit = pose.stiffness;
+            s->goals[j].on = pose.stiffness > 0;
+        }
+        step(s);
+        watch(s);
+        if (every <= 0 || t < next) continue;
+        printf("%6.2f s  tilt %5.1f degrees  height %.3f m\n", t, s->out->tilt * 180 / M_PI, s->out->height);
+        next += every;
+    }
+}
+
+/* As its own animation `stand` says, where it has one. */
+static void stand(const struct nm_body *body, double q[])
+{
+    const struct nm_animation *own = nm_find_animation(body, "stand");
+    struct nm_animation_pose pose;
+    nm_stance(body, 0.1, q);
+    if (!own) return;
+    nm_animation_sample(own, q, own->duration, &pose);
+    for (uint32_t j = 0; j < body->n_joints; j++)
+        if (own->joints >> j & 1) q[j] = pose.q[j];
+}
+
+int sim_animate(const struct nm_body *body, const struct nm_animation *animation, const struct animate_run *run,
+                struct animate_outcome *outcome, struct nm_err *err)
+{
+    struct nm_pitch pitch;
+    struct nm_world_options options = NM_WORLD_OPTIONS;
+    double q[NM_JOINTS] = {0};
+    if (nm_pitch_read(&pitch, run->field, err)) return -1;
+    options.seed = run->seed;
+    options.random = run->random;
+    options.self = NM_SELF_ALL;
+    if (run->lying == NM_UPRIGHT) stand(body, q);
+    struct nm_world_robot me = {.body = body, .start = {ASIDE, 0, 0}, .joints = q};
+    struct scene s = {.body = body, .out = outcome, .world = nm_world_new(&pitch, &me, 1, &options, err)};
+    if (!s.world) return -1;
+    for (uint32_t j = 0; j < body->n_joints; j++) s.goals[j] = (struct nm_joint_goal){q[j], 0, 1, true};
+    lay(&s, run->lying, q);
+    play(&s, animation, run->every);
+    nm_world_free(s.world);
+    return 0;
+}

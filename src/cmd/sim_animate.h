@@ -1,0 +1,24 @@
+/* One animation on one simulated robot: what becomes of it. */
+#ifndef NM_CMD_SIM_ANIMATE_H
+#define NM_CMD_SIM_ANIMATE_H
+
+#include "body/animation.h"
+
+struct animate_run {
+    const char *field; /* path of its file                                     */
+    int lying;         /* enum nm_posture, 0: upright                          */
+    uint64_t seed;
+    double random; /* 0 to 1 */
+    double every;  /* s between two rows of the table; 0: only the outcome */
+};
+struct animate_outcome {
+    double tilt, height, moved; /* rad, m, m: at the end                                     */
+    double load;                /* largest share of its duty that any servo used             */
+    double behind;              /* rad, the farthest that a joint was from its goal          */
+    uint32_t loaded, late;      /* the joints of those two                                   */
+};
+/* -1 with a sentence; -1 without one where the program has no simulator. */
+int sim_animate(const struct nm_body *body, const struct nm_animation *animation, const struct animate_run *run,
+                struct animate_outcome *outcome, struct nm_err *err) __attribute__((weak));
+
+#endif

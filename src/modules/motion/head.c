@@ -1,0 +1,204 @@
+/* Moves the head: looks at a point of any frame by inverse kinematics, holds angles, or sweeps along a pattern. It
+ * asks, as HeadCommand, or only roughly, as the thesis' HeadMode; the newer of the two counts. Goals move with bounded
+ * speed and acceleration, and how far down the head may look depends on how far it looks aside (HULKs, 2016,
+ * equation 6.3: near the shoulders there is less room). */
+#include <string.h>
+
+#include "body/look.h"
+#include "core/nm.h"
+#include "humanoid_league_msgs/HeadMode.h"
+#include "nutmeg_msgs/HeadCommand.h"
+#include "nutmeg_msgs/JointGoals.h"
+#include "sensor_msgs/JointState.h"
+#include "tf2_msgs/TFMessage.h"
+
+enum { PAN, TILT, AXES, CORNERS = 6 };
+
+struct head {
+    struct nm *nm;
+    /* in */
+    const HeadCommand *command;
+    const HeadMode *mode;
+    const JointState *joints;
+    /* out */
+    JointGoals *goals;
+    /* params */
+    double max_speed, max_acceleration;      /* rad/s, rad/s2 */
+    double inner_tilt, outer_tilt, yaw_edge; /* rad           */
+    double scan_pan[CORNERS], scan_tilt[CORNERS], near_pan[CORNERS], near_tilt[CORNERS];
+    /* state */
+    struct nm_neck neck;
+    uint32_t joint[AXES];
+    double want[AXES], q[AXES], speed[AXES]; /* rad, rad/s: asked for, told, of what is told */
+    bool known;
+    bool by_mode; /* the newer order is a HeadMode */
+    uint32_t corner;
+};
+
+static double clamp(double x, double low, double high) { return x < low ? low : x > high ? high : x; }
+
+/* The lowest the head may look while it looks aside by `pan`. */
+static double tilt_limit(const struct head *f, double pan)
+{
+    if (fabs(pan) >= f->yaw_edge) return f->outer_tilt;
+    return f->outer_tilt + (f->inner_tilt - f->outer_tilt) / 2 * (1 + cos(M_PI * pan / f->yaw_edge));
+}
+
+static void find_head(struct head *f)
+{
+    const JointState *in = f->joints;
+    uint32_t found = 0;
+    for (uint32_t i = 0, guess = 0; i < in->name.n && i < in->position.n; i++) {
+        int32_t joint = nm_find_joint_near(f->nm->body, in->name.at[i], guess);
+        if (joint < 0 || !isfinite(in->position.at[i])) continue;
+        guess = (uint32_t)joint + 1;
+        for (uint32_t a = 0; a < AXES; a++)
+            if (f->joint[a] == (uint32_t)joint) f->q[a] = f->want[a] = in->position.at[i], found |= 1u << a;
+    }
+    f->known = found == (1u << AXES) - 1;
+}
+
+/* ---- what is asked for ---- */
+
+static void look_at(struct head *f)
+{
+    const HeadCommand *c = f->command;
+    struct vec3 point = {c->target.x, c->target.y, c->target.z};
+    struct pose3 to_base;
+    bool elsewhere = c->header.frame_id[0] && strcmp(c->header.frame_id, f->nm->body->frames[0].name);
+    if (!isfinite(point.x + point.y + point.z)) return;
+    if (elsewhere) {
+        if (!nm_tf(f->nm, c->header.frame_id, f->nm->body->frames[0].name, NM_TF_NEWEST, &to_base)) return;
+        point = pose_apply(to_base, point);
+    }
+    double q[NM_GROUP] = {f->want[PAN], f->want[TILT]};
+    nm_look_at(&f->neck, point, q, NULL);
+    f->want[PAN] = q[PAN], f->want[TILT] = q[TILT];
+}
+
+/* From corner to corner, each left when the head has come near it. */
+static void sweep(struct head *f, const double pan[], const double tilt[])
+{
+    if (fabs(f->q[PAN] - f->want[PAN]) + fabs(f->q[TILT] - f->want[TILT]) < 0.05) f->corner++;
+    f->want[PAN] = pan[f->corner % CORNERS];
+    f->want[TILT] = tilt[f->corner % CORNERS];
+}
+
+static void do_mode(struct head *f)
+{
+    static const struct {
+        bool still;
+        double tilt; /* rad, straight ahead */
+    } gazes[] = {[HeadMode_LOOK_DOWN] = {true, 1.0},
+                 [HeadMode_LOOK_FORWARD] = {true, 0.15},
+                 [HeadMode_LOOK_UP] = {true, -0.6},
+                 [HeadMode_DONT_MOVE] = {false, 0}};
+    uint8_t mode = f->mode->head_mode;
+    if (mode == HeadMode_DONT_MOVE) return;
+    if (mode < sizeof gazes / sizeof *gazes && gazes[mode].still) {
+        f->want[PAN] = 0, f->want[TILT] = gazes[mode].tilt;
+        return;
+    }
+    sweep(f, f->scan_pan, f->scan_tilt);
+}
+
+static void do_command(struct head *f)
+{
+    const HeadCommand *c = f->command;
+    if (c->mode == HeadCommand_LOOK_AT) look_at(f);
+    if (c->mode == HeadCommand_ANGLES && isfinite(c->pan + c->tilt)) f->want[PAN] = c->pan, f->want[TILT] = c->tilt;
+    if (c->mode != HeadCommand_PATTERN) return;
+    if (!strcmp(c->pattern, "near"))
+        sweep(f, f->near_pan, f->near_tilt);
+    else
+        sweep(f, f->scan_pan, f->scan_tilt);
+}
+
+/* ---- motion ---- */
+
+/* As fast as it may and still stop there. */
+static void approach(struct head *f, uint32_t axis, double goal, double most)
+{
+    double dt = nm_seconds(f->nm->dt), way = goal - f->q[axis];
+    double brake = sqrt(2 * f->max_acceleration * fabs(way)),
+           speed = copysign(fmin(fmin(brake, most), fabs(way) / dt), way);
+    double change = clamp(speed - f->speed[axis], -f->max_acceleration * dt, f->max_acceleration * dt);
+    f->speed[axis] += change;
+    f->q[axis] += f->speed[axis] * dt;
+}
+
+static void put(struct head *f)
+{
+    JointGoals *out = f->goals;
+    for (uint32_t a = 0; a < AXES; a++) {
+        const struct nm_joint *joint = &f->nm->body->joints[f->joint[a]];
+        nm_text(out->name.at[a], "%s", joint->name);
+        out->position.at[a] = clamp(f->q[a], joint->lower, joint->upper);
+    }
+    out->name.n = out->position.n = AXES;
+    nm_put(f->nm, out);
+}
+
+static void step(struct head *f)
+{
+    if (!f->known) find_head(f);
+    if (!f->known) return;
+    if (nm_fresh(f->nm, f->mode)) f->by_mode = true;
+    if (nm_fresh(f->nm, f->command)) f->by_mode = false;
+    if (f->by_mode)
+        do_mode(f);
+    else if (nm_slot(f->command)->seq)
+        do_command(f);
+
+    double asked = f->command->max_speed, most = !f->by_mode && asked > 0 ? fmin(asked, f->max_speed) : f->max_speed;
+    const struct nm_joint *pan = &f->nm->body->joints[f->joint[PAN]], *tilt = &f->nm->body->joints[f->joint[TILT]];
+    approach(f, PAN, clamp(f->want[PAN], pan->lower, pan->upper), most);
+    double lowest = fmin(tilt->upper, tilt_limit(f, f->q[PAN]));
+    approach(f, TILT, clamp(f->want[TILT], tilt->lower, lowest), most);
+    if (f->q[TILT] > lowest) f->q[TILT] = lowest, f->speed[TILT] = 0; /* turning aside takes room away */
+    put(f);
+}
+
+static void reset(struct head *f)
+{
+    f->known = f->by_mode = false;
+    f->corner = 0;
+    memset(f->speed, 0, sizeof f->speed);
+}
+
+static int init(struct head *f)
+{
+    const struct nm_body *body = f->nm->body;
+    if (!body) return nm_fail(f->nm->err, "head needs a robot: name one in the line-up or with --robot");
+    if (body->head.n != AXES)
+        return nm_fail(f->nm->err, "head: robot %s has a neck of %u joints, not two", body->name, body->head.n);
+    uint32_t camera = body->n_cameras ? body->cameras[0].frame : body->head.end;
+    if (nm_neck_init(&f->neck, body, camera, f->nm->err)) return -1;
+    f->joint[PAN] = body->head.joints[0], f->joint[TILT] = body->head.joints[1];
+    reset(f);
+    return 0;
+}
+
+#define SELF struct head
+static const struct nm_port ports[] = {
+    NM_IN(command, HeadCommand, "head_command"),
+    NM_IN(mode, HeadMode, "head_mode"),
+    NM_IN(joints, JointState, "joint_states"),
+    NM_OUT(goals, JointGoals, "head_goals"),
+    NM_READS_TF,
+    {0},
+};
+static const struct nm_param params[] = {
+    NM_PARAM(max_speed, 3, 0.1, 20, "rad/s", "faster, and pictures blur"),
+    NM_PARAM(max_acceleration, 20, 0.5, 500, "rad/s2", "more, and the head shakes the body"),
+    NM_PARAM(inner_tilt, 1.4, -1.6, 1.6, "rad", "lowest look straight ahead (0.35 on a NAO)"),
+    NM_PARAM(outer_tilt, 1.0, -1.6, 1.6, "rad", "lowest look beyond yaw_edge (0.2 on a NAO)"),
+    NM_PARAM(yaw_edge, 0.567, 0.01, 3.2, "rad", "between the two the limit follows a cosine"),
+    NM_PARAM_LIST(scan_pan, "0 1 0.5 -0.5 -1 0", -3.2, 3.2, "rad", "corners of the pattern `scan`"),
+    NM_PARAM_LIST(scan_tilt, "0.2 0.2 0.7 0.7 0.2 0.2", -1.6, 1.6, "rad", "the same, down is positive"),
+    NM_PARAM_LIST(near_pan, "0 0.6 0.3 -0.3 -0.6 0", -3.2, 3.2, "rad", "corners of the pattern `near`"),
+    NM_PARAM_LIST(near_tilt, "0.9 0.7 1 1 0.7 0.9", -1.6, 1.6, "rad", "the same, down is positive"),
+    {0},
+};
+NM_MODULE(head, "Looks at points, holds angles and sweeps along patterns.", .ports = ports, .params = params,
+          .init = NM_CALL(init), .reset = NM_CALL(reset), .step = NM_CALL(step))
