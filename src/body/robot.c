@@ -227,7 +227,8 @@ static int load_folder(struct body_build *b, const char *folder)
     }
     if (!fault) build_cameras(b);
     path = nm_take_format(b->arena, "%s/animations", folder);
-    if (!fault) fault = nm_animations_read(b->arena, b->body, path, &b->body->animations, &b->body->n_animations, b->err);
+    if (!fault)
+        fault = nm_animations_read(b->arena, b->body, path, &b->body->animations, &b->body->n_animations, b->err);
     return fault;
 }
 

@@ -71,8 +71,7 @@ static int board_of_kind(const struct nm_body *body, const char *const kinds[], 
 static void find_boards(struct nm_hardware *h)
 {
     static const char *const imus[] = {"imu", "cm730", "board", NULL},
-                             *const boards[] = {"cm730", "board", "pins", NULL},
-                             *const feet[] = {"foot", NULL};
+                             *const boards[] = {"cm730", "board", "pins", NULL}, *const feet[] = {"foot", NULL};
     h->imu = board_of_kind(h->body, imus, NULL);
     h->controller = board_of_kind(h->body, boards, NULL);
     h->foot[NM_LEFT] = board_of_kind(h->body, feet, "left");

@@ -38,7 +38,9 @@ static void step(struct keeper *f)
 {
     const BallModel *ball = f->ball;
     double vx = ball->velocity.x, vy = ball->velocity.y;
-    if (!nm_fresh(f->nm, f->ball) || !ball->valid || f->nm->now < f->free_at || vx > -f->min_speed || ball->position.x <= 0) return;
+    if (!nm_fresh(f->nm, f->ball) || !ball->valid || f->nm->now < f->free_at || vx > -f->min_speed ||
+        ball->position.x <= 0)
+        return;
 
     double t = time_to_roll(ball->position.x, -vx, f->friction);
     double y = ball->position.y + ball->position.x * vy / -vx;

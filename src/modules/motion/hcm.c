@@ -286,7 +286,9 @@ static void turn_over(struct hcm *f)
 static enum state turning_over(struct hcm *f)
 {
     if (!play_over(f)) return STATES;
-    return go(f, FALLEN, f->play == PLAY_DONE ? "has turned over" : "could not turn over");
+    enum fall_way lies = fall_lies(f->up);
+    bool turned = lies == FALL_FRONT || lies == FALL_BACK;
+    return go(f, FALLEN, turned ? "has turned over" : "still lies on its side");
 }
 
 static void rise(struct hcm *f)
