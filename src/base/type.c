@@ -15,7 +15,8 @@ static uint32_t used(const struct nm_op *op, const void *seq)
     return n < op->n ? n : op->n;
 }
 
-/* Calls `visit` for every blob of a message that holds anything; to look costs less than to write into an empty one. */
+/* Calls `visit` for every blob of a message that holds anything; to look costs less than to write into an empty one.
+ * Elements whose blobs are their own members, which is nearly all there is, are looked at in one flat loop. */
 static void each_blob(const struct nm_type *type, uint8_t *message, void (*visit)(struct nm_blob *))
 {
     for (const struct nm_op *op = type->blob_ops, *end = op + type->n_blob_ops; op < end; op++) {
@@ -25,8 +26,16 @@ static void each_blob(const struct nm_type *type, uint8_t *message, void (*visit
             if (((struct nm_blob *)at)->data) visit((struct nm_blob *)at);
             continue;
         }
-        uint32_t n = seq ? used(op, at) : op->n;
-        for (uint32_t i = 0; i < n; i++) each_blob(op->type, at + (seq ? op->first : 0) + (size_t)i * op->elem, visit);
+        const struct nm_op *inner = op->type->blob_ops;
+        uint32_t n = seq ? used(op, at) : op->n, members = op->type->n_blob_ops, own = 0;
+        at += seq ? op->first : 0;
+        while (own < members && inner[own].code == NM_OP_BLOB) own++;
+        for (uint32_t i = 0; i < n && own < members; i++) each_blob(op->type, at + (size_t)i * op->elem, visit);
+        for (uint32_t k = 0; k < members && own == members; k++) {
+            uint8_t *blob = at + inner[k].offset;
+            for (uint32_t i = 0; i < n; i++, blob += op->elem)
+                if (((struct nm_blob *)blob)->data) visit((struct nm_blob *)blob);
+        }
     }
 }
 
