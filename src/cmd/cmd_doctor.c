@@ -43,7 +43,7 @@ static void check_folder(struct patient *patient)
         tell(patient, OK, "folder", "%s", root);
     else
         tell(patient, FAIL, "folder",
-             "no folder with config/, robots/ and lineups/ here, above, or above the program; go there or set "
+             "no folder with robots/ and lineups/ here, above, or above the program; go there or set "
              "NUTMEG_ROOT");
 }
 

@@ -1,4 +1,4 @@
-/* What most commands begin with: the modules linked into the program, the folder with config/, robots/ and lineups/,
+/* What most commands begin with: the modules linked into the program, the folder with robots/ and lineups/,
  * and a line-up loaded from there as the flags say. */
 #ifndef NM_CMD_SETUP_H
 #define NM_CMD_SETUP_H
