@@ -8,7 +8,8 @@
  * The norm decides only what is left out: beyond `max_norm` the sensor hit something or its own end. To weigh samples
  * by how near their norm is to gravity, as complementary filters do, spoils the average, since the rest no longer
  * cancels out (on a fast hand motion, BROAD trial 16: 0.7 degrees without weights, 9 to 58 with them, 12 to 17 for
- * Mahony's filter). At rest the gyroscope's bias is what it reads. */
+ * Mahony's filter). At rest the gyroscope's bias is what it reads; in motion, what the frame must be tilted by again
+ * and again. */
 #ifndef NM_BASE_TILT_H
 #define NM_BASE_TILT_H
 
@@ -24,14 +25,17 @@ struct nm_tilt_params {
     double rest_accel; /* m/s^2, change below is rest                                                   */
     double rest_time;  /* s, for which it must hold                                                     */
     double max_bias;   /* rad/s, never more                                                             */
+    double drift_tau;  /* s, of the bias learnt in motion; 0: not at all                                */
+    double max_rate;   /* rad/s, the last sample within stands in for one beyond: the sensor's own end  */
 };
-#define NM_TILT_PARAMS ((struct nm_tilt_params){3.0, 160, 1.0, 0.06, 0.4, 1.0, 0.1})
+#define NM_TILT_PARAMS ((struct nm_tilt_params){3.0, 150, 0.5, 0.06, 0.4, 0.5, 0.1, 10.0, 30})
 
 struct nm_tilt {
     struct quat gyro;  /* sensor to the gyroscope's frame                                               */
     struct quat level; /* the gyroscope's frame to the world                                            */
     struct vec3 up[2]; /* average of the accelerometer in the gyroscope's frame, in two stages          */
     struct vec3 bias;  /* rad/s                                                                         */
+    struct vec3 rate;  /* rad/s, the last that was believed                                             */
     struct vec3 slow_gyro, slow_accel; /* averages that tell rest                                         */
     double seen;  /* s of samples so far                                                           */
     double still; /* s at rest                                                                     */

@@ -44,6 +44,7 @@ void value_publish(struct nm_cycle *cycle, struct value *value)
     slot->seq = ++value->seq;
     slot->run = cycle->run;
     slot->time = cycle->now;
+    slot->maker = cycle->index;
     stamp(value->type, value->back, cycle->now);
 
     void *front = value->back;
@@ -68,6 +69,7 @@ void *ring_push(struct nm_ring *ring, uint64_t caller, int64_t call)
         slot->seq = ring->total;
         slot->run = cycle->run;
         slot->time = cycle->now;
+        slot->maker = cycle->index;
         slot->caller = caller;
         slot->call = call;
         count(cycle, ring->topic, 1);

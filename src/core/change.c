@@ -19,6 +19,7 @@ static void swap_in(struct nm_instance *instance, const struct change_set *set)
     *(struct nm **)set->self = &instance->nm;
     instance->self = set->self;
     instance->module = set->module;
+    instance->birth = NULL; /* snapshots leave it out from here on */
     for (uint32_t i = 0; i < instance->n_ports; i++) {
         struct port *port = &instance->ports[i];
         port->row = &set->module->ports[i];
@@ -76,9 +77,11 @@ static struct change_set *next_set(struct nm_player *player, struct nm_err *err)
     return set;
 }
 
-static uint64_t post(struct nm_player *player)
+static uint64_t post(struct nm_player *player, const struct change_set *set)
 {
-    return atomic_fetch_add_explicit(&player->generation, 1, memory_order_release) + 1;
+    uint64_t generation = atomic_fetch_add_explicit(&player->generation, 1, memory_order_release) + 1;
+    record_change(player, generation, set);
+    return generation;
 }
 
 int64_t nm_player_set(struct nm_player *player, const struct nm_change *changes, uint32_t n, struct nm_err *err)
@@ -91,7 +94,7 @@ int64_t nm_player_set(struct nm_player *player, const struct nm_change *changes,
         memcpy(set->changes, changes, n * sizeof *changes);
         set->n = n;
         for (uint32_t i = 0; i < n; i++) player->values[changes[i].instance][changes[i].param] = changes[i].value;
-        generation = (int64_t)post(player);
+        generation = (int64_t)post(player, set);
     }
     pthread_mutex_unlock(&player->change_lock);
     return generation;
@@ -178,7 +181,7 @@ int nm_player_swap(struct nm_player *player, uint32_t index, const struct nm_mod
     }
     player->values[index] = values;
     *set = (struct change_set){.swap = index, .module = module, .self = self, .values = values, .keep = keep};
-    uint64_t generation = post(player);
+    uint64_t generation = post(player, set);
     wait_for(instance->cycle, generation);
     if (!keep && old->close && instance->self != old_self) old->close(old_self);
     pthread_mutex_unlock(&player->change_lock);

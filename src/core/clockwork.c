@@ -72,6 +72,15 @@ static void run_player(struct nm_player *player, int64_t until)
     atomic_store_explicit(&player->virtual_now, until, memory_order_relaxed);
 }
 
+int nm_player_begin(struct nm_player *player, int64_t time)
+{
+    if (atomic_load(&player->running) || atomic_load(&player->virtual_now)) return -1;
+    if (!player->linked && player_link(player, NULL)) return -1;
+    for (uint32_t c = 0; c < player->n_cycles; c++) player->cycles[c]->next += time;
+    atomic_store_explicit(&player->virtual_now, time, memory_order_relaxed);
+    return 0;
+}
+
 struct work {
     struct nm_player *const *players;
     uint32_t n;
@@ -93,6 +102,7 @@ int nm_players_run(struct nm_player *const *players, uint32_t n, int64_t until, 
     struct work work = {.players = players, .n = n, .until = until};
     for (uint32_t i = 0; i < n; i++) {
         if (atomic_load(&players[i]->running)) return -1;
+        atomic_store(&players[i]->real, false);
         if (!players[i]->linked && player_link(players[i], NULL)) return -1;
     }
     if (workers > n) workers = n;

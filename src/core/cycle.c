@@ -45,13 +45,13 @@ void cycle_begin(struct nm_cycle *cycle, int64_t now)
     if (cycle->tf) take_transforms(cycle);
 }
 
-static void step(struct nm_instance *instance, struct nm_cycle *cycle, bool watched)
+static void step(struct nm_instance *instance, struct nm_cycle *cycle)
 {
     struct nm *nm = &instance->nm;
     nm->now = cycle->now;
     nm->dt = cycle->dt;
     nm->run = cycle->run;
-    nm->watched = watched;
+    nm->watched = cycle->watched;
     for (uint32_t i = 0; i < instance->n_outs; i++) {
         struct value *value = instance->outs[i]->value;
         nm_slot(value->back)->put = false;
@@ -72,10 +72,10 @@ static void step(struct nm_instance *instance, struct nm_cycle *cycle, bool watc
 
 void cycle_steps(struct nm_cycle *cycle)
 {
-    bool watched = atomic_load_explicit(&cycle->player->watched, memory_order_relaxed);
+    cycle->watched = atomic_load_explicit(&cycle->player->watchers, memory_order_relaxed) != 0;
     cycle->marks[0] = clock_ns();
     for (uint32_t i = 0; i < cycle->n_instances; i++) {
-        step(cycle->instances[i], cycle, watched);
+        step(cycle->instances[i], cycle);
         cycle->marks[i + 1] = clock_ns();
     }
 }
@@ -95,6 +95,7 @@ void cycle_account(struct nm_cycle *cycle)
     if (cycle->run == 1) atomic_store_explicit(&cycle->first_start, cycle->now, memory_order_relaxed);
     atomic_store_explicit(&cycle->last_start, cycle->now, memory_order_relaxed);
     atomic_store_explicit(&cycle->runs, cycle->run, memory_order_relaxed);
+    record_note(cycle);
 }
 
 /* In threads a count and, if it sleeps, one system call; in virtual time the next run moves to now. */

@@ -373,9 +373,18 @@ static void fail_missing(struct making *m, const struct nm_topic *topic)
              near ? "'? If" : "; if");
 }
 
+/* Somebody cannot do without it. */
+static bool is_needed(struct making *m, const struct nm_topic *topic)
+{
+    bool needed = false;
+    for (uint32_t c = 0; c < topic->n_consumers; c++) needed |= !port_of(m, topic->consumers[c])->optional;
+    return needed;
+}
+
 static void check_producers(struct making *m, const struct nm_topic *topic)
 {
-    if (!topic->n_producers && !topic->remote && !topic->builtin && !m->file->incomplete) fail_missing(m, topic);
+    bool comes = topic->n_producers || topic->remote || topic->builtin || m->file->incomplete;
+    if (!comes && is_needed(m, topic)) fail_missing(m, topic);
     for (uint32_t p = 0; p < topic->n_producers; p++) {
         struct nm_end end = topic->producers[p];
         if (port_of(m, end)->many && topic->many) continue;

@@ -45,6 +45,7 @@ struct value {
     const struct nm_type *type;
     void *front, *back; /* published and hidden message, each behind its slot                */
     uint64_t seq;
+    uint64_t noted;        /* last one in a note of its cycle (record.c)                        */
     struct source *source; /* its readers in this cycle, or NULL                                */
 };
 
@@ -56,6 +57,7 @@ struct nm_ring {
     uint32_t stride; /* bytes of slot and message                                         */
     uint32_t in_run; /* pushed in this run                                                */
     uint64_t total;  /* pushed ever; message i (from 1) lies in slot i % (2 cap)          */
+    uint64_t noted;  /* last one in a note of its cycle (record.c)                        */
     uint64_t lost;
     unsigned char *slots; /* 2 cap of them and one of scratch                                  */
 };
@@ -106,6 +108,7 @@ struct source {
     struct lane **lanes;  /* come in                                                         */
     const void *message;  /* latest that came in; never NULL                                 */
     uint32_t n_lanes, n_in, n_last, n_queue;
+    uint32_t depth; /* that its queue ports ask for                                    */
     struct port **in, **last;
 };
 
@@ -124,6 +127,8 @@ struct nm_instance {
     const struct nm_module *module;
     struct nm_cycle *cycle;
     void *self;
+    void *birth;         /* its struct after init, where it is recorded or replayed; see snapshot.c */
+    uint8_t *port_words; /* of it: for each word whether it belongs to a port */
     struct nm nm;
     uint32_t n_ports, n_outs, n_queues, n_lasts;
     struct port *ports;
@@ -138,6 +143,7 @@ struct nm_cycle {
     const struct nm_lineup_cycle *plan; /* NULL: an edge */
     uint64_t run;
     int64_t now, dt;
+    bool watched; /* somebody looks at what its modules show */
     uint32_t n_instances, n_values, n_rings, n_sources, n_in, n_out;
     struct nm_instance **instances; /* in the order of their steps */
     int64_t *marks;                 /* clock before the first step and after each */
@@ -149,6 +155,7 @@ struct nm_cycle {
     struct tf_tree *tf; /* NULL: nobody asks */
     struct port tf_ports[2];
     /* edges */
+    uint32_t feeds; /* in a replay: the only cycle that gets what this edge makes; NM_NONE: everybody */
     uint32_t n_edge_ports;
     struct port *edge_ports;
     struct nm_port *edge_rows;
@@ -162,9 +169,10 @@ struct nm_cycle {
     _Atomic uint32_t sleeping;
     _Atomic int64_t called;      /* ns; the last wake-up */
     _Atomic uint64_t generation; /* of parameters, taken in */
-    _Atomic uint64_t runs, misses, skips;
+    _Atomic uint64_t runs, misses, skips, timeouts;
     _Atomic int64_t first_start, last_start;
     struct tally busy, late;
+    struct notes *notes; /* NULL: nobody takes notes of its runs */
 };
 
 struct topic_state {
@@ -198,8 +206,11 @@ struct nm_player {
     struct topic_state *topics;
     bool linked; /* mailboxes are there: no more edges */
     _Atomic bool running;
+    _Atomic bool real; /* it has run in threads: its clock goes on when it is stopped */
     _Atomic bool stop;
-    _Atomic bool watched;
+    _Atomic uint32_t watchers; /* of what modules show */
+    bool replayed;             /* cycles hear each other through what is fed to them (replay.c) */
+    struct nm_record *record;  /* NULL: nobody takes notes */
     _Atomic int64_t virtual_now;
     pthread_mutex_t change_lock;
     _Atomic uint64_t generation;
@@ -244,7 +255,18 @@ int instance_start(struct nm_instance *instance, const struct nm_module *module,
 /* change.c */
 void changes_apply(struct nm_cycle *cycle);
 
+/* record.c: notes of runs */
+void record_link(struct nm_player *player);
+void record_note(struct nm_cycle *cycle);
+void record_change(struct nm_player *player, uint64_t generation, const struct change_set *set);
+
+/* snapshot.c: what a cycle remembers at the end of a run, as bytes; and back. Bytes written, 0 where they do not fit */
+void snapshot_births(struct nm_player *player);
+size_t snapshot_most(const struct nm_cycle *cycle);
+size_t snapshot_write(const struct nm_cycle *cycle, uint8_t *to, size_t room);
+
 /* tally.c */
+int64_t tally_end(uint32_t bucket); /* ns, its upper end */
 void tally_add(struct tally *tally, int64_t ns);
 void tally_read(const struct tally *tally, struct nm_times *times);
 int64_t clock_ns(void);

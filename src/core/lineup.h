@@ -24,6 +24,8 @@
 #ifndef NM_CORE_LINEUP_H
 #define NM_CORE_LINEUP_H
 
+#include <stdio.h>
+
 #include "core/params.h"
 #include "core/registry.h"
 
@@ -111,5 +113,9 @@ void nm_lineup_free(struct nm_lineup *lineup);
 uint32_t nm_lineup_topic(const struct nm_lineup *lineup,
                          const char *name); /* NM_NONE if unknown; a leading '/' is ignored */
 uint32_t nm_lineup_instance(const struct nm_lineup *lineup, const char *name); /* NM_NONE if unknown */
+
+/* The line-up as the text of one: all of it (`chosen` NULL), or only those instances, with everything that they read
+ * from others as remote. Plug-ins are not named. */
+void nm_lineup_print(const struct nm_lineup *lineup, const bool *chosen, FILE *to);
 
 #endif

@@ -110,6 +110,7 @@ static void find_source(struct nm_cycle *cycle, struct port *port, void *user)
     source->n_in += port->row->kind == NM_PORT_IN;
     source->n_last += port->row->kind == NM_PORT_LAST;
     source->n_queue += is_queue(port);
+    if (is_queue(port) && port->row->depth > source->depth) source->depth = port->row->depth;
 }
 
 static void list_reader(struct nm_cycle *cycle, struct port *port, void *user)
@@ -164,6 +165,7 @@ static void lane_init(struct nm_player *player, struct lane *lane, const struct 
     uint32_t depth = player->lineup->topics[source->topic].depth;
     if (lane->ring && lane->ring->cap > depth) depth = lane->ring->cap;
     lane->cap = 2 * (depth ? depth : 1);
+    if (source->depth > lane->cap) lane->cap = source->depth;
     lane->slots = nm_take(&player->arena, (size_t)lane->stride * lane->cap + 256);
     source->lanes[source->n_lanes++] = lane;
 }
@@ -227,7 +229,8 @@ static void build_mailboxes(struct nm_player *player)
     for (uint32_t f = 0; f < player->n_all; f++)
         for (uint32_t t = 0; t < player->n_all; t++) {
             struct nm_cycle *from = player->cycles[f], *to = player->cycles[t];
-            struct mailbox *box = f == t ? NULL : mailbox_new(player, from, to);
+            bool heard = player->replayed ? from->feeds == t : f != t;
+            struct mailbox *box = heard ? mailbox_new(player, from, to) : NULL;
             if (!box) continue;
             from->out[from->n_out++] = box;
             to->in[to->n_in++] = box;
@@ -332,6 +335,8 @@ int player_link(struct nm_player *player, struct nm_err *err)
     build_mailboxes(player);
     for (uint32_t c = 0; c < player->n_all; c++) each_port(player->cycles[c], bind_port, player);
     build_pools(player);
+    if (player->record || player->replayed) snapshot_births(player);
+    record_link(player);
     for (uint32_t c = 0; c < player->n_cycles; c++) {
         const struct nm_lineup_cycle *plan = player->cycles[c]->plan;
         player->cycles[c]->next = plan->trigger == NM_NONE ? 0 : plan->timeout;

@@ -98,8 +98,9 @@ struct nm_slot {
     uint64_t caller; /* services: who asked, copied into the answer                        */
     int64_t call;    /* services: the caller's own number of the request                   */
     uint32_t topic;  /* index in the line-up's table                                       */
+    uint32_t maker;  /* index of the cycle or edge that made it                            */
     bool put;        /* outputs: nm_put was called in this step                            */
-    uint8_t pad[16];
+    uint8_t pad[15];
 };
 _Static_assert(sizeof(struct nm_slot) == 64, "a message begins on a cache line");
 
@@ -201,6 +202,7 @@ struct nm_port {
     enum nm_port_kind kind;
     enum nm_port_role role;
     bool many;       /* output: others may produce the topic too                                */
+    bool optional;   /* input: the topic may have no producer; the port stays silent then       */
     uint32_t depth;  /* queue: messages that find room                                          */
     uint32_t blob;   /* output with a blob: largest in bytes                                    */
     uint32_t offset; /* of the member                                                           */

@@ -52,6 +52,14 @@ int instance_start(struct nm_instance *instance, const struct nm_module *module,
     return result;
 }
 
+/* Who asks is known by its name, so that a replay of some instances knows the answers to each. FNV-1a. */
+static uint64_t client_of(const char *name)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (; *name; name++) hash = (hash ^ (uint8_t)*name) * 0x100000001b3u;
+    return hash;
+}
+
 static int instance_init(struct nm_player *player, uint32_t index, struct nm_err *err)
 {
     struct nm_instance *instance = &player->instances[index];
@@ -73,7 +81,7 @@ static int instance_init(struct nm_player *player, uint32_t index, struct nm_err
         if (port->row->offset != UINT32_MAX) port->member = (unsigned char *)instance->self + port->row->offset;
         bool asks = (port->row->role == NM_ROLE_REQUEST && port->row->kind == NM_PORT_OUT_QUEUE) ||
                     (port->row->role == NM_ROLE_REPLY && port->row->kind == NM_PORT_LAST_QUEUE);
-        if (asks) port->client = index + 1;
+        if (asks) port->client = client_of(plan->name);
         if (!port->member) note_transforms(player, cycle, port);
     }
     list_ports(&player->arena, instance);
@@ -98,6 +106,7 @@ static struct nm_cycle *cycle_new(struct nm_player *player, const char *name, co
     cycle->name = name;
     cycle->plan = plan;
     cycle->due = INT64_MAX;
+    cycle->feeds = NM_NONE;
     if (plan) {
         cycle->instances = nm_take_n(&player->arena, struct nm_instance *, plan->n_order + 1);
         cycle->marks = nm_take_n(&player->arena, int64_t, plan->n_order + 1);
@@ -116,7 +125,7 @@ struct nm_player *nm_player_new(const struct nm_lineup *lineup, const struct nm_
     player->lineup = lineup;
     if (options) player->options = *options;
     player->name = player->options.name ? player->options.name : lineup->name;
-    atomic_init(&player->watched, player->options.watched);
+    atomic_init(&player->watchers, player->options.watched);
     pthread_mutex_init(&player->change_lock, NULL);
 
     struct nm_arena *arena = &player->arena;
@@ -153,11 +162,13 @@ void nm_player_free(struct nm_player *player)
 }
 
 const struct nm_lineup *nm_player_lineup(const struct nm_player *player) { return player->lineup; }
+void *nm_player_self(const struct nm_player *player, uint32_t instance) { return player->instances[instance].self; }
+uint64_t nm_player_seed(const struct nm_player *player) { return player->options.seed; }
 const char *nm_player_name(const struct nm_player *player) { return player->name; }
 
 int64_t nm_player_now(const struct nm_player *player)
 {
-    return atomic_load(&player->running) ? clock_ns() : atomic_load(&player->virtual_now);
+    return atomic_load(&player->real) ? clock_ns() : atomic_load(&player->virtual_now);
 }
 
 /* ---- edges ---- */
@@ -181,7 +192,7 @@ static int edge_port_init(struct nm_player *player, const char *name, struct por
         return nm_fail(err, "%s: the topic %s carries %s, not %s", name, want->topic, topic->type->name,
                        want->type->name);
     bool makes = row->kind == NM_PORT_OUT || row->kind == NM_PORT_OUT_QUEUE;
-    if (makes && topic->n_producers && !topic->many)
+    if (makes && topic->n_producers && !topic->many && !player->replayed)
         return nm_fail(err, "%s: the topic %s is made inside the line-up already", name, want->topic);
     if (want->blob > player->topics[port->topic].blob) player->topics[port->topic].blob = want->blob;
     port->member = nm_take(&player->arena, sizeof(nm_queue(void)));
@@ -285,7 +296,17 @@ bool nm_edge_blob(struct nm_edge *edge, uint32_t port, struct nm_blob *blob, uin
     return nm_blob_take(&nm, slot + 1, blob, bytes);
 }
 
-void nm_edge_end(struct nm_edge *edge) { cycle_end(cycle_of(edge)); }
+struct nm_blob_pool *nm_edge_pool(const struct nm_edge *edge, uint32_t port)
+{
+    const struct port *p = port_of(edge, port);
+    return p->topic == NM_NONE ? NULL : cycle_of(edge)->player->topics[p->topic].pool;
+}
+
+void nm_edge_end(struct nm_edge *edge)
+{
+    cycle_end(cycle_of(edge));
+    record_note(cycle_of(edge));
+}
 
 /* ---- looking in ---- */
 
@@ -319,4 +340,12 @@ void nm_player_topic_stats(const struct nm_player *player, uint32_t index, struc
                                      .no_blob = atomic_load_explicit(&topic->no_blob, memory_order_relaxed)};
 }
 
-void nm_player_watch(struct nm_player *player, bool on) { atomic_store(&player->watched, on); }
+void nm_player_watch(struct nm_player *player, bool on)
+{
+    if (on) {
+        atomic_fetch_add(&player->watchers, 1);
+        return;
+    }
+    uint32_t watchers = atomic_load(&player->watchers);
+    while (watchers && !atomic_compare_exchange_weak(&player->watchers, &watchers, watchers - 1)) {}
+}

@@ -25,6 +25,7 @@ struct nm_player *nm_player_new(const struct nm_lineup *lineup, const struct nm_
                                 struct nm_err *err);
 void nm_player_free(struct nm_player *player); /* stops first if it runs */
 const struct nm_lineup *nm_player_lineup(const struct nm_player *player);
+uint64_t nm_player_seed(const struct nm_player *player);
 const char *nm_player_name(const struct nm_player *player);
 int64_t nm_player_now(const struct nm_player *player); /* ns; monotonic clock, or virtual time */
 
@@ -50,10 +51,13 @@ void *nm_edge_out(struct nm_edge *edge, uint32_t port); /* reset at begin       
 void nm_edge_put(struct nm_edge *edge, uint32_t port);
 void *nm_edge_push(struct nm_edge *edge, uint32_t port);
 bool nm_edge_blob(struct nm_edge *edge, uint32_t port, struct nm_blob *blob, uint32_t bytes);
+/* The pool that the same blocks come from, for decoders; after the first begin. NULL without one. */
+struct nm_blob_pool *nm_edge_pool(const struct nm_edge *edge, uint32_t port);
 void nm_edge_end(struct nm_edge *edge); /* publishes and wakes triggered cycles          */
 /* Sleeps until something that the edge reads was published, or the time-out (ns); false after the time-out. Threads
  * only. */
 bool nm_edge_wait(struct nm_edge *edge, int64_t timeout);
+void nm_edge_wake(struct nm_edge *edge); /* ends that sleep; from any thread */
 
 /* ---- real time ---- */
 
@@ -66,6 +70,9 @@ void nm_player_stop(struct nm_player *player);
  * appear at its start plus its cost. Players share nothing meanwhile, so any number of worker threads gives the same
  * bits. Edges are driven by the caller between two calls. Returns -1 when a player is running in threads. */
 int nm_players_run(struct nm_player *const *players, uint32_t n, int64_t until, uint32_t workers);
+/* Before the first run, for a player that joins a world under way: its time begins there and not at 0. -1 when it has
+ * begun already. */
+int nm_player_begin(struct nm_player *player, int64_t time);
 
 /* ---- looking in; from any thread ---- */
 
@@ -95,7 +102,8 @@ struct nm_topic_stats {
 void nm_player_cycle_stats(const struct nm_player *player, uint32_t cycle, struct nm_cycle_stats *stats);
 void nm_player_step_stats(const struct nm_player *player, uint32_t instance, struct nm_step_stats *stats);
 void nm_player_topic_stats(const struct nm_player *player, uint32_t topic, struct nm_topic_stats *stats);
-void nm_player_watch(struct nm_player *player, bool on); /* nm_show */
+/* One more looks at what modules show (nm_show), or one less: each who said yes says no once. */
+void nm_player_watch(struct nm_player *player, bool on);
 
 /* ---- changing while it runs; from any thread ---- */
 
@@ -107,6 +115,8 @@ struct nm_change {
  * number, which is returned; -1 with a sentence if a cycle has not yet taken in earlier sets. */
 int64_t nm_player_set(struct nm_player *player, const struct nm_change *changes, uint32_t n, struct nm_err *err);
 void nm_player_value(const struct nm_player *player, uint32_t instance, uint32_t param, struct nm_value *value);
+/* An instance's struct, to look inside once the player has stopped. */
+void *nm_player_self(const struct nm_player *player, uint32_t instance);
 /* The module of an instance, after swaps. */
 const struct nm_module *nm_player_module(const struct nm_player *player, uint32_t instance);
 /* Puts another build of a module in an instance's place between two steps. Its ports must be the same. The state is

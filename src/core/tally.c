@@ -24,10 +24,7 @@ static uint32_t bucket_of(int64_t ns)
 }
 
 /* upper end of a bucket */
-static int64_t bucket_end(uint32_t b)
-{
-    return (int64_t)(((uint64_t)PARTS + b % PARTS + 1) << (b / PARTS + FIRST - 2));
-}
+int64_t tally_end(uint32_t b) { return (int64_t)(((uint64_t)PARTS + b % PARTS + 1) << (b / PARTS + FIRST - 2)); }
 
 void tally_add(struct tally *tally, int64_t ns)
 {
@@ -53,6 +50,6 @@ void tally_read(const struct tally *tally, struct nm_times *times)
     for (uint32_t b = 0, k = 0; b < BUCKETS && k < 3; b++) {
         below += atomic_load_explicit(&tally->bucket[b], memory_order_relaxed);
         for (; k < 3 && (double)below >= share[k] * (double)n; k++)
-            *at[k] = bucket_end(b) < times->max ? bucket_end(b) : times->max;
+            *at[k] = tally_end(b) < times->max ? tally_end(b) : times->max;
     }
 }

@@ -167,3 +167,84 @@ bool tf_get(const struct tf_tree *tree, const char *from, const char *to, int64_
     *from_to_to = n_b ? pose_mul(pose_inv(b_to_top), a_to_top) : a_to_top;
     return true;
 }
+
+/* ---- as bytes ---- */
+
+struct frame_head {
+    char name[TF_NAME];
+    int32_t parent;
+    uint32_t fixed, n;
+};
+
+static uint32_t kept(uint32_t n) { return n < TF_SAMPLES ? n : TF_SAMPLES; }
+
+size_t tf_most(void)
+{
+    return sizeof(uint32_t) + TF_FRAMES * (sizeof(struct frame_head) + TF_SAMPLES * sizeof(struct sample));
+}
+
+size_t tf_save(const struct tf_tree *tree, uint8_t *to, size_t room)
+{
+    size_t used = sizeof tree->n;
+    if (room < used) return 0;
+    memcpy(to, &tree->n, sizeof tree->n);
+    for (uint32_t i = 0; i < tree->n; i++) {
+        const struct frame *frame = &tree->frames[i];
+        struct frame_head head = {.parent = frame->parent, .fixed = frame->fixed, .n = frame->n};
+        size_t bytes = kept(frame->n) * sizeof(struct sample);
+        if (room - used < sizeof head + bytes) return 0;
+        memcpy(head.name, frame->name, sizeof head.name);
+        memcpy(to + used, &head, sizeof head);
+        memcpy(to + used + sizeof head, frame->samples, bytes);
+        used += sizeof head + bytes;
+    }
+    return used;
+}
+
+/* Parents must lead to a root. */
+static bool leads_up(const struct tf_tree *tree)
+{
+    for (uint32_t i = 0; i < tree->n; i++) {
+        uint32_t steps = 0;
+        for (int32_t at = (int32_t)i; at != NONE; at = tree->frames[at].parent)
+            if (steps++ > tree->n) return false;
+    }
+    return true;
+}
+
+static int load_frame(struct tf_tree *tree, uint32_t n, const uint8_t **bytes, size_t *left)
+{
+    struct frame_head head;
+    if (*left < sizeof head) return -1;
+    memcpy(&head, *bytes, sizeof head);
+    size_t samples = kept(head.n) * sizeof(struct sample);
+    if (*left < sizeof head + samples || head.name[TF_NAME - 1]) return -1;
+    bool known = head.parent == NONE || (head.parent >= 0 && (uint32_t)head.parent < n);
+    /* a frame with a parent has at least one sample */
+    if (!known || head.fixed > 1 || (head.parent != NONE && !head.n) || find(tree, head.name) != NONE) return -1;
+    int32_t at = find_or_add(tree, head.name);
+    if (at == NONE) return -1;
+    struct frame *frame = &tree->frames[at];
+    frame->parent = head.parent;
+    frame->fixed = head.fixed;
+    frame->n = head.n;
+    memcpy(frame->samples, *bytes + sizeof head, samples);
+    *bytes += sizeof head + samples;
+    *left -= sizeof head + samples;
+    return 0;
+}
+
+int tf_load(struct tf_tree *tree, const uint8_t *bytes, size_t size)
+{
+    uint32_t n;
+    int rc = size < sizeof n ? -1 : 0;
+    memset(tree->slots, 0xff, sizeof tree->slots);
+    tree->n = 0;
+    if (!rc) memcpy(&n, bytes, sizeof n), bytes += sizeof n, size -= sizeof n;
+    for (uint32_t i = 0; !rc && i < n; i++) rc = load_frame(tree, n, &bytes, &size);
+    if (!rc && !leads_up(tree)) rc = -1;
+    if (!rc) return 0;
+    memset(tree->slots, 0xff, sizeof tree->slots);
+    tree->n = 0;
+    return -1;
+}

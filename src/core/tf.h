@@ -23,4 +23,10 @@ bool tf_put(struct tf_tree *tree, const char *parent, const char *child, int64_t
  */
 bool tf_get(const struct tf_tree *tree, const char *from, const char *to, int64_t at, struct pose3 *from_to_to);
 
+/* The tree as bytes, at most tf_most() of them: how many were written, 0 where they do not fit; and back. Bytes that
+ * make no sense are refused (-1) and leave the tree empty. */
+size_t tf_most(void);
+size_t tf_save(const struct tf_tree *tree, uint8_t *to, size_t room);
+int tf_load(struct tf_tree *tree, const uint8_t *bytes, size_t size);
+
 #endif

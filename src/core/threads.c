@@ -93,6 +93,7 @@ static void triggered(struct nm_cycle *cycle)
         if (atomic_load_explicit(&cycle->player->stop, memory_order_relaxed)) return;
         uint32_t wake = atomic_load_explicit(&cycle->wake, memory_order_acquire);
         int64_t called = atomic_load_explicit(&cycle->called, memory_order_relaxed);
+        if (wake == seen) atomic_fetch_add_explicit(&cycle->timeouts, 1, memory_order_relaxed);
         one_run(cycle, wake != seen && called < until ? called : until);
         seen = wake;
     }
@@ -115,6 +116,7 @@ int nm_player_start(struct nm_player *player, struct nm_err *err)
     if (!player->linked && player_link(player, err)) return -1;
     atomic_store(&player->stop, false);
     atomic_store(&player->running, true);
+    atomic_store(&player->real, true);
     int64_t start = clock_ns() + 1000000;
     for (uint32_t c = 0; c < player->n_cycles; c++) player->cycles[c]->next = start;
     for (uint32_t c = 0; c < player->n_cycles; c++) {
@@ -138,6 +140,8 @@ void nm_player_stop(struct nm_player *player)
     for (uint32_t c = 0; c < player->n_cycles; c++) pthread_join(player->cycles[c]->thread, NULL);
     atomic_store(&player->running, false);
 }
+
+void nm_edge_wake(struct nm_edge *edge) { cycle_wake((struct nm_cycle *)(void *)edge); }
 
 bool nm_edge_wait(struct nm_edge *edge, int64_t timeout)
 {

@@ -69,6 +69,25 @@ static void a_bias_is_learnt_at_rest(void **state)
     assert_true(vec3_norm(vec3_sub(t.bias, bias)) < 0.01);
 }
 
+/* swaying without a pause: the frame drifts, and what it is straightened by tells the bias */
+static void a_bias_is_learnt_in_motion(void **state)
+{
+    (void)state;
+    const struct nm_tilt_params p = NM_TILT_PARAMS;
+    struct nm_tilt t;
+    nm_tilt_start(&t);
+    const struct vec3 bias = {0.02, -0.015, 0};
+    double worst = 0;
+    for (int k = 0; k < 10000; k++) {
+        double time = 0.008 * k, roll = 0.1 * sin(12 * time), rate = 1.2 * cos(12 * time);
+        struct vec3 up = quat_apply(quat_inv(quat_rpy(roll, 0, 0)), (struct vec3){0, 0, 9.81});
+        nm_tilt_step(&t, &p, vec3_add((struct vec3){rate, 0, 0}, bias), up, 0.008);
+        if (k > 7500) worst = fmax(worst, error_of(nm_tilt_orientation(&t), quat_rpy(roll, 0, 0)));
+    }
+    assert_true(vec3_norm(vec3_sub(t.bias, bias)) < 0.003);
+    assert_true(worst < 1);
+}
+
 /* walking: the trunk is thrown to and fro with 4 m/s^2 at 2 Hz and sways */
 static void shaking_does_not_tilt_it(void **state)
 {
@@ -172,9 +191,13 @@ static void it_beats_the_textbook_on_recorded_motion(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_first_pose_is_found),  cmocka_unit_test(there_is_no_gimbal_lock),
-        cmocka_unit_test(a_bias_is_learnt_at_rest), cmocka_unit_test(shaking_does_not_tilt_it),
-        cmocka_unit_test(nonsense_is_left_out),     cmocka_unit_test(it_beats_the_textbook_on_recorded_motion),
+        cmocka_unit_test(any_first_pose_is_found),
+        cmocka_unit_test(there_is_no_gimbal_lock),
+        cmocka_unit_test(a_bias_is_learnt_at_rest),
+        cmocka_unit_test(a_bias_is_learnt_in_motion),
+        cmocka_unit_test(shaking_does_not_tilt_it),
+        cmocka_unit_test(nonsense_is_left_out),
+        cmocka_unit_test(it_beats_the_textbook_on_recorded_motion),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,6 +89,23 @@ static void without_cost_a_later_cycle_sees_it_at_the_same_time(void **state)
     stop(&s);
 }
 
+/* Whoever joins a world under way runs from there on, and does not make up for what was before. */
+static void time_may_begin_later_than_at_zero(void **state)
+{
+    (void)state;
+    struct started s;
+    start(&s, "cycles: {a: {period: 10 ms, modules: [walker]}}");
+    assert_int_equal(nm_player_begin(s.player, nm_ns(3600)), 0);
+    assert_int_equal(nm_player_now(s.player), nm_ns(3600));
+    nm_players_run(&s.player, 1, nm_ns(3600.025), 1);
+    struct walker *walker = self_of(&s, "walker");
+    assert_int_equal(walker->n, 3);
+    assert_int_equal(walker->times[0], nm_ns(3600));
+    assert_int_equal(walker->times[2], nm_ns(3600.02));
+    assert_int_equal(nm_player_begin(s.player, 0), -1);
+    stop(&s);
+}
+
 static void a_trigger_runs_its_cycle_when_the_topic_appears(void **state)
 {
     (void)state;
@@ -173,6 +190,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(outputs_appear_at_start_plus_cost),
         cmocka_unit_test(without_cost_a_later_cycle_sees_it_at_the_same_time),
+        cmocka_unit_test(time_may_begin_later_than_at_zero),
         cmocka_unit_test(a_trigger_runs_its_cycle_when_the_topic_appears),
         cmocka_unit_test(a_run_longer_than_its_period_leaves_periods_out),
         cmocka_unit_test(a_slow_reader_skips_values_but_no_queue_message),

@@ -54,6 +54,39 @@ static void bad(const char *modules, const char *remote, const char *sentences)
     assert_string_equal(err.text, sentences);
 }
 
+/* wants an image and, where somebody makes one, a ball */
+struct fan {
+    struct nm *nm;
+    const Image *image;
+    const PointStamped *ball;
+};
+#undef SELF
+#define SELF struct fan
+static void fan_step(struct fan *f) { (void)f; }
+static const struct nm_port fan_ports[] = {
+    NM_IN(image, Image, "image_raw"), NM_IN(ball, PointStamped, "ball_seen", .optional = true), {0}};
+NM_MODULE_UNLISTED(fan, "Watches.", .ports = fan_ports, .step = NM_CALL(fan_step))
+
+static void an_optional_topic_may_have_no_producer(void **state)
+{
+    (void)state;
+    const struct nm_module *const known[] = {&fan_module, &eye_module};
+    struct nm_registry usual = registry;
+    nm_registry_init(&registry, &arena, known, known + 2);
+    good("fan", "image_raw");
+    good("fan", "image_raw, ball_seen");
+    bad("fan", "",
+        "m.yaml:1: module 'fan' reads topic 'image_raw', which nobody makes; if it comes from outside, list it under "
+        "remote:\n");
+    /* with a producer it is a topic like any other: the reader steps behind it */
+    struct nm_err err;
+    struct nm_lineup *lineup = load("fan, eye", "image_raw", &err);
+    if (!lineup) fail_msg("%s", err.text);
+    assert_string_equal(lineup->instances[lineup->cycles[0].order[0]].name, "eye");
+    nm_lineup_free(lineup);
+    registry = usual;
+}
+
 static void a_service_has_one_server_and_any_number_of_clients(void **state)
 {
     (void)state;
@@ -195,6 +228,7 @@ static void sixty_modules_find_their_topics(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(an_optional_topic_may_have_no_producer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_service_has_one_server_and_any_number_of_clients, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_service_is_renamed_as_a_whole, set_up, tear_down),
         cmocka_unit_test_setup_teardown(transforms_need_no_producer, set_up, tear_down),

@@ -97,12 +97,54 @@ static void what_makes_no_tree_is_refused(void **state)
     nm_arena_free(&arena);
 }
 
+/* As bytes and back: every pair of frames at every time as before; bytes that make no sense leave an empty tree. */
+static void a_tree_is_saved_and_loaded(void **state)
+{
+    (void)state;
+    struct nm_arena arena = {0};
+    struct tf_tree *tree = tf_new(&arena), *again = tf_new(&arena);
+    static const char *const names[] = {"map", "odom", "base", "head", "camera"};
+    uint8_t *bytes = malloc(tf_most());
+    srand48(3);
+    for (int t = 1; t <= 3 * TF_SAMPLES; t++)
+        for (int i = 1; i < 4; i++) tf_put(tree, names[i - 1], names[i], t, any_pose(), false);
+    tf_put(tree, "head", "camera", 1, any_pose(), true);
+    size_t n = tf_save(tree, bytes, tf_most());
+    assert_in_range(n, 1000, tf_most());
+    assert_int_equal(tf_save(tree, bytes, n - 1), 0);
+    assert_int_equal(tf_save(tree, bytes, n), n);
+    assert_int_equal(tf_load(again, bytes, n), 0);
+    for (int t = 2 * TF_SAMPLES - 5; t <= 3 * TF_SAMPLES + 1; t++)
+        for (int a = 0; a < 5; a++)
+            for (int b = 0; b < 5; b++) {
+                struct pose3 was, is;
+                bool known = tf_get(tree, names[a], names[b], t, &was);
+                assert_int_equal(tf_get(again, names[a], names[b], t, &is), known);
+                if (known) assert_same(was, is);
+            }
+    struct pose3 pose;
+    for (size_t cut = 0; cut < n; cut += 101) {
+        assert_int_equal(tf_load(again, bytes, cut), -1);
+        assert_false(tf_get(again, "map", "camera", 0, &pose));
+    }
+    for (int i = 0; i < 2000; i++) {
+        uint8_t *damaged = malloc(n);
+        for (size_t k = 0; k < n; k++) damaged[k] = bytes[k];
+        for (int k = 0; k < 4; k++) damaged[(size_t)lrand48() % (k ? 400 : n)] = (uint8_t)lrand48();
+        if (!tf_load(again, damaged, n)) tf_get(again, "map", "camera", 0, &pose);
+        free(damaged);
+    }
+    free(bytes);
+    nm_arena_free(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_two_frames_of_a_tree),
         cmocka_unit_test(the_past_is_interpolated_and_ends),
         cmocka_unit_test(what_makes_no_tree_is_refused),
+        cmocka_unit_test(a_tree_is_saved_and_loaded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

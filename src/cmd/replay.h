@@ -1,0 +1,168 @@
+/* A recorded run, played again: what a log holds of it (replay_log.c), which messages enter which run (replay_feed.c),
+ * and what came out held against the log (replay_check.c). `nutmeg replay` drives it. */
+#ifndef NM_CMD_REPLAY_H
+#define NM_CMD_REPLAY_H
+
+#include "cmd/bag.h"
+#include "cmd/setup.h"
+#include "core/replay.h"
+
+/* A message of a stream, as in the log. */
+struct kept {
+    struct kept *next;
+    uint64_t seq;
+    uint64_t run; /* of its maker, where that plays again */
+    int64_t time; /* ns, the player's                     */
+    uint64_t caller;
+    int64_t call;
+    size_t n;
+    uint8_t bytes[];
+};
+
+/* How a cycle gets a stream. */
+enum how {
+    HOW_NOT,
+    HOW_RECORDED, /* what the log says that each run consumed                           */
+    HOW_BEFORE,   /* made by the same cycle in the recording: up to its last run        */
+    HOW_WITH,     /* the same, by a module that stepped earlier: up to this run         */
+    HOW_TIMED,    /* the recorded cycle did not read it: whatever was made before       */
+};
+
+/* The messages of a topic that one cycle or edge made. */
+struct stream {
+    const char *topic, *maker;
+    const char *type; /* as the log names it                                        */
+    uint32_t at;      /* the topic in the line-up; NM_NONE: nobody knows it there   */
+    uint32_t cycle;   /* its maker in the line-up; NM_NONE: an edge, or not played  */
+    enum { AS_IS, AS_JPEG, AS_NOTHING } stored;
+    bool replayed;                  /* its maker plays again and makes it anew                     */
+    bool in_log;                    /* there is a channel                                          */
+    bool partly;                    /* only some of its makers play again: its messages are counted anew */
+    enum how *how;                  /* of each cycle                                               */
+    uint64_t *fed;                  /* of each cycle: seq (recorded), or run (others) up to which  */
+    struct kept *first, **last;     /* from the log                                  */
+    struct kept *anew, **last_anew; /* from the replay                             */
+    uint64_t newest;                /* seq, read so far                            */
+    struct made_run {               /* which run made which, for readers of what is replayed */
+        uint64_t seq, run;
+    } * runs;
+    uint32_t n_runs, runs_room;
+    struct asked { /* who asked, of requests and replies */
+        uint64_t seq, caller;
+        int64_t call;
+    } * asked;
+    uint32_t n_asked;
+    const char *hash;                  /* of its type                                  */
+    bool times;                        /* its type holds times                         */
+    void *copy;                        /* a message of it, with the times of the log   */
+    uint64_t checked;                  /* seq, up to which it was held against the log */
+    uint64_t compared, differ, absent; /* messages; absent: not in the log             */
+    int out;                           /* channel of the new log                       */
+};
+
+struct seqs {
+    uint32_t stream;
+    uint64_t first, last;
+};
+
+/* A run of a cycle, as noted. */
+struct noted {
+    struct noted *next;
+    struct nm_run run;
+    struct seqs *consumed, *made;
+};
+
+struct player_cycle { /* of the line-up that plays */
+    struct noted *first, **last;
+    uint64_t ran;        /* the last run that was played, or skipped    */
+    uint64_t begins;     /* run of the snapshot that it began at        */
+    int64_t begins_time; /* ns, of it                                   */
+    uint64_t generation; /* of parameters that it has                   */
+    bool known;          /* the log has runs of it                      */
+    bool gap;            /* its notes were lost somewhere, and told     */
+};
+
+struct replay_options {
+    const char *log, *lineup, *out;
+    struct texts instances;
+    const char *from, *to, *break_at;
+    double speed; /* 0: as fast as it goes */
+    bool force, quiet;
+    struct lineup_flags flags;
+};
+
+struct replay {
+    const struct replay_options *options;
+    struct setup *setup;
+    struct nm_arena arena;
+    struct bag bag;
+    bool opened;
+    int64_t offset; /* ns, from the player's clock to the log's */
+    uint64_t seed;
+    const char *player_name, *digest, *revision, *build, *cpu;
+
+    struct nm_lineup *was, *lineup; /* recorded, and played: may be the same */
+    struct nm_player *player;
+    struct nm_replay *replay;
+    struct player_cycle *cycles;
+
+    uint32_t n_streams, streams_room;
+    struct stream *streams;
+    uint32_t **stream_of;   /* part and channel                                     */
+    uint32_t *made_streams; /* of each topic and cycle: what it makes; NM_NONE: nothing */
+    struct {
+        const char *cycle;
+        uint32_t n;
+        uint32_t *streams; /* index */
+    } * tables;            /* what the notes of each cycle and edge refer to */
+    uint32_t n_tables;
+    struct parameter_change *changes;
+    uint32_t n_changes;
+
+    uint64_t from, to; /* log time that is read; to 0: all */
+    int64_t break_at;  /* ns of the player; INT64_MAX: never */
+    struct nm_mcap_writer *writer;
+    struct bag_out out;
+
+    /* what came of it */
+    uint64_t runs, made, differ;
+    struct nm_err causes; /* why something may not be exact */
+    char first_difference[1024];
+    uint8_t *bytes;
+    size_t bytes_room;
+    void *scratch;
+};
+
+/* What a channel of the log is, in stream_of; from STREAM_FIRST on a stream. */
+enum { STREAM_RUNS = 1, STREAM_TRAFFIC = 2, STREAM_FIRST = 3 };
+
+/* replay_log.c */
+int replay_open(struct replay *r, struct nm_err *err); /* what the log says about the run; streams, parameters */
+void replay_read(struct replay *r, struct bag_reader *reader, bool *more, uint64_t *reached);
+struct stream *replay_stream(struct replay *r, const char *topic, const char *maker);
+void replay_close(struct replay *r);
+void replay_cause(struct replay *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+struct parameter_change {
+    uint64_t generation;
+    uint32_t n;
+    struct nm_change *changes;
+};
+
+/* replay_snapshots.c */
+int64_t replay_beginning(struct replay *r);
+int64_t replay_snapshots(struct replay *r, int64_t at, struct nm_err *err);
+
+/* replay_feed.c */
+int replay_plan(struct replay *r, struct nm_err *err); /* who gets what */
+bool replay_ready(struct replay *r, uint32_t cycle, uint64_t reached, bool more);
+void replay_feed(struct replay *r, uint32_t cycle, const struct noted *noted);
+void replay_user_settings(struct replay *r, uint32_t cycle);
+void replay_forget(struct replay *r);
+
+/* replay_check.c */
+int replay_out_begin(struct replay *r, struct nm_err *err);
+void replay_made(void *user, uint32_t cycle, uint32_t topic, const void *message);
+void replay_counts(struct replay *r, uint32_t cycle, const struct noted *noted);
+int replay_tell(struct replay *r, double seconds); /* the exit code */
+
+#endif

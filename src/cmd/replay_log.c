@@ -1,0 +1,451 @@
+/* What a log says about a run: line-up, parameters, seed and clock; who made which messages; and the stream of all of
+ * them in the order of time. Everything in it may be wrong: what makes no sense is told and left out. */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/console.h"
+#include "cmd/replay.h"
+#include "codec/cdr.h"
+#include "edge/dds/stamps.h"
+#include "edge/log/about.h"
+#include "nutmeg_msgs/CycleRecord.h"
+#include "nutmeg_msgs/CycleTopics.h"
+#include "nutmeg_msgs/ParameterChange.h"
+#include "nutmeg_msgs/TopicStatistics.h"
+
+static const uint64_t TIME_MOST = (uint64_t)1 << 62; /* ns; what is later makes no sense */
+
+void replay_cause(struct replay *r, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (!strstr(r->causes.text, text)) nm_fail(&r->causes, "%s", text);
+}
+
+/* ---- beside the messages ---- */
+
+static const char *text_of(struct replay *r, struct nm_bytes bytes)
+{
+    return nm_take_format(&r->arena, "%.*s", (int)(bytes.n < 1 << 20 ? bytes.n : 1 << 20), (const char *)bytes.at);
+}
+
+static int read_metadata(struct replay *r, struct nm_err *err)
+{
+    const struct bag_part *part = &r->bag.parts[0];
+    struct nm_mcap_window window = {0};
+    struct nm_mcap_record record;
+    bool found = false;
+    for (uint32_t i = 0; i < part->contents.n_metadata && !found; i++) {
+        if (!nm_bytes_are(part->contents.metadata[i].name, "nutmeg")) continue;
+        if (nm_mcap_record_at(&part->source, &window, part->contents.metadata[i].offset, &record, NULL) ||
+            record.op != NM_MCAP_METADATA)
+            continue;
+        struct nm_bytes map = record.metadata.metadata;
+        r->offset = strtoll(text_of(r, nm_mcap_text_at(map, "clock_offset")), NULL, 10);
+        r->seed = strtoull(text_of(r, nm_mcap_text_at(map, "seed")), NULL, 10);
+        r->player_name = text_of(r, nm_mcap_text_at(map, "player"));
+        r->digest = text_of(r, nm_mcap_text_at(map, "robot_digest"));
+        r->revision = text_of(r, nm_mcap_text_at(map, "revision"));
+        r->build = text_of(r, nm_mcap_text_at(map, "build"));
+        r->cpu = text_of(r, nm_mcap_text_at(map, "cpu"));
+        found = true;
+    }
+    nm_mcap_window_free(&window);
+    if (r->offset > (int64_t)TIME_MOST || r->offset < -(int64_t)TIME_MOST)
+        return nm_fail(err, "%s: its clock makes no sense", part->path);
+    return found ? 0 : nm_fail(err, "%s: not recorded by nutmeg: it does not say what its cycles consumed", part->path);
+}
+
+static const char *read_attachment(struct replay *r, const char *name, struct nm_err *err)
+{
+    const struct bag_part *part = &r->bag.parts[0];
+    struct nm_mcap_window window = {0};
+    struct nm_mcap_record record;
+    const char *text = NULL;
+    for (uint32_t i = 0; i < part->contents.n_attachments && !text; i++)
+        if (nm_bytes_are(part->contents.attachments[i].name, name) &&
+            !nm_mcap_record_at(&part->source, &window, part->contents.attachments[i].offset, &record, NULL) &&
+            record.op == NM_MCAP_ATTACHMENT)
+            text = text_of(r, record.attachment.data);
+    nm_mcap_window_free(&window);
+    if (!text) nm_fail(err, "%s: the attachment %s is missing", part->path, name);
+    return text;
+}
+
+/* ---- the line-up ---- */
+
+/* The recorded values, as settings: those that the line-up still has. */
+static void recorded_values(struct replay *r, const struct nm_lineup *lineup, const char *text,
+                            struct nm_lineup_options *options)
+{
+    uint32_t lines = 0;
+    for (const char *c = text; *c; c++) lines += *c == '\n';
+    const char **set = nm_take_n(&r->arena, const char *, lines + options->n_set + 1);
+    uint32_t n = 0;
+    char *rest = nm_take_text(&r->arena, text);
+    for (char *line; (line = strsep(&rest, "\n"));) {
+        char name[128], param[128];
+        if (sscanf(line, "%127[^.=].%127[^=]=", name, param) != 2) continue;
+        uint32_t i = nm_lineup_instance(lineup, name);
+        if (i == NM_NONE) continue;
+        if (nm_param_find(lineup->instances[i].module, param, NULL) < 0)
+            replay_cause(r, "%s.%s is no longer a parameter", name, param);
+        else
+            set[n++] = line;
+    }
+    for (uint32_t i = 0; i < options->n_set; i++) set[n++] = options->set[i]; /* the command line wins */
+    options->set = set;
+    options->n_set = n;
+}
+
+static struct nm_lineup *load(struct replay *r, const char *text, const char *values, struct nm_err *err)
+{
+    const char *name = nm_take_format(&r->arena, "%s.yaml", r->options->log);
+    struct nm_lineup_options options = setup_options(r->setup, &r->options->flags), plain = options;
+    plain.n_set = 0; /* they may be of instances that are not played */
+    struct nm_lineup *lineup = nm_lineup_parse(text, strlen(text), name, &r->setup->registry, &plain, err);
+    if (!lineup) return NULL;
+    recorded_values(r, lineup, values, &options);
+    struct nm_lineup *with = nm_lineup_parse(text, strlen(text), name, &r->setup->registry, &options, err);
+    nm_lineup_free(lineup);
+    return with;
+}
+
+/* Some instances of the recorded line-up. */
+static struct nm_lineup *load_some(struct replay *r, const char *values, struct nm_err *err)
+{
+    bool *chosen = nm_take_n(&r->arena, bool, r->was->n_instances + 1);
+    for (uint32_t i = 0; i < r->options->instances.n; i++) {
+        const char *name = r->options->instances.at[i];
+        uint32_t instance = nm_lineup_instance(r->was, name);
+        if (instance == NM_NONE) {
+            const char **names = nm_take_n(&r->arena, const char *, r->was->n_instances + 1);
+            for (uint32_t k = 0; k < r->was->n_instances; k++) names[k] = r->was->instances[k].name;
+            nm_fail(err, "the log's line-up has no instance '%s'%s", name,
+                    nm_hint(name, names, r->was->n_instances).text);
+            return NULL;
+        }
+        chosen[instance] = true;
+    }
+    char *text;
+    size_t n;
+    FILE *to = open_memstream(&text, &n);
+    if (!to) abort();
+    nm_lineup_print(r->was, chosen, to);
+    fclose(to);
+    struct nm_lineup *lineup = load(r, text, values, err);
+    free(text);
+    return lineup;
+}
+
+static int load_lineups(struct replay *r, struct nm_err *err)
+{
+    const char *text = read_attachment(r, "lineup.yaml", err), *values = read_attachment(r, "parameters.txt", err);
+    if (!text || !values) return -1;
+    r->was = load(r, text, values, err);
+    if (!r->was) return -1;
+    r->lineup = r->was;
+    if (r->options->instances.n) r->lineup = load_some(r, values, err);
+    if (r->options->lineup) r->lineup = setup_lineup(r->setup, r->options->lineup, &r->options->flags, err);
+    if (!r->lineup) return -1;
+    char digest[65] = "";
+    if (r->lineup->robot_folder) nm_folder_digest(r->lineup->robot_folder, digest);
+    if (r->digest && strcmp(digest, r->digest))
+        replay_cause(r, "the folder of the robot has changed since the recording");
+    return 0;
+}
+
+/* ---- streams ---- */
+
+struct stream *replay_stream(struct replay *r, const char *topic, const char *maker)
+{
+    for (uint32_t i = 0; i < r->n_streams; i++)
+        if (!strcmp(r->streams[i].topic, topic) && !strcmp(r->streams[i].maker, maker)) return &r->streams[i];
+    if (r->n_streams == r->streams_room) {
+        r->streams_room = r->streams_room ? 2 * r->streams_room : 64;
+        r->streams = realloc(r->streams, r->streams_room * sizeof *r->streams);
+        if (!r->streams) abort();
+    }
+    struct stream *s = &r->streams[r->n_streams++];
+    *s = (struct stream){.topic = nm_take_text(&r->arena, topic), .maker = nm_take_text(&r->arena, maker)};
+    s->type = "";
+    s->at = s->cycle = NM_NONE;
+    return s;
+}
+
+static const char *const own_topics[] = {"/nutmeg/runs",       "/nutmeg/topics", "/nutmeg/snapshots",
+                                         "/nutmeg/parameters", "/nutmeg/cycles", "/nutmeg/traffic"};
+
+static void list_streams(struct replay *r)
+{
+    r->stream_of = nm_take_n(&r->arena, uint32_t *, r->bag.n + 1);
+    for (uint32_t p = 0; p < r->bag.n; p++) {
+        const struct nm_mcap_contents *c = &r->bag.parts[p].contents;
+        r->stream_of[p] = nm_take_n(&r->arena, uint32_t, c->n_channels + 1);
+        for (uint32_t i = 0; i < c->n_channels; i++) {
+            const char *topic = text_of(r, c->channels[i].topic), *maker, *of;
+            bool own = false;
+            for (size_t k = 0; k < sizeof own_topics / sizeof own_topics[0]; k++) own |= !strcmp(topic, own_topics[k]);
+            if (!strcmp(topic, "/nutmeg/runs")) r->stream_of[p][i] = STREAM_RUNS;
+            if (!strcmp(topic, "/nutmeg/traffic")) r->stream_of[p][i] = STREAM_TRAFFIC;
+            maker = text_of(r, nm_mcap_text_at(c->channels[i].metadata, "maker"));
+            of = text_of(r, nm_mcap_text_at(c->channels[i].metadata, "of"));
+            if (own || !*maker) continue;
+            const struct nm_mcap_schema *schema = nm_mcap_schema_of(c, c->channels[i].schema_id);
+            struct stream *s = replay_stream(r, *of ? of : topic, maker);
+            s->in_log = true;
+            s->type = schema ? text_of(r, schema->name) : "";
+            s->hash = text_of(r, nm_mcap_text_at(c->channels[i].metadata, "topic_type_hash"));
+            if (*of) s->stored = strstr(s->type, "CompressedImage") ? AS_JPEG : AS_NOTHING;
+            if (*of) s->type = "sensor_msgs/msg/Image";
+            r->stream_of[p][i] = (uint32_t)(s - r->streams) + STREAM_FIRST;
+        }
+    }
+}
+
+/* ---- reading one topic of the log, before the rest ---- */
+
+typedef void each_message(struct replay *r, const void *message, int64_t time);
+
+static void each(struct replay *r, const char *topic, const struct nm_type *type, each_message *call)
+{
+    struct nm_mcap_query_options all = {0};
+    struct nm_mcap_message message;
+    uint32_t part, channel;
+    for (uint32_t p = 0; p < r->bag.n; p++)
+        for (uint32_t i = 0; i < r->bag.parts[p].contents.n_channels; i++)
+            r->bag.parts[p].chosen[i] = nm_bytes_are(r->bag.parts[p].contents.channels[i].topic, topic);
+    struct bag_reader *reader = bag_reader_new(&r->bag, &all);
+    void *decoded = calloc(1, type->size);
+    if (!decoded) abort();
+    while (bag_next(reader, &message, &part, &channel))
+        if (!nm_cdr_decode(type, decoded, message.data.at, message.data.n, NULL, NULL))
+            call(r, decoded, (int64_t)message.log_time - r->offset);
+    free(decoded);
+    bag_reader_free(reader);
+}
+
+static void take_table(struct replay *r, const void *message, int64_t time)
+{
+    const CycleTopics *topics = message;
+    (void)time;
+    for (uint32_t i = 0; i < r->n_tables; i++)
+        if (!strcmp(r->tables[i].cycle, topics->cycle)) return; /* every file has them */
+    if (topics->makers.n != topics->topics.n || r->n_tables == 64) return;
+    uint32_t *streams = nm_take_n(&r->arena, uint32_t, topics->topics.n + 1);
+    for (uint32_t i = 0; i < topics->topics.n; i++)
+        streams[i] = (uint32_t)(replay_stream(r, topics->topics.at[i], topics->makers.at[i]) - r->streams);
+    r->tables[r->n_tables].cycle = nm_take_text(&r->arena, topics->cycle);
+    r->tables[r->n_tables].n = topics->topics.n;
+    r->tables[r->n_tables++].streams = streams;
+}
+
+static void take_change(struct replay *r, const void *message, int64_t time)
+{
+    const ParameterChange *change = message;
+    if (*change->swapped)
+        replay_cause(r, "%s got another build at %.3f s: not exact from there on", change->swapped,
+                     nm_seconds(time + r->offset - (int64_t)r->bag.first));
+    if (r->n_changes && change->generation <= r->changes[r->n_changes - 1].generation) return;
+    struct parameter_change *more = nm_take_n(&r->arena, struct parameter_change, r->n_changes + 1);
+    if (r->n_changes) memcpy(more, r->changes, r->n_changes * sizeof *more);
+    r->changes = more;
+    struct parameter_change *to = &r->changes[r->n_changes++];
+    *to = (struct parameter_change){.generation = change->generation};
+    to->changes = nm_take_n(&r->arena, struct nm_change, change->settings.n + 1);
+    for (uint32_t i = 0; i < change->settings.n; i++) {
+        char name[128], param[128];
+        const char *value = strchr(change->settings.at[i], '=');
+        if (!value || sscanf(change->settings.at[i], "%127[^.=].%127[^=]=", name, param) != 2) continue;
+        uint32_t instance = nm_lineup_instance(r->lineup, name);
+        if (instance == NM_NONE) continue;
+        const struct nm_module *module = r->lineup->instances[instance].module;
+        int at = nm_param_find(module, param, NULL);
+        struct nm_change *c = &to->changes[to->n];
+        *c = (struct nm_change){.instance = instance, .param = (uint32_t)at};
+        if (at < 0 || nm_value_parse(&module->params[at], value + 1, &c->value, NULL))
+            replay_cause(r, "%s.%s was changed to a value that it does not take", name, param);
+        else
+            to->n++;
+    }
+}
+
+int replay_open(struct replay *r, struct nm_err *err)
+{
+    if (bag_open(&r->bag, r->options->log)) return -1;
+    r->opened = true;
+    if (read_metadata(r, err) || load_lineups(r, err)) return -1;
+    r->tables = calloc(64, sizeof *r->tables);
+    if (!r->tables) abort();
+    list_streams(r);
+    each(r, "/nutmeg/topics", &CycleTopics_type, take_table);
+    each(r, "/nutmeg/parameters", &ParameterChange_type, take_change);
+    if (!r->n_tables) return nm_fail(err, "%s: the log does not say what its cycles read", r->options->log);
+    return 0;
+}
+
+/* ---- the stream ---- */
+
+static struct kept *kept_new(struct stream *s, const struct nm_mcap_message *message, int64_t offset)
+{
+    struct kept *kept = malloc(sizeof *kept + message->data.n);
+    if (!kept) abort();
+    *kept = (struct kept){.time = (int64_t)message->log_time - offset, .n = message->data.n};
+    /* sequence numbers have 32 bits in a log and rise */
+    kept->seq = (s->newest & ~(uint64_t)UINT32_MAX) | message->sequence;
+    if (kept->seq < s->newest && s->newest - kept->seq > UINT32_MAX / 2) kept->seq += (uint64_t)UINT32_MAX + 1;
+    if (message->data.n) memcpy(kept->bytes, message->data.at, message->data.n);
+    return kept;
+}
+
+static void take_message(struct replay *r, struct stream *s, const struct nm_mcap_message *message)
+{
+    bool wanted = s->at != NM_NONE;
+    if (!wanted) return;
+    struct kept *kept = kept_new(s, message, r->offset);
+    if (kept->seq <= s->newest) { /* twice, or out of order: of no use to a run */
+        free(kept);
+        return;
+    }
+    s->newest = kept->seq;
+    if (!s->last) s->last = &s->first;
+    *s->last = kept;
+    s->last = &kept->next;
+}
+
+static void note_made(struct stream *s, uint64_t seq, uint64_t run)
+{
+    if (s->n_runs == s->runs_room) {
+        s->runs_room = s->runs_room ? 2 * s->runs_room : 64;
+        s->runs = realloc(s->runs, s->runs_room * sizeof *s->runs);
+        if (!s->runs) abort();
+    }
+    s->runs[s->n_runs++] = (struct made_run){seq, run};
+}
+
+/* The sequences of a note with streams in the place of its table's; what points nowhere is left out. */
+static struct seqs *take_seqs(struct replay *r, uint32_t table, const TopicSequence *from, uint32_t n, uint32_t *out)
+{
+    struct seqs *to = malloc((n + 1) * sizeof *to);
+    if (!to) abort();
+    *out = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (from[i].topic < r->tables[table].n && from[i].first <= from[i].last)
+            to[(*out)++] = (struct seqs){r->tables[table].streams[from[i].topic], from[i].first, from[i].last};
+    return to;
+}
+
+static void take_calls(struct replay *r, uint32_t table, const CycleRecord *record)
+{
+    for (uint32_t i = 0; i < record->calls.n; i++) {
+        const ServiceCall *call = &record->calls.at[i];
+        if (call->topic >= r->tables[table].n) continue;
+        struct stream *s = &r->streams[r->tables[table].streams[call->topic]];
+        if (!(s->n_asked & (s->n_asked - 1))) { /* doubles at powers of two */
+            s->asked = realloc(s->asked, (s->n_asked ? 2 * s->n_asked : 1) * sizeof *s->asked);
+            if (!s->asked) abort();
+        }
+        s->asked[s->n_asked++] = (struct asked){call->sequence, call->caller, call->call};
+    }
+}
+
+static void take_run(struct replay *r, const CycleRecord *record, int64_t now)
+{
+    uint32_t table = 0, cycle = 0;
+    while (table < r->n_tables && strcmp(r->tables[table].cycle, record->cycle)) table++;
+    if (table == r->n_tables) return;
+    struct noted *noted = calloc(1, sizeof *noted);
+    if (!noted) abort();
+    noted->run = (struct nm_run){
+        .run = record->run, .now = now, .generation = record->parameter_generation, .watched = record->watched};
+    noted->consumed = take_seqs(r, table, record->consumed.at, record->consumed.n, &noted->run.n_consumed);
+    noted->made = take_seqs(r, table, record->produced.at, record->produced.n, &noted->run.n_made);
+    for (uint32_t i = 0; i < noted->run.n_made; i++)
+        note_made(&r->streams[noted->made[i].stream], noted->made[i].last, record->run);
+    take_calls(r, table, record);
+    while (cycle < r->lineup->n_cycles && strcmp(r->lineup->cycles[cycle].name, record->cycle)) cycle++;
+    if (cycle == r->lineup->n_cycles) {
+        free(noted->consumed);
+        free(noted->made);
+        free(noted);
+        return;
+    }
+    noted->run.cycle = cycle;
+    struct player_cycle *c = &r->cycles[cycle];
+    if (!c->last) c->last = &c->first;
+    *c->last = noted;
+    c->last = &noted->next;
+}
+
+static void take_losses(struct replay *r, const TopicStatistics *traffic)
+{
+    for (uint32_t i = 0; i < traffic->topic.n && i < traffic->dropped.n; i++)
+        replay_cause(r, "messages of %s were dropped while it was recorded", traffic->topic.at[i]);
+}
+
+/* Reads on behind `reached`, up to the next time at which a run is due. */
+void replay_read(struct replay *r, struct bag_reader *reader, bool *more, uint64_t *reached)
+{
+    enum { BATCH = 64 };
+    struct nm_mcap_message message;
+    uint32_t part, channel;
+    for (int i = 0; i < BATCH; i++) {
+        if (!bag_next(reader, &message, &part, &channel)) {
+            *more = false;
+            return;
+        }
+        if (message.log_time > TIME_MOST) continue;
+        if (message.log_time > *reached) *reached = message.log_time;
+        uint32_t which = r->stream_of[part][channel];
+        if (which == STREAM_RUNS &&
+            !nm_cdr_decode(&CycleRecord_type, r->scratch, message.data.at, message.data.n, NULL, NULL))
+            take_run(r, r->scratch, (int64_t)message.log_time - r->offset);
+        if (which == STREAM_TRAFFIC &&
+            !nm_cdr_decode(&TopicStatistics_type, r->scratch, message.data.at, message.data.n, NULL, NULL))
+            take_losses(r, r->scratch);
+        if (which >= STREAM_FIRST) take_message(r, &r->streams[which - STREAM_FIRST], &message);
+    }
+}
+
+/* ---- end ---- */
+
+static void free_kept(struct kept *k)
+{
+    while (k) {
+        struct kept *next = k->next;
+        free(k);
+        k = next;
+    }
+}
+
+void replay_close(struct replay *r)
+{
+    for (uint32_t i = 0; i < r->n_streams; i++) {
+        free_kept(r->streams[i].first);
+        free_kept(r->streams[i].anew);
+        free(r->streams[i].runs);
+        free(r->streams[i].asked);
+        free(r->streams[i].copy);
+    }
+    for (uint32_t c = 0; r->lineup && r->cycles && c < r->lineup->n_cycles; c++)
+        for (struct noted *n = r->cycles[c].first; n;) {
+            struct noted *next = n->next;
+            free(n->consumed);
+            free(n->made);
+            free(n);
+            n = next;
+        }
+    free(r->streams);
+    free(r->tables);
+    free(r->bytes);
+    free(r->scratch);
+    nm_player_free(r->player);
+    if (r->lineup != r->was) nm_lineup_free(r->lineup);
+    nm_lineup_free(r->was);
+    if (r->opened) bag_close(&r->bag);
+    nm_arena_free(&r->arena);
+}

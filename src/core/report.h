@@ -1,0 +1,14 @@
+/* How a cycle kept its time since the last report, as a message. */
+#ifndef NM_CORE_REPORT_H
+#define NM_CORE_REPORT_H
+
+#include "core/player.h"
+#include "nutmeg_msgs/CycleStatistics.h"
+
+struct nm_cycle_mark; /* what was counted at the last report */
+size_t nm_cycle_mark_size(const struct nm_player *player, uint32_t cycle);
+
+/* Fills the message with what came since the mark, and moves the mark. From any thread. */
+void nm_cycle_report(const struct nm_player *player, uint32_t cycle, struct nm_cycle_mark *mark, CycleStatistics *to);
+
+#endif

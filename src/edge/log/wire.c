@@ -1,0 +1,122 @@
+#include "edge/log/wire.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "codec/bag_yaml.h"
+#include "edge/dds/look_inside.h"
+
+enum { TOPICS = 512 };
+static const int64_t look_every = 500000000; /* ns; for new topics */
+
+struct listened {
+    char name[NM_ROS_NAME];
+    dds_entity_t reader; /* 0: not listened to */
+    int channel;
+    uint32_t count;
+};
+
+struct nm_wire_log {
+    struct nm_wire_log_options options;
+    struct tape *tape;
+    struct nm_look *look;
+    struct nm_look_topic *seen;
+    uint32_t n;
+    struct listened topics[TOPICS];
+    int64_t looked;
+};
+
+static int64_t clock_of(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+struct nm_wire_log *nm_wire_log_new(struct tape *tape, const struct nm_wire_log_options *options, struct nm_err *err)
+{
+    struct nm_wire_log *log = calloc(1, sizeof *log);
+    if (!log || !(log->seen = calloc(TOPICS, sizeof *log->seen))) abort();
+    log->options = *options;
+    log->tape = tape;
+    log->looked = INT64_MIN / 2;
+    log->look = nm_look_new(options->domain, options->network, err);
+    if (log->look && !tape_start(tape, err)) return log;
+    nm_wire_log_free(log);
+    return NULL;
+}
+
+void nm_wire_log_free(struct nm_wire_log *log)
+{
+    if (!log) return;
+    nm_look_free(log->look);
+    free(log->seen);
+    free(log);
+}
+
+static int add_channel(struct nm_wire_log *log, const struct nm_look_topic *topic)
+{
+    uint8_t map[2048];
+    struct nm_text_out qos = {.grows = true};
+    nm_bag_qos(&qos, (struct nm_bag_qos){.depth = 10, .transient_local = strstr(topic->name, "tf_static") != NULL});
+    size_t n = nm_mcap_add_text(map, 0, sizeof map, nm_bytes_of("offered_qos_profiles"), nm_bytes_of(qos.text));
+    n = nm_mcap_add_text(map, n, sizeof map, nm_bytes_of("topic_type_hash"), nm_bytes_of(topic->type->hash));
+    free(qos.text);
+    return tape_channel(log->tape, topic->name, topic->type->name, topic->type->schema, (struct nm_bytes){map, n},
+                        NULL);
+}
+
+static void listen(struct nm_wire_log *log, const struct nm_look_topic *topic)
+{
+    struct nm_look_topic heard;
+    for (uint32_t i = 0; i < log->n; i++)
+        if (!strcmp(log->topics[i].name, topic->name)) return;
+    if (log->n == TOPICS || !topic->writers) return;
+    struct listened *l = &log->topics[log->n];
+    *l = (struct listened){0};
+    memcpy(l->name, topic->name, sizeof l->name);
+    bool wanted = !log->options.wanted || log->options.wanted(log->options.user, topic->name);
+    if (wanted && topic->type) {
+        if (nm_look_listen(log->look, topic->name, &heard, NULL)) return; /* next time */
+        l->reader = log->look->reader;
+        l->channel = add_channel(log, topic);
+        if (l->channel < 0) l->reader = 0;
+    }
+    log->n++;
+    if (wanted && log->options.found) log->options.found(log->options.user, topic->name, l->reader != 0);
+}
+
+static uint32_t take(struct nm_wire_log *log, struct listened *topic)
+{
+    struct nm_raw samples[NM_RAW_MOST];
+    uint32_t taken = 0;
+    for (int n; (n = nm_raw_take(topic->reader, samples, NM_RAW_MOST)) > 0;) {
+        for (int i = 0; i < n; i++) {
+            if (!samples[i].sample) continue;
+            taken++;
+            tape_put(log->tape, &(struct nm_mcap_message){(uint16_t)topic->channel,
+                                                          ++topic->count,
+                                                          (uint64_t)clock_of(CLOCK_REALTIME),
+                                                          (uint64_t)samples[i].written,
+                                                          {samples[i].bytes, samples[i].size}});
+        }
+        nm_raw_free(samples, n);
+        if (n < NM_RAW_MOST) break;
+    }
+    return taken;
+}
+
+uint32_t nm_wire_log_poll(struct nm_wire_log *log)
+{
+    uint32_t taken = 0;
+    int64_t now = clock_of(CLOCK_MONOTONIC);
+    if (now - log->looked >= look_every) {
+        log->looked = now;
+        uint32_t n = nm_look_topics(log->look, true, log->seen, TOPICS);
+        for (uint32_t i = 0; i < n; i++) listen(log, &log->seen[i]);
+    }
+    for (uint32_t i = 0; i < log->n; i++)
+        if (log->topics[i].reader) taken += take(log, &log->topics[i]);
+    return taken;
+}
