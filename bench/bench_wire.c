@@ -2,7 +2,8 @@
  * against bare Cyclone DDS with types of its own compiler. Two ways of ours are measured: wire    our serialiser and
  * raw type, from a loop to a listener: what the bare one does too player  from one module to another, each in a cycle
  * of its own player, through the DDS edges: two hops between threads more, so that the network never holds up a cycle
- * Each pass is two new processes; the ways take turns. */
+ * Each pass is two new processes; the ways take turns. Where ROS 1 is installed, the second way is held against it too.
+ */
 #include "bench.h"
 
 #include <math.h>
@@ -23,6 +24,7 @@
 #include "edge/dds/rawtype.h"
 #include "sensor_msgs/Imu.h"
 #include "wire_peer.h"
+#include "wire_ros1.h"
 
 enum { MOST = 4000, ROUNDS = 5, WARM = 20 };
 enum way { BARE, WIRE, PLAYER, WAYS };
@@ -268,6 +270,41 @@ static void report(struct nm_bench *bench, const char *what, int hz, const char 
     }
 }
 
+/* ROS 1 in the same rounds. Nobody set a goal for it: the ratio is what it takes, as a multiple of player to player. */
+struct ros1 {
+    bool there[ROS1_WAYS];
+    double latency[ROS1_WAYS][ROUNDS], cpu[ROS1_WAYS][ROUNDS];
+};
+
+static void look_for_ros1(struct nm_bench *bench, struct ros1 *ros1)
+{
+    for (int way = 0; way < ROS1_WAYS; way++) {
+        char name[160], why[128];
+        ros1->there[way] = ros1_there((enum ros1_way)way, why, sizeof why);
+        snprintf(name, sizeof name, "%s is not measured: %s", ros1_names[way], why);
+        if (!ros1->there[way]) nm_bench_report(bench, name, NAN, "", NAN, "", true);
+    }
+}
+
+static void run_ros1(struct ros1 *ros1, int hz, int round)
+{
+    for (int way = 0; way < ROS1_WAYS; way++)
+        ros1->there[way] = ros1->there[way] && ros1_run((enum ros1_way)way, hz, 2 * hz, WARM,
+                                                        &ros1->latency[way][round], &ros1->cpu[way][round]);
+}
+
+static void report_ros1(struct nm_bench *bench, struct ros1 *ros1, const char *what, int hz, double (*values)[ROUNDS],
+                        int n, double ours)
+{
+    for (int way = 0; way < ROS1_WAYS; way++) {
+        char name[96];
+        if (!ros1->there[way]) continue;
+        double value = median(values[way], n);
+        snprintf(name, sizeof name, "Imu at %d Hz, %s, %s", hz, what, ros1_names[way]);
+        nm_bench_report(bench, name, value, "us", value / ours, "", true);
+    }
+}
+
 void bench_wire(struct nm_bench *bench);
 void bench_wire(struct nm_bench *bench)
 {
@@ -275,23 +312,29 @@ void bench_wire(struct nm_bench *bench)
     int rounds = nm_bench_quick(bench) ? 1 : ROUNDS;
     struct pass *pass = mmap(NULL, sizeof *pass, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (pass == MAP_FAILED) return;
+    struct ros1 ros1;
+    look_for_ros1(bench, &ros1);
     pass->domain = 2 + getpid() % 99;
     for (int r = 0; r < 2; r++) {
         double latency[WAYS][ROUNDS], cpu[WAYS][ROUNDS];
         bool good = true;
         pass->hz = rates[r];
         pass->n = 2 * pass->hz;
-        for (int round = 0; round < rounds; round++)
+        for (int round = 0; round < rounds; round++) {
             for (int way = wire_peer_there() ? BARE : WIRE; way < WAYS; way++) {
                 pass->way = (enum way)way;
                 good &= run_pass(pass, &latency[way][round], &cpu[way][round]);
             }
+            run_ros1(&ros1, rates[r], round);
+        }
         if (!good) {
             nm_bench_report(bench, "Imu between two processes", NAN, "us", NAN, "samples arrive", false);
             continue;
         }
         report(bench, "median latency", rates[r], "us", latency, rounds);
+        report_ros1(bench, &ros1, "median latency", rates[r], ros1.latency, rounds, median(latency[PLAYER], rounds));
         report(bench, "CPU a message", rates[r], "us", cpu, rounds);
+        report_ros1(bench, &ros1, "CPU a message", rates[r], ros1.cpu, rounds, median(cpu[PLAYER], rounds));
     }
     munmap(pass, sizeof *pass);
 }

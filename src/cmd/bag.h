@@ -4,6 +4,7 @@
 #define NM_CMD_BAG_H
 
 #include "cmd/options.h"
+#include "codec/cdr_walk.h"
 #include "codec/mcap_read.h"
 #include "codec/mcap_write.h"
 
@@ -80,7 +81,20 @@ const char *bytes_text(char to[32], double bytes);
 /* A foreign text that is safe on a terminal. */
 #define BAG_CLEAN(bytes) nm_mcap_clean((char[256]){0}, 256, (bytes))
 
+/* Camera frames as pictures: a CompressedImage as it is, an Image as JPEG. */
+struct bag_frames {
+    bool raw; /* Image */
+    struct nm_walk_path data, format, width, height, step;
+    uint8_t *jpeg; /* grows; freed by its owner */
+    size_t room;
+};
+/* 1 if messages of this definition are frames, 0 if not, -1 with a sentence. */
+int bag_frames_begin(struct bag_frames *frames, const struct nm_def *def, struct nm_err *err);
+/* Writes one as FOLDER/<log time>.jpg or .png. */
+int bag_frame(struct bag_frames *frames, const char *folder, const struct nm_mcap_message *message, struct nm_err *err);
+
 int bag_cut(int argc, char **argv);
+int bag_record(int argc, char **argv);
 int bag_recover(int argc, char **argv);
 int bag_export(int argc, char **argv);
 

@@ -23,8 +23,8 @@ struct outlet {
     const struct nm_def *def; /* NULL: messages that are JSON already */
     struct nm_walk_path *paths;
     uint32_t n_paths;
-    struct nm_walk_path data, format; /* of frames */
-    const char *path;                 /* of the file or, for frames, the folder */
+    struct bag_frames frames;
+    const char *path; /* of the file or, for frames, the folder */
     FILE *file;
     uint64_t written;
     bool failed;
@@ -204,30 +204,6 @@ static int write_json(struct export *e, struct outlet *outlet, const struct nm_m
     return result;
 }
 
-/* By what the bytes are; what the message says about them comes second. */
-static const char *ending(const uint8_t *bytes, size_t n, const uint8_t *format, size_t format_n)
-{
-    if (n > 3 && !memcmp(bytes, "\xff\xd8\xff", 3)) return "jpg";
-    if (n > 8 && !memcmp(bytes, "\x89PNG\r\n\x1a\n", 8)) return "png";
-    return format_n >= 3 && memmem(format, format_n, "png", 3) ? "png" : "jpg";
-}
-
-static int write_frame(struct outlet *outlet, const struct nm_mcap_message *message, struct nm_err *err)
-{
-    const uint8_t *bytes, *format = NULL;
-    size_t n, format_n = 0;
-    char path[1024];
-    if (nm_walk_bytes(&outlet->data, message->data.at, message->data.n, &bytes, &n, err) < 1 ||
-        nm_walk_bytes(&outlet->format, message->data.at, message->data.n, &format, &format_n, err) < 1)
-        return -1;
-    snprintf(path, sizeof path, "%s/%llu.%s", outlet->path, (unsigned long long)message->log_time,
-             ending(bytes, n, format, format_n));
-    FILE *file = fopen(path, "wb");
-    bool ok = file && fwrite(bytes, 1, n, file) == n;
-    if (file && fclose(file)) ok = false;
-    return ok ? 0 : nm_fail(err, "%s: %s", path, strerror(errno));
-}
-
 static void write_message(struct export *e, struct outlet *outlet, const struct nm_mcap_message *message)
 {
     struct nm_err err = {0};
@@ -235,7 +211,7 @@ static void write_message(struct export *e, struct outlet *outlet, const struct 
     if (outlet->failed) return;
     e->text.used = 0;
     if (outlet->form == FORM_FRAMES)
-        result = write_frame(outlet, message, &err);
+        result = bag_frame(&outlet->frames, outlet->path, message, &err);
     else
         result = (outlet->form == FORM_JSON ? write_json : write_csv)(e, outlet, message, &err);
     if (!result && outlet->file && fwrite(e->text.text, 1, e->text.used, outlet->file) != e->text.used)
@@ -287,12 +263,6 @@ static int open_outlet(struct export *e, struct outlet *outlet, struct nm_bytes 
     return outlet->form == FORM_CSV ? write_head(e, outlet, err) : 0;
 }
 
-static bool are_frames(const struct nm_mcap_schema *schema)
-{
-    return nm_bytes_are(schema->name, "sensor_msgs/msg/CompressedImage") ||
-           nm_bytes_are(schema->name, "sensor_msgs/CompressedImage");
-}
-
 /* How the messages of a channel are read. */
 static int prepare(struct export *e, struct outlet *outlet, const struct nm_mcap_channel *channel,
                    const struct nm_mcap_schema *schema, struct nm_err *err)
@@ -310,12 +280,10 @@ static int prepare(struct export *e, struct outlet *outlet, const struct nm_mcap
     outlet->paths = nm_take_n(arena, struct nm_walk_path, e->paths.n + 1);
     for (; outlet->n_paths < e->paths.n; outlet->n_paths++)
         if (nm_walk_path(outlet->def, e->paths.at[outlet->n_paths], &outlet->paths[outlet->n_paths], err)) return -1;
-    if (e->folder && !e->paths.n && !e->json && are_frames(schema)) {
-        outlet->form = FORM_FRAMES;
-        return nm_walk_path(outlet->def, "data", &outlet->data, err) ||
-                       nm_walk_path(outlet->def, "format", &outlet->format, err)
-                   ? -1
-                   : 0;
+    if (e->folder && !e->paths.n && !e->json) {
+        int found = bag_frames_begin(&outlet->frames, outlet->def, err);
+        if (found > 0) outlet->form = FORM_FRAMES;
+        return found < 0 ? -1 : 0;
     }
     return 0;
 }
@@ -394,6 +362,7 @@ static bool export_messages(struct export *e, const struct nm_mcap_query_options
     }
     bag_progress_end(&line);
     free(e->text.text);
+    for (uint32_t i = 0; i < e->n; i++) free(e->all[i]->frames.jpeg);
     return !bag_reader_free(reader);
 }
 
@@ -428,8 +397,8 @@ int bag_export(int argc, char **argv)
         "nutmeg bag export",
         "LOG [FOLDER]",
         "Writes the messages of a log by the schemas in it, a file a topic in FOLDER: tables (CSV) or\n"
-        "JSON lines; camera frames (CompressedImage) as pictures named by their time. Without a folder\n"
-        "one topic goes to standard output.",
+        "JSON lines; camera frames as pictures named by their time (CompressedImage as they are, Image as\n"
+        "JPEG). Without a folder one topic goes to standard output.",
         flags,
         1,
         2};

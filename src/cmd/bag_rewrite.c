@@ -3,6 +3,7 @@
 
 #include "cmd/bag.h"
 #include "cmd/console.h"
+#include "core/files.h"
 
 /* ---- cut ---- */
 
@@ -72,6 +73,28 @@ static int announce_channels(struct cutting *c, struct nm_err *err)
     return 0;
 }
 
+/* Every file of a recording that was rotated has the same ones. */
+static bool attached_before(const struct bag *bag, uint32_t part, uint32_t at)
+{
+    const struct nm_mcap_attachment_index *a = &bag->parts[part].contents.attachments[at];
+    for (uint32_t i = 0; i < part; i++)
+        for (uint32_t k = 0; k < bag->parts[i].contents.n_attachments; k++) {
+            const struct nm_mcap_attachment_index *b = &bag->parts[i].contents.attachments[k];
+            if (nm_bytes_equal(a->name, b->name) && a->data_size == b->data_size) return true;
+        }
+    return false;
+}
+
+static bool described_before(const struct bag *bag, uint32_t part, uint32_t at)
+{
+    for (uint32_t i = 0; i < part; i++)
+        for (uint32_t k = 0; k < bag->parts[i].contents.n_metadata; k++)
+            if (nm_bytes_equal(bag->parts[part].contents.metadata[at].name, bag->parts[i].contents.metadata[k].name) &&
+                bag->parts[part].contents.metadata[at].length == bag->parts[i].contents.metadata[k].length)
+                return true;
+    return false;
+}
+
 /* Attachments and metadata belong to the whole recording. */
 static int copy_extras(struct cutting *c, struct nm_err *err)
 {
@@ -81,12 +104,14 @@ static int copy_extras(struct cutting *c, struct nm_err *err)
         struct nm_mcap_window window = {0};
         struct nm_mcap_record record;
         for (uint32_t k = 0; k < part->contents.n_attachments && !result; k++)
-            if (!(result =
+            if (!attached_before(c->bag, i, k) &&
+                !(result =
                       nm_mcap_record_at(&part->source, &window, part->contents.attachments[k].offset, &record, err)) &&
                 record.op == NM_MCAP_ATTACHMENT)
                 result = nm_mcap_attach(c->writer, &record.attachment, err);
         for (uint32_t k = 0; k < part->contents.n_metadata && !result; k++)
-            if (!(result =
+            if (!described_before(c->bag, i, k) &&
+                !(result =
                       nm_mcap_record_at(&part->source, &window, part->contents.metadata[k].offset, &record, err)) &&
                 record.op == NM_MCAP_METADATA)
                 result = nm_mcap_describe(c->writer, &record.metadata, err);
@@ -116,6 +141,36 @@ static int copy_messages(struct cutting *c, const struct nm_mcap_query_options *
     return result;
 }
 
+/* The chosen part of a log as a new one; the exit code. */
+static int rewrite(struct bag *bag, const char *to, bool force, enum nm_mcap_packing packing,
+                   const struct nm_mcap_query_options *time)
+{
+    struct bag_out out;
+    struct nm_err err = {0};
+    uint32_t damaged = 0;
+    if (bag_out_begin(&out, &bag->arena, to, force)) return EXIT_FAILED;
+    const char *profile = nm_take_text(&bag->arena, BAG_CLEAN(bag->parts[0].contents.profile));
+    struct cutting c = {
+        .bag = bag,
+        .writer = nm_mcap_writer_new(&(struct nm_mcap_write_options){.profile = profile, .packing = packing})};
+    int result = nm_mcap_start(c.writer, bag_out_write, &out, &err);
+    if (!result) result = make_channels(&c, &err);
+    if (!result) result = copy_extras(&c, &err);
+    if (!result) result = copy_messages(&c, time, &damaged, &err);
+    if (!result) result = announce_channels(&c, &err);
+    if (!result) result = nm_mcap_finish(c.writer, &err);
+    struct nm_mcap_totals totals = nm_mcap_totals(c.writer);
+    if (err.n) complain(&err);
+    if (bag_out_end(&out, !result)) result = -1;
+    char size[32];
+    if (!result)
+        printf("%s: %llu messages of %u channels, %.3f s, %s\n", out.path, (unsigned long long)totals.messages,
+               c.n_made, (double)(totals.last - totals.first) * 1e-9, bytes_text(size, (double)totals.bytes));
+    if (!result && damaged) fprintf(stderr, "%u chunks could not be read and are missing\n", damaged);
+    nm_mcap_writer_free(c.writer);
+    return result || damaged ? EXIT_FAILED : EXIT_OK;
+}
+
 int bag_cut(int argc, char **argv)
 {
     struct bag_choice choice = {0};
@@ -140,39 +195,26 @@ int bag_cut(int argc, char **argv)
     if (n < 0) return code;
     if (bag_packing(&usage, compress, &packing)) return EXIT_USAGE;
     struct bag bag;
-    struct bag_out out;
     struct nm_mcap_query_options time;
-    struct nm_err err = {0};
-    uint32_t damaged = 0;
     if (bag_open(&bag, argv[1])) return EXIT_FAILED;
-    if (bag_choose(&bag, &choice, &time) || bag_out_begin(&out, &bag.arena, argv[2], force)) {
-        bag_close(&bag);
-        return EXIT_FAILED;
-    }
-    const char *profile = nm_take_text(&bag.arena, BAG_CLEAN(bag.parts[0].contents.profile));
-    struct cutting c = {
-        .bag = &bag,
-        .writer = nm_mcap_writer_new(&(struct nm_mcap_write_options){.profile = profile, .packing = packing})};
-    int result = nm_mcap_start(c.writer, bag_out_write, &out, &err);
-    if (!result) result = make_channels(&c, &err);
-    if (!result) result = copy_extras(&c, &err);
-    if (!result) result = copy_messages(&c, &time, &damaged, &err);
-    if (!result) result = announce_channels(&c, &err);
-    if (!result) result = nm_mcap_finish(c.writer, &err);
-    struct nm_mcap_totals totals = nm_mcap_totals(c.writer);
-    if (err.n) complain(&err);
-    if (bag_out_end(&out, !result)) result = -1;
-    char size[32];
-    if (!result)
-        printf("%s: %llu messages of %u channels, %.3f s, %s\n", out.path, (unsigned long long)totals.messages,
-               c.n_made, (double)(totals.last - totals.first) * 1e-9, bytes_text(size, (double)totals.bytes));
-    if (!result && damaged) fprintf(stderr, "%u chunks could not be read and are missing\n", damaged);
-    nm_mcap_writer_free(c.writer);
+    code = bag_choose(&bag, &choice, &time) ? EXIT_FAILED : rewrite(&bag, argv[2], force, packing, &time);
     bag_close(&bag);
-    return result || damaged ? EXIT_FAILED : EXIT_OK;
+    return code;
 }
 
 /* ---- recover ---- */
+
+/* A folder whose files were cut off, such as a black box: all that can be read of them in one log. */
+static int recover_folder(const char *from, const char *to, bool force, enum nm_mcap_packing packing)
+{
+    struct bag bag;
+    struct nm_mcap_query_options time;
+    const struct bag_choice all = {0};
+    if (bag_open(&bag, from)) return EXIT_FAILED;
+    int code = bag_choose(&bag, &all, &time) ? EXIT_FAILED : rewrite(&bag, to, force, packing, &time);
+    bag_close(&bag);
+    return code;
+}
 
 int bag_recover(int argc, char **argv)
 {
@@ -187,7 +229,8 @@ int bag_recover(int argc, char **argv)
         "nutmeg bag recover",
         "LOG OUT",
         "Saves all that can be read of a log that was cut off or damaged, as a whole one with all\n"
-        "indexes: OUT is a .mcap file, or a folder with one and its metadata.yaml. LOG stays as it is.",
+        "indexes: OUT is a .mcap file, or a folder with one and its metadata.yaml. LOG stays as it is; it\n"
+        "may be a folder, such as a black box.",
         flags,
         2,
         2};
@@ -195,6 +238,7 @@ int bag_recover(int argc, char **argv)
     enum nm_mcap_packing packing;
     if (n < 0) return code;
     if (bag_packing(&usage, compress, &packing)) return EXIT_USAGE;
+    if (nm_folder_exists(argv[1])) return recover_folder(argv[1], argv[2], force, packing);
     struct nm_arena arena = {0};
     struct nm_mcap_source source;
     struct nm_err err = {0}, found = {0};

@@ -185,7 +185,7 @@ static bool is_one(const struct nm_walk_path *path)
     return path->steps[path->n - 1].field->shape == NM_ONE || path->steps[path->n - 1].index >= 0;
 }
 
-static double number(enum nm_kind kind, uint64_t bits)
+double nm_walk_double(enum nm_kind kind, uint64_t bits)
 {
     double f64;
     float f32;
@@ -210,7 +210,7 @@ int nm_walk_number(const struct nm_walk_path *path, const void *cdr, size_t size
     int found = nm_walk_begin(&walk, path->def, cdr, size, err) ? -1 : walk_to(&walk, path);
     if (found <= 0) return found;
     if (nm_walk_value(&walk, field, &bits)) return -1;
-    *value = number(field->kind, bits);
+    *value = nm_walk_double(field->kind, bits);
     return 1;
 }
 

@@ -50,6 +50,7 @@ int nm_walk_begin(struct nm_walk *walk, const struct nm_def *def, const void *cd
 int nm_walk_count(struct nm_walk *walk, const struct nm_def_field *field, uint32_t *n);
 /* One primitive, in the byte order of this machine; a text with its length (without the NUL). */
 int nm_walk_value(struct nm_walk *walk, const struct nm_def_field *field, uint64_t *bits);
+double nm_walk_double(enum nm_kind kind, uint64_t bits); /* such a primitive as a number */
 int nm_walk_text(struct nm_walk *walk, const struct nm_def_field *field, const char **text, uint32_t *n);
 /* Past n elements of a member, or a whole member with its count. */
 int nm_walk_skip(struct nm_walk *walk, const struct nm_def_field *field, uint32_t n);

@@ -17,7 +17,7 @@
 
 enum {
     NM_FOX_TEXT = 64 << 10, /* bytes of a request as text             */
-    NM_FOX_FRAME = 1 << 20, /* bytes of a binary frame from a client  */
+    NM_FOX_FRAME = 2 << 20, /* bytes of a binary frame from a client  */
     NM_FOX_ITEMS = 512,     /* things that one request lists          */
     NM_FOX_NAME = 512,      /* bytes of a topic, name, encoding or id */
     NM_FOX_URI = 2048,      /* bytes of an asset's address            */

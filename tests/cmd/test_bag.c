@@ -17,7 +17,9 @@
 #include "codec/bag_yaml.h"
 #include "codec/cdr.h"
 #include "codec/mcap_read.h"
+#include "codec/jpeg.h"
 #include "sensor_msgs/CompressedImage.h"
+#include "sensor_msgs/Image.h"
 #include "sensor_msgs/Imu.h"
 #include "std_msgs/Empty.h"
 #include "std_msgs/String.h"
@@ -320,6 +322,40 @@ static void frames_become_pictures(void **state)
     if (!strstr(said, "both/speech.csv: 10 messages")) fail_msg("%s", said);
 }
 
+/* A camera's own pixels are made into JPEG; what is no image is told once. */
+static void raw_frames_become_jpeg(void **state)
+{
+    (void)state;
+    static Image image;
+    static uint8_t pixels[32 * 16 * 2], bytes[4000], rgb[32 * 16 * 3];
+    struct nm_pixels back;
+    FILE *file = fopen("raw.mcap", "wb");
+    struct nm_mcap_writer *w = nm_mcap_writer_new(&(struct nm_mcap_write_options){0});
+    int good = channel_of(w, "/image", &Image_type), bad = channel_of(w, "/odd", &Image_type);
+    memset(pixels, 128, sizeof pixels);
+    image.width = 32;
+    image.height = 16;
+    image.step = 64;
+    image.data = (struct nm_blob){.data = pixels, .n = sizeof pixels, .cap = sizeof pixels};
+    nm_mcap_start(w, to_file, file, NULL);
+    nm_text(image.encoding, "yuv422_yuy2");
+    say(w, good, &Image_type, &image, start);
+    nm_text(image.encoding, "16SC9");
+    say(w, bad, &Image_type, &image, start);
+    assert_int_equal(nm_mcap_finish(w, NULL), 0);
+    nm_mcap_writer_free(w);
+    fclose(file);
+    ends(0, "export raw.mcap raw --topics /image", "raw/image: 1 frames");
+    ends(1, "export raw.mcap raw --topics /odd", "encoded as `16SC9`");
+    file = fopen("raw/image/1700000000000000000.jpg", "rb");
+    assert_non_null(file);
+    size_t n = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    assert_int_equal(nm_jpeg_decode(bytes, n, rgb, sizeof rgb, &back, NULL), 0);
+    assert_int_equal(back.width, 32);
+    assert_in_range(rgb[100], 127, 129);
+}
+
 /* A topic may be called anything; its file stays in the folder. */
 static void a_hostile_topic_stays_in_the_folder(void **state)
 {
@@ -360,6 +396,7 @@ int main(void)
         cmocka_unit_test(a_damaged_chunk_is_told_and_left_out),
         cmocka_unit_test(values_become_tables),
         cmocka_unit_test(frames_become_pictures),
+        cmocka_unit_test(raw_frames_become_jpeg),
         cmocka_unit_test(a_hostile_topic_stays_in_the_folder),
         cmocka_unit_test(mistakes_are_answered),
     };

@@ -106,11 +106,8 @@ static void write_request(struct nm_json *json, const struct nm_request *request
 {
     const struct {
         const char *key, *text;
-    } texts[] = {{"topic", request->topic},
-                 {"instance", request->instance},
-                 {"param", request->param},
-                 {"plugin", request->plugin},
-                 {"layer", request->layer}};
+    } texts[] = {{"topic", request->topic},   {"instance", request->instance}, {"param", request->param},
+                 {"plugin", request->plugin}, {"layer", request->layer},       {"message", request->message}};
     nm_json_open(json, NULL, '{');
     nm_json_text(json, "op", nm_control_op_name(request->op));
     for (uint32_t i = 0; i < sizeof texts / sizeof *texts; i++)

@@ -32,6 +32,9 @@ struct client {
 struct nm_control {
     struct nm_player *player;
     struct nm_edge *edge;
+    struct nm_edge *mouth; /* what clients say                     */
+    uint32_t *say_ports;   /* of it, for each topic; NM_NONE: none */
+    int64_t calls;         /* of services, said so far             */
     struct nm_arena arena;
     struct nm_control_options options;
     struct sockaddr_un address;
@@ -64,6 +67,11 @@ int control_reset(struct nm_control *control, const struct nm_request *request, 
                   struct nm_err *err);
 int control_save(struct nm_control *control, const struct nm_request *request, struct nm_json *reply,
                  struct nm_err *err);
+
+/* say.c */
+int control_mouth(struct nm_control *control, struct nm_err *err);
+int control_say(struct nm_control *control, const struct nm_request *request, struct nm_json *reply,
+                struct nm_err *err);
 
 /* stream.c: the messages of the topics that clients listen to */
 int control_edge(struct nm_control *control, struct nm_err *err);

@@ -141,6 +141,13 @@ static int echo(struct nm_control *control, struct client *client, const struct 
     return 0;
 }
 
+static int say(struct nm_control *control, struct client *client, const struct nm_request *request,
+               struct nm_json *reply, struct nm_err *err)
+{
+    (void)client;
+    return control_say(control, request, reply, err);
+}
+
 static int stop(struct nm_control *control, struct client *client, const struct nm_request *request,
                 struct nm_json *reply, struct nm_err *err)
 {
@@ -156,6 +163,7 @@ static operation *const operations[NM_CONTROL_OPS] = {
     [NM_CONTROL_INFO] = info,     [NM_CONTROL_TASKS] = tasks, [NM_CONTROL_TOPICS] = topics, [NM_CONTROL_WHY] = why,
     [NM_CONTROL_PARAMS] = params, [NM_CONTROL_SET] = set,     [NM_CONTROL_RESET] = reset,   [NM_CONTROL_SAVE] = save,
     [NM_CONTROL_SWAP] = swap,     [NM_CONTROL_WATCH] = watch, [NM_CONTROL_ECHO] = echo,     [NM_CONTROL_STOP] = stop,
+    [NM_CONTROL_SAY] = say,
 };
 
 /* A reply that cannot be given whole is none: begins anew and says why. */

@@ -4,8 +4,9 @@
 
 #include "codec/yaml.h"
 
-enum key { KEY_OP, KEY_TOPIC, KEY_INSTANCE, KEY_PARAM, KEY_PLUGIN, KEY_LAYER, KEY_ON, KEY_SET, KEYS };
-static const char *const key_names[KEYS] = {"op", "topic", "instance", "param", "plugin", "layer", "on", "set"};
+enum key { KEY_OP, KEY_TOPIC, KEY_INSTANCE, KEY_PARAM, KEY_PLUGIN, KEY_LAYER, KEY_MESSAGE, KEY_ON, KEY_SET, KEYS };
+static const char *const key_names[KEYS] = {"op",    "topic",   "instance", "param", "plugin",
+                                            "layer", "message", "on",       "set"};
 
 #define BIT(key) (1u << (key))
 static const struct {
@@ -24,6 +25,7 @@ static const struct {
     [NM_CONTROL_WATCH] = {"watch", BIT(KEY_ON), 0},
     [NM_CONTROL_ECHO] = {"echo", BIT(KEY_TOPIC), 0},
     [NM_CONTROL_STOP] = {"stop", 0, 0},
+    [NM_CONTROL_SAY] = {"say", BIT(KEY_TOPIC) | BIT(KEY_MESSAGE), 0},
 };
 
 const char *nm_control_op_name(enum nm_control_op op) { return ops[op].name; }
@@ -75,6 +77,7 @@ static int read_key(struct nm_arena *arena, enum key key, const struct nm_yaml *
     case KEY_PARAM: return read_text(node, &request->param, err);
     case KEY_PLUGIN: return read_text(node, &request->plugin, err);
     case KEY_LAYER: return read_text(node, &request->layer, err);
+    case KEY_MESSAGE: return read_text(node, &request->message, err);
     case KEY_ON: return nm_yaml_bool(node, &request->on, err);
     case KEY_SET: return read_set(arena, node, request, err);
     case KEY_OP:

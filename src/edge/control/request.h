@@ -2,6 +2,7 @@
  *
  *     {op: tasks}
  *     {op: why, topic: ball}
+ *     {op: say, topic: cmd_vel, message: "{linear: {x: 0.1}}"}
  *     {op: set, set: ["ball_filter.friction=0.3", "ball_filter.jump=1"]}
  *     {"op": "swap", "instance": "ball_filter", "plugin": "/home/me/ball_filter.so"}
  *
@@ -36,6 +37,7 @@ enum nm_control_op {
     NM_CONTROL_WATCH,  /* on: modules show what they can, even if nobody listens */
     NM_CONTROL_ECHO,   /* topic: its messages as they come                       */
     NM_CONTROL_STOP,   /* ends the line-up                                       */
+    NM_CONTROL_SAY,    /* message, as YAML: on a topic that comes from outside, or to a service; not while it plays */
     NM_CONTROL_OPS
 };
 const char *nm_control_op_name(enum nm_control_op op);
@@ -43,7 +45,7 @@ const char *nm_control_op_name(enum nm_control_op op);
 /* Texts that the operation does not take or that were left out are NULL. */
 struct nm_request {
     enum nm_control_op op;
-    const char *topic, *instance, *param, *plugin, *layer;
+    const char *topic, *instance, *param, *plugin, *layer, *message;
     bool on;
     uint32_t n_set;
     const char *const *set; /* "instance.parameter=value" */

@@ -203,7 +203,7 @@ struct nm_control *nm_control_new(struct nm_player *player, const struct nm_cont
     control->view = (struct nm_view){lineup, player, control->modules, control->topic_rates, control->cycle_rates};
     for (uint32_t t = 0; t < lineup->n_topics; t++) control->topic_rates[t] = __builtin_nan("");
     for (uint32_t c = 0; c < lineup->n_cycles; c++) control->cycle_rates[c] = __builtin_nan("");
-    if (listen_at(control, err) || control_edge(control, err)) {
+    if (listen_at(control, err) || control_edge(control, err) || control_mouth(control, err)) {
         nm_control_free(control);
         return NULL;
     }

@@ -9,9 +9,9 @@
 #include "edge/dds/domain.h"
 #include "edge/dds/inside.h"
 
-/* The thread sleeps until a cycle publishes, but looks at requests and changes this often. */
-static const int64_t look_every = 50000000; /* ns */
-static const int64_t look_soon = 2000000;   /* ns; while a reply waits for its reader */
+/* The thread sleeps until a cycle publishes or somebody asks, but looks at changes this often. */
+static const int64_t look_every = 200000000; /* ns */
+static const int64_t look_soon = 2000000;    /* ns; while a reply waits for its reader */
 
 enum { DESCRIPTION_MOST = 4 << 20 };
 
@@ -20,6 +20,11 @@ static int64_t clock_of(clockid_t id)
     struct timespec t;
     clock_gettime(id, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+void edge_wake(struct nm_dds *dds)
+{
+    if (dds->threaded) nm_edge_wake(dds->out);
 }
 
 int64_t wall_now(const struct nm_dds *dds) { return nm_player_now(dds->player) + dds->wall; }
@@ -110,6 +115,7 @@ static int join(struct nm_dds *dds, struct nm_err *err)
     if (dds->participant < 0) return -1;
     dds->publisher = dds_create_publisher(dds->participant, NULL, NULL);
     dds->subscriber = dds_create_subscriber(dds->participant, NULL, NULL);
+    dds->participants = dds_create_reader(dds->participant, DDS_BUILTIN_TOPIC_DCPSPARTICIPANT, NULL, NULL);
     dds->discovery = endpoint_writer(dds, "ros_discovery_info", "rmw_dds_common::msg::dds_::ParticipantEntitiesInfo_",
                                      &graph, NULL, NULL, err);
     dds->writers.n = 0; /* this one is not listed in what it tells */
@@ -160,7 +166,7 @@ int nm_dds_start(struct nm_dds *dds, struct nm_err *err)
 {
     int64_t before = clock_of(CLOCK_MONOTONIC), wall = clock_of(CLOCK_REALTIME), after = clock_of(CLOCK_MONOTONIC);
     dds->wall = wall - before - (after - before) / 2;
-    dds->threaded = true;
+    atomic_store(&dds->threaded, true);
     ins_listen(dds);
     int r = pthread_create(&dds->thread, NULL, serve, dds);
     if (!r) return 0;
@@ -179,6 +185,7 @@ void nm_dds_free(struct nm_dds *dds)
 {
     if (!dds) return;
     atomic_store(&dds->ending, true);
+    edge_wake(dds);
     if (dds->threaded) pthread_join(dds->thread, NULL);
     if (dds->discovery > 0) node_tell(dds, false);
     nm_domain_leave(dds->domain, dds->participant);
@@ -202,6 +209,9 @@ void nm_dds_stats(struct nm_dds *dds, struct nm_dds_stats *stats)
                                    .not_written = atomic_load(&dds->not_written),
                                    .malformed = atomic_load(&dds->faults[FAULT_MALFORMED]),
                                    .too_long = atomic_load(&dds->faults[FAULT_LONG]),
+                                   .no_blob = atomic_load(&dds->faults[FAULT_POOL]),
+                                   .locked = atomic_load(&dds->faults[FAULT_LOCKED]),
+                                   .flooded = atomic_load(&dds->faults[FAULT_FLOOD]),
                                    .other_hash = atomic_load(&dds->faults[FAULT_HASH]),
                                    .strays = atomic_load(&dds->strays),
                                    .late_replies = atomic_load(&dds->late_replies)};

@@ -45,9 +45,12 @@ struct nm_dds_stats {
     uint64_t not_written;    /* Cyclone refused: a history is full and nobody takes it      */
     uint64_t malformed;      /* no CDR of this type                                         */
     uint64_t too_long;       /* more elements or bytes than our struct has room for         */
+    uint64_t no_blob;        /* images that found every block in use                        */
     uint64_t other_hash;     /* from a writer whose type hash differs                       */
     uint64_t strays;         /* replies to nobody here, requests with an impossible caller  */
     uint64_t late_replies;   /* their caller's reader never appeared                        */
+    uint64_t locked;         /* requests from other machines while the robot plays          */
+    uint64_t flooded;        /* samples of a topic that came faster than 5000 a second      */
 };
 void nm_dds_stats(struct nm_dds *dds, struct nm_dds_stats *stats);
 /* How many readers outside have found a topic of ours, how many writers one of theirs; 0 if it is none. */

@@ -16,7 +16,11 @@ static struct {
     } at[LAST_DOMAIN + 1];
 } domains = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static const char loopback[] = "<CycloneDDS><Domain id=\"any\"><General>"
+/* A sample of more bytes is none of ours, and is not even put together. */
+#define LIMITS "<Internal><MaxSampleSize>64 MiB</MaxSampleSize></Internal>"
+
+static const char anywhere[] = "<CycloneDDS><Domain id=\"any\">" LIMITS "</Domain></CycloneDDS>";
+static const char loopback[] = "<CycloneDDS><Domain id=\"any\">" LIMITS "<General>"
                                "<Interfaces><NetworkInterface name=\"lo\"/></Interfaces>"
                                "<AllowMulticast>false</AllowMulticast></General>"
                                "<Discovery><ParticipantIndex>auto</ParticipantIndex>"
@@ -38,10 +42,10 @@ int64_t nm_domain_usual(struct nm_err *err)
 static dds_entity_t open_domain(uint32_t domain, bool network)
 {
     const char *more = getenv("CYCLONEDDS_URI");
-    const char *ours = network ? "" : loopback;
+    const char *ours = network ? anywhere : loopback;
     char *config = NULL;
     if (!more) more = "";
-    if (asprintf(&config, "%s%s%s", ours, *ours && *more ? "," : "", more) < 0) return DDS_RETCODE_OUT_OF_RESOURCES;
+    if (asprintf(&config, "%s%s%s", ours, *more ? "," : "", more) < 0) return DDS_RETCODE_OUT_OF_RESOURCES;
     dds_entity_t entity = dds_create_domain(domain, config);
     free(config);
     return entity;

@@ -54,10 +54,11 @@ dds_entity_t endpoint_writer(struct nm_dds *dds, const char *name, const char *t
     return writer;
 }
 
-dds_entity_t endpoint_reader(struct nm_dds *dds, const char *name, const char *type, const struct nm_ros_qos *ros,
-                             const char *user_data, const dds_listener_t *listener, struct nm_err *err)
+dds_entity_t endpoint_reader(struct nm_dds *dds, const char *name, const char *type, size_t most,
+                             const struct nm_ros_qos *ros, const char *user_data, const dds_listener_t *listener,
+                             struct nm_err *err)
 {
-    dds_entity_t topic = nm_raw_topic(dds->participant, name, type);
+    dds_entity_t topic = nm_raw_topic_most(dds->participant, name, type, most);
     if (topic < 0) return fail("topic", name, topic, err);
     dds_qos_t *qos = qos_new(ros, user_data);
     dds_entity_t reader = dds_create_reader(dds->subscriber, topic, qos, listener);

@@ -21,10 +21,11 @@ enum {
     CALLERS = 32, /* of one service of ours, remembered with where they are */
     WRITERS = 16, /* of one topic, remembered with what they are worth      */
     HELD = 64,    /* replies that wait for their reader                     */
+    FLOOD = 500,  /* samples of one topic in a tenth of a second; more are too many for anybody */
     IDS = 16,     /* bytes of client id and sequence number                 */
 };
 
-enum fault { FAULT_MALFORMED, FAULT_LONG, FAULT_HASH, FAULT_CALLER, FAULTS };
+enum fault { FAULT_MALFORMED, FAULT_LONG, FAULT_POOL, FAULT_HASH, FAULT_CALLER, FAULT_LOCKED, FAULT_FLOOD, FAULTS };
 
 enum verdict { WRITER_GOOD, WRITER_OTHER_HASH, WRITER_HEARD_TWICE };
 
@@ -53,8 +54,10 @@ struct in { /* what enters through one reader, or two */
     _Atomic bool wants_loose;
     bool times;
     void *message; /* where a queue's sample is decoded before it is let in */
-    struct nm_blob_pool *pool;
+    uint32_t blob; /* bytes; the largest payload that may come             */
     bool told[FAULTS];
+    int64_t window; /* ns; since when samples are counted, to notice a flood */
+    uint32_t in_window;
     struct {
         dds_instance_handle_t writer;
         dds_entity_t reader;
@@ -65,6 +68,7 @@ struct in { /* what enters through one reader, or two */
     struct {
         uint64_t id; /* 0: free */
         bool found;  /* its participant */
+        bool here;   /* it runs on this machine */
         dds_guid_t participant;
     } callers[CALLERS];
     uint32_t next_caller;
@@ -101,13 +105,16 @@ struct nm_dds {
     char space[NM_ROS_NAME], node[NM_ROS_NAME], full[NM_ROS_NAME];
     dds_entity_t participant, publisher, subscriber;
     dds_entity_t discovery, clock, description;
+    dds_entity_t participants;    /* all there are, with the names of their machines */
     struct gids readers, writers; /* of the node, for the graph */
     uint32_t services;            /* ids given                  */
 
     struct nm_edge *out;
     uint32_t n_outs;
     struct out *outs;
-    struct pack buffer; /* of the edge's thread */
+    struct pack buffer;         /* of the edge's thread */
+    uint32_t match;             /* port of match_state, NM_NONE */
+    _Atomic(const char *) game; /* why the game forbids changes from outside; NULL: it does not */
     uint32_t n_held;
     struct held held[HELD];
     struct params *params;
@@ -123,7 +130,7 @@ struct nm_dds {
 
     int64_t wall; /* ns, of the wall clock at the time 0 of the player */
     pthread_t thread;
-    bool threaded;
+    _Atomic bool threaded;
     _Atomic bool ending;
     _Atomic uint64_t written, not_written, taken, strays, late_replies, faults[FAULTS];
 };
@@ -131,8 +138,9 @@ struct nm_dds {
 /* endpoints.c: readers and writers with what ROS expects of them */
 dds_entity_t endpoint_writer(struct nm_dds *dds, const char *name, const char *type, const struct nm_ros_qos *qos,
                              const char *user_data, const dds_listener_t *listener, struct nm_err *err);
-dds_entity_t endpoint_reader(struct nm_dds *dds, const char *name, const char *type, const struct nm_ros_qos *qos,
-                             const char *user_data, const dds_listener_t *listener, struct nm_err *err);
+dds_entity_t endpoint_reader(struct nm_dds *dds, const char *name, const char *type, size_t most,
+                             const struct nm_ros_qos *qos, const char *user_data, const dds_listener_t *listener,
+                             struct nm_err *err);
 void service_id(struct nm_dds *dds, const char *key, char *to, size_t size); /* "serviceid=…;" */
 void node_tell(struct nm_dds *dds, bool here);                               /* ros_discovery_info */
 
@@ -141,6 +149,7 @@ int outs_open(struct nm_dds *dds, struct nm_err *err);
 void outs_send(struct nm_dds *dds);
 void out_write(struct nm_dds *dds, dds_entity_t writer, const void *bytes, size_t n);
 void reply_write(struct nm_dds *dds, dds_entity_t writer, const dds_guid_t *participant, const void *bytes, size_t n);
+void reply_now(struct nm_dds *dds, struct out *out, uint64_t id, int64_t seq, const void *message);
 void replies_retry(struct nm_dds *dds);
 
 /* topics_in.c */
@@ -160,5 +169,6 @@ void wire_name(const struct nm_dds *dds, const struct nm_topic *topic, char *to,
 bool is_local(const struct nm_dds *dds, const struct nm_topic *topic); /* brought by another edge */
 void service_name(const struct nm_topic *topic, char *to, size_t size);
 int64_t wall_now(const struct nm_dds *dds); /* ns since 1970, or virtual */
+void edge_wake(struct nm_dds *dds);         /* there is something to do for the edge's thread */
 
 #endif

@@ -41,6 +41,13 @@ static const struct nm_type *type_of(const char *dds_name)
     return NULL;
 }
 
+bool nm_look_plain(const char *name)
+{
+    for (; *name; name++)
+        if (*name <= ' ' || *name > '~') return false;
+    return true;
+}
+
 void each_endpoint(struct nm_look *look, dds_entity_t reader, endpoint_found *call, void *user)
 {
     enum { MOST = 4096 };
@@ -53,7 +60,8 @@ void each_endpoint(struct nm_look *look, dds_entity_t reader, endpoint_found *ca
     int n = dds_read_mask(reader, samples, info, MOST, MOST, alive);
     for (int i = 0; i < n; i++) {
         const dds_builtintopic_endpoint_t *endpoint = samples[i];
-        if (info[i].valid_data && memcmp(endpoint->participant_key.v, own.v, sizeof own.v)) call(user, endpoint);
+        if (!info[i].valid_data || !memcmp(endpoint->participant_key.v, own.v, sizeof own.v)) continue;
+        if (nm_look_plain(endpoint->topic_name) && nm_look_plain(endpoint->type_name)) call(user, endpoint);
     }
     if (n > 0) dds_return_loan(reader, samples, n);
     free(samples);
@@ -157,6 +165,15 @@ int nm_look_listen(struct nm_look *look, const char *name, struct nm_look_topic 
 int nm_look_take(struct nm_look *look, struct nm_raw *samples, uint32_t n)
 {
     return nm_raw_take(look->reader, samples, n);
+}
+
+bool nm_look_wait(struct nm_look *look, int64_t timeout)
+{
+    if (!look->waits) {
+        look->waits = dds_create_waitset(look->participant);
+        dds_waitset_attach(look->waits, dds_create_readcondition(look->reader, DDS_ANY_STATE), 0);
+    }
+    return dds_waitset_wait(look->waits, NULL, 0, timeout) > 0;
 }
 
 /* ---- writing ---- */

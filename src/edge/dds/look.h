@@ -29,13 +29,15 @@ uint32_t nm_look_topics(struct nm_look *look, bool hidden, struct nm_look_topic 
 int nm_look_listen(struct nm_look *look, const char *name, struct nm_look_topic *topic, struct nm_err *err);
 /* What has come since the last call; see nm_raw_take. */
 int nm_look_take(struct nm_look *look, struct nm_raw *samples, uint32_t n);
+/* Sleeps until there is something to take, or the time-out (ns); false after the time-out. */
+bool nm_look_wait(struct nm_look *look, int64_t timeout);
 
 /* A writer of the topic; how many readers it has found. */
 int nm_look_write_to(struct nm_look *look, const char *name, const struct nm_type *type, struct nm_err *err);
 uint32_t nm_look_readers(struct nm_look *look);
 int nm_look_write(struct nm_look *look, const void *message, struct nm_err *err);
 
-/* ---- nodes and services (look_nodes.c) ---- */
+/* ---- nodes (look_nodes.c) ---- */
 
 /* An end of a node: "/red/imu" and what it carries. */
 typedef void nm_look_end(void *user, const char *kind, const char *name, const char *type);
@@ -48,9 +50,47 @@ int nm_look_graph(struct nm_look *look, struct nm_err *err);
  * "reads", "serves" or "calls". */
 void nm_look_nodes(struct nm_look *look, nm_look_node *node, const char *name, nm_look_end *ends, void *user);
 
+/* ---- services (look_call.c) ---- */
+
 /* Calls a service with a request and waits for the reply, at most `timeout` seconds: 0 with the reply, -1 with a
  * sentence. Both types are of one service. */
 int nm_look_call(struct nm_look *look, const char *name, const struct nm_type *request_type, const void *request,
                  const struct nm_type *reply_type, void *reply, double timeout, struct nm_err *err);
+
+/* The same in steps, for what goes on beside it. A client has one question under way at a time. */
+struct nm_look_client;
+struct nm_look_client *nm_look_client_new(struct nm_look *look, const char *name, const struct nm_type *request_type,
+                                          const struct nm_type *reply_type, struct nm_err *err);
+/* 1 once it is sent, 0 while nobody serves it, -1 with a sentence. */
+int nm_look_ask(struct nm_look_client *client, const void *request, struct nm_err *err);
+/* 1 with the reply, 0 while there is none, -1 with a sentence: it cannot be read, or its server has gone. */
+int nm_look_answer(struct nm_look_client *client, void *reply, struct nm_err *err);
+void nm_look_client_free(struct nm_look_client *client);
+
+/* ---- actions (look_action.c) ---- */
+
+struct nm_look_action { /* the types of one */
+    const struct nm_type *goal, *feedback, *result;
+    const struct nm_type *send_request, *send_reply, *result_request, *result_reply, *feedback_message;
+};
+/* Of "humanoid_league_msgs/PlayAnimation", also with /action/ in it. -1 with a sentence. */
+int nm_look_action_find(const char *type, struct nm_look_action *action, struct nm_err *err);
+
+enum nm_look_goal_state { NM_GOAL_SEARCHING, NM_GOAL_SENT, NM_GOAL_ACCEPTED, NM_GOAL_REJECTED, NM_GOAL_ENDED };
+
+/* A goal on its way. */
+struct nm_look_goal;
+/* The goal is of action->goal. It is sent by the first nm_look_goal_turn that finds a server. */
+struct nm_look_goal *nm_look_goal_new(struct nm_look *look, const char *name, const struct nm_look_action *action,
+                                      const void *goal, struct nm_err *err);
+/* Does what there is to do: the state, or -1 with a sentence. `feedback` is of action->feedback. */
+typedef void nm_look_feedback(void *user, const void *feedback);
+int nm_look_goal_turn(struct nm_look_goal *goal, nm_look_feedback *feedback, void *user, struct nm_err *err);
+/* Asks to end it; it goes on until NM_GOAL_ENDED. */
+void nm_look_goal_cancel(struct nm_look_goal *goal);
+/* After NM_GOAL_ENDED: the status (action_msgs/GoalStatus) and the result, of action->result. */
+int nm_look_goal_status(const struct nm_look_goal *goal);
+const void *nm_look_goal_result(const struct nm_look_goal *goal);
+void nm_look_goal_free(struct nm_look_goal *goal);
 
 #endif

@@ -8,12 +8,16 @@ struct nm_look {
     uint32_t domain;
     dds_entity_t participant, publications, subscriptions;
     dds_entity_t reader, writer;
+    dds_entity_t waits;         /* for the reader; 0: nobody waited yet */
     const struct nm_type *type; /* of the writer                     */
     dds_entity_t graph;         /* ros_discovery_info; 0: not opened */
     int64_t calls;              /* of services, made so far          */
 };
 
-/* Every endpoint of others that is alive. */
+/* A name that may be printed: what peers call themselves can hold anything, also what a terminal obeys. */
+bool nm_look_plain(const char *name);
+
+/* Every endpoint of others that is alive and has plain names. */
 typedef void endpoint_found(void *user, const dds_builtintopic_endpoint_t *endpoint);
 void each_endpoint(struct nm_look *look, dds_entity_t reader, endpoint_found *call, void *user);
 

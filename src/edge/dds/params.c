@@ -1,138 +1,47 @@
 /* Parameters as ROS 2 has them: six services below the node's name and the topic /parameter_events. The parameter
  * `friction` of the instance `ball_filter` is `ball_filter.friction`; the player's own rules decide what may be set,
  * and its sentence is the reason of a refusal. Changes are told whoever made them. */
-#include <math.h>
 #include <stdio.h>
 
 #include "edge/dds/inside.h"
+#include "edge/dds/params_value.h"
 
-enum { SERVICES = 6, SET_MOST = 64 };
+enum { SERVICES = 6, SET_MOST = 64, NAMES_MOST = 4096, REQUEST_MOST = 1 << 20 /* bytes */ };
 static const int64_t look_every = 200000000; /* ns; at values that others may have changed */
-
-/* rcl_interfaces/ParameterType */
-enum { NOT_SET, BOOL, INTEGER, DOUBLE, STRING, BYTES, BOOLS, INTEGERS, DOUBLES, STRINGS };
-
-struct row { /* one parameter; the first is use_sim_time */
-    char name[96];
-    uint32_t instance, param;
-    const struct nm_param *table; /* NULL: use_sim_time */
-    struct nm_value told;         /* by the last event  */
-};
 
 struct params {
     dds_entity_t readers[SERVICES], writers[SERVICES], events;
     uint32_t n;
-    struct row *rows;
+    struct param_row *rows;           /* malloc: a module that is swapped in has its own   */
+    const struct nm_module **modules; /* of each instance, as the rows were listed           */
     int64_t looked;
     struct pack reply, event;
     _Atomic bool asked;
 };
 
-static const uint8_t kinds[] = {
-    [NM_PARAM_BOOL] = BOOL,     [NM_PARAM_INT32] = INTEGER, [NM_PARAM_INT64] = INTEGER,  [NM_PARAM_FLOAT] = DOUBLE,
-    [NM_PARAM_DOUBLE] = DOUBLE, [NM_PARAM_TEXT] = STRING,   [NM_PARAM_FLOATS] = DOUBLES, [NM_PARAM_DOUBLES] = DOUBLES,
-};
-
-static uint8_t kind_of(const struct row *row) { return row->table ? kinds[row->table->kind] : BOOL; }
-
-static struct row *find(struct params *params, const char *name)
+static struct param_row *find(struct params *params, const char *name)
 {
     for (uint32_t i = 0; i < params->n; i++)
         if (!strcmp(params->rows[i].name, name)) return &params->rows[i];
     return NULL;
 }
 
-static void value_of(const struct nm_dds *dds, const struct row *row, struct nm_value *value)
+static void value_of(const struct nm_dds *dds, const struct param_row *row, struct nm_value *value)
 {
     *value = (struct nm_value){.whole = dds->options.virtual_time};
     if (row->table) nm_player_value(dds->player, row->instance, row->param, value);
 }
 
-/* ---- values on the wire ---- */
-
-/* All ten members are always there. */
-static void pack_value(struct pack *p, const struct row *row, const struct nm_value *value)
-{
-    uint8_t kind = row ? kind_of(row) : NOT_SET;
-    pack_u8(p, kind);
-    pack_u8(p, kind == BOOL && value->whole);
-    pack_i64(p, kind == INTEGER ? value->whole : 0);
-    pack_f64(p, kind == DOUBLE ? value->number[0] : 0);
-    pack_text(p, kind == STRING ? value->text : "");
-    pack_u32(p, 0);
-    pack_u32(p, 0);
-    pack_u32(p, 0);
-    uint32_t n = kind == DOUBLES ? nm_param_elements(row->table) : 0;
-    pack_u32(p, n);
-    for (uint32_t i = 0; i < n; i++) pack_f64(p, value->number[i]);
-    pack_u32(p, 0);
-}
-
-struct given { /* a ParameterValue that came in */
-    uint8_t kind;
-    bool flag;
-    int64_t whole;
-    double number;
-    const char *text;
-    uint32_t n;
-    double list[NM_PARAM_LIST_MAX];
-};
-
-static void skip(struct unpack *u, size_t each)
-{
-    uint32_t n = unpack_count(u, each);
-    if (n && each == 8) unpack_u64(u), n--;
-    unpack_raw(u, (size_t)n * each);
-}
-
-static void unpack_value(struct unpack *u, struct given *g)
-{
-    *g = (struct given){.kind = unpack_u8(u)};
-    g->flag = unpack_u8(u);
-    g->whole = (int64_t)unpack_u64(u);
-    g->number = unpack_f64(u);
-    g->text = unpack_text(u);
-    skip(u, 1);
-    skip(u, 1);
-    skip(u, 8);
-    g->n = unpack_count(u, 8);
-    for (uint32_t i = 0; i < g->n; i++) {
-        double v = unpack_f64(u);
-        if (i < NM_PARAM_LIST_MAX) g->list[i] = v;
-    }
-    uint32_t texts = unpack_count(u, 4);
-    for (uint32_t i = 0; i < texts && !u->bad; i++) unpack_text(u);
-}
-
-/* As text, which the player's own parser then judges. A whole number will do for a number, as everywhere else. */
-static int given_text(const struct row *row, const struct given *g, char *to, size_t size, struct nm_err *err)
-{
-    static const char *const words[] = {"nothing", "a bool", "an integer", "a double", "a string",
-                                        "bytes",   "bools",  "integers",   "doubles",  "strings"};
-    uint8_t kind = kind_of(row);
-    if (g->kind != kind && !(kind == DOUBLE && g->kind == INTEGER))
-        return nm_fail(err, "%s takes %s, not %s", row->name, words[kind],
-                       g->kind <= STRINGS ? words[g->kind] : "that");
-    if (kind == STRING && strlen(g->text) >= NM_PARAM_TEXT_MAX) return nm_fail(err, "%s: too long", row->name);
-    if (kind == DOUBLES && g->n > NM_PARAM_LIST_MAX) return nm_fail(err, "%s: too many numbers", row->name);
-    if (g->kind == BOOL) snprintf(to, size, "%s", g->flag ? "true" : "false");
-    if (g->kind == INTEGER) snprintf(to, size, "%lld", (long long)g->whole);
-    if (g->kind == DOUBLE) snprintf(to, size, "%.17g", g->number);
-    if (g->kind == STRING) snprintf(to, size, "%s", g->text);
-    size_t used = 0;
-    for (uint32_t i = 0; g->kind == DOUBLES && i < g->n && used < size; i++)
-        used += (size_t)snprintf(to + used, size - used, "%s%.17g", i ? " " : "", g->list[i]);
-    return 0;
-}
-
-static int read_change(struct nm_dds *dds, const char *name, const struct given *g, struct nm_change *change,
+static int read_change(struct nm_dds *dds, const char *name, const struct param_given *g, struct nm_change *change,
                        struct nm_err *err)
 {
-    struct row *row = find(dds->params, name);
+    struct param_row *row = find(dds->params, name);
     char text[NM_VALUE_PRINT] = "";
     struct nm_err why = {0};
+    const char *game = atomic_load(&dds->game);
+    if (game) return nm_fail(err, "writing is locked: %s", game);
     if (!row) return nm_fail(err, "there is no parameter %.95s", name);
-    if (given_text(row, g, text, sizeof text, err)) return -1;
+    if (param_text(row, g, text, sizeof text, err)) return -1;
     if (!row->table) {
         if (g->flag == dds->options.virtual_time) return 1; /* as it is */
         return nm_fail(err, "use_sim_time: this player has its own clock");
@@ -195,7 +104,7 @@ static void do_list(struct nm_dds *dds, struct unpack *u, struct pack *p)
         const char *last = "";
         if (!count) pack_u32(p, groups);
         for (uint32_t i = 0; i < params->n; i++) {
-            const struct row *row = &params->rows[i];
+            const struct param_row *row = &params->rows[i];
             const char *group = row->table ? dds->lineup->instances[row->instance].name : "";
             if (!*group || !strcmp(group, last) || !listed(row->name, prefixes, kept, depth)) continue;
             last = group;
@@ -207,43 +116,51 @@ static void do_list(struct nm_dds *dds, struct unpack *u, struct pack *p)
     }
 }
 
-static void do_get(struct nm_dds *dds, struct unpack *u, struct pack *p)
+/* How many names follow. A request for more than anybody has is no request: its reply could be many times as long. */
+static uint32_t unpack_names(struct unpack *u)
 {
     uint32_t n = unpack_count(u, 4);
+    u->bad |= n > NAMES_MOST;
+    return u->bad ? 0 : n;
+}
+
+static void do_get(struct nm_dds *dds, struct unpack *u, struct pack *p)
+{
+    uint32_t n = unpack_names(u);
     pack_u32(p, n);
     for (uint32_t i = 0; i < n && !u->bad; i++) {
-        struct row *row = find(dds->params, unpack_text(u));
+        struct param_row *row = find(dds->params, unpack_text(u));
         struct nm_value value = {0};
         if (row) value_of(dds, row, &value);
-        pack_value(p, row, &value);
+        param_pack(p, row, &value);
     }
 }
 
 static void do_types(struct nm_dds *dds, struct unpack *u, struct pack *p)
 {
-    uint32_t n = unpack_count(u, 4);
+    uint32_t n = unpack_names(u);
     pack_u32(p, n);
     for (uint32_t i = 0; i < n && !u->bad; i++) {
-        struct row *row = find(dds->params, unpack_text(u));
-        pack_u8(p, row ? kind_of(row) : NOT_SET);
+        struct param_row *row = find(dds->params, unpack_text(u));
+        pack_u8(p, row ? param_kind(row) : PARAM_NOT_SET);
     }
 }
 
-static void pack_descriptor(struct pack *p, const char *name, const struct row *row)
+static void pack_descriptor(struct pack *p, const char *name, const struct param_row *row)
 {
     const struct nm_param *t = row ? row->table : NULL;
     char about[512], limits[256] = "";
     snprintf(about, sizeof about, "%s", row ? "time comes from the topic /clock" : "");
     if (t) snprintf(about, sizeof about, "%s [%s]", t->about, t->unit);
     if (t && t->choices) snprintf(limits, sizeof limits, "one of: %s", t->choices);
-    uint8_t kind = row ? kind_of(row) : NOT_SET;
+    uint8_t kind = row ? param_kind(row) : PARAM_NOT_SET;
     pack_text(p, name);
     pack_u8(p, kind);
     pack_text(p, about);
     pack_text(p, limits);
     pack_u8(p, row && !t);
     pack_u8(p, 0);
-    bool real = t && (kind == DOUBLE || kind == DOUBLES), whole = t && kind == INTEGER;
+    bool real = t && (kind == PARAM_DOUBLE || kind == PARAM_DOUBLES), whole = t && kind == PARAM_INTEGER;
     pack_u32(p, real);
     if (real) pack_f64(p, t->min), pack_f64(p, t->max), pack_f64(p, 0);
     pack_u32(p, whole);
@@ -252,7 +169,7 @@ static void pack_descriptor(struct pack *p, const char *name, const struct row *
 
 static void do_describe(struct nm_dds *dds, struct unpack *u, struct pack *p)
 {
-    uint32_t n = unpack_count(u, 4);
+    uint32_t n = unpack_names(u);
     pack_u32(p, n);
     for (uint32_t i = 0; i < n && !u->bad; i++) {
         const char *name = unpack_text(u);
@@ -266,13 +183,14 @@ enum { PARAMETER_LEAST = 4 + 36 };
 static void do_set(struct nm_dds *dds, struct unpack *u, struct pack *p)
 {
     uint32_t n = unpack_count(u, PARAMETER_LEAST);
+    if (n > NAMES_MOST) u->bad = true;
     pack_u32(p, n);
     for (uint32_t i = 0; i < n && !u->bad; i++) {
         struct nm_err err = {0};
         struct nm_change change;
-        struct given g;
+        struct param_given g;
         const char *name = unpack_text(u);
-        unpack_value(u, &g);
+        param_unpack(u, &g);
         if (u->bad) return;
         int bad = read_change(dds, name, &g, &change, &err);
         if (!bad) bad = nm_player_set(dds->player, &change, 1, &err) < 0 ? -1 : 0;
@@ -287,9 +205,9 @@ static void do_set_atomically(struct nm_dds *dds, struct unpack *u, struct pack 
     uint32_t n = unpack_count(u, PARAMETER_LEAST), kept = 0;
     int bad = n > SET_MOST ? nm_fail(&err, "at most %d parameters can be set at once", SET_MOST) : 0;
     for (uint32_t i = 0; i < n && !u->bad && bad >= 0; i++) {
-        struct given g;
+        struct param_given g;
         const char *name = unpack_text(u);
-        unpack_value(u, &g);
+        param_unpack(u, &g);
         if (u->bad) return;
         bad = read_change(dds, name, &g, &changes[kept], &err);
         kept += !bad;
@@ -338,71 +256,141 @@ static void pack_time(struct pack *p, int64_t ns)
     pack_u32(p, (uint32_t)(ns % 1000000000));
 }
 
-/* Whatever differs from what was told last, as `changed`; all of them as `new` at the start. */
-static void tell_changes(struct nm_dds *dds, bool all)
+/* Rows of the modules as they are now; of one swapped in its own. */
+static void list_rows(struct nm_dds *dds)
+{
+    struct params *params = dds->params;
+    const struct nm_lineup *lineup = dds->lineup;
+    uint32_t total = 1;
+    for (uint32_t i = 0; i < lineup->n_instances; i++) total += nm_param_count(params->modules[i]);
+    params->rows = calloc(total, sizeof *params->rows);
+    if (!params->rows) abort();
+    snprintf(params->rows[0].name, sizeof params->rows[0].name, "use_sim_time");
+    params->n = 1;
+    for (uint32_t i = 0; i < lineup->n_instances; i++)
+        for (uint32_t k = 0; k < nm_param_count(params->modules[i]); k++) {
+            struct param_row *row = &params->rows[params->n];
+            *row = (struct param_row){.instance = i, .param = k, .table = &params->modules[i]->params[k]};
+            int n = snprintf(row->name, sizeof row->name, "%s.%s", lineup->instances[i].name, row->table->name);
+            if (n > 0 && (size_t)n < sizeof row->name) params->n++; /* ours cannot carry a longer name either */
+        }
+}
+
+static void pack_row(struct nm_dds *dds, struct pack *p, struct param_row *row)
+{
+    value_of(dds, row, &row->told);
+    pack_text(p, row->name);
+    param_pack(p, row, &row->told);
+}
+
+static void begin_event(struct nm_dds *dds, struct pack *p)
+{
+    pack_begin(p);
+    pack_time(p, wall_now(dds));
+    pack_text(p, dds->full);
+}
+
+/* All as `new`, and those of `gone` that are no more as `deleted`: at the start, and after a swap. */
+static void tell_all(struct nm_dds *dds, const struct param_row *gone, uint32_t n_gone)
+{
+    struct params *params = dds->params;
+    struct pack *p = &params->event;
+    uint32_t deleted = 0;
+    begin_event(dds, p);
+    pack_u32(p, params->n);
+    for (uint32_t i = 0; i < params->n; i++) pack_row(dds, p, &params->rows[i]);
+    pack_u32(p, 0);
+    for (uint32_t i = 0; i < n_gone; i++) deleted += !find(params, gone[i].name);
+    pack_u32(p, deleted);
+    for (uint32_t i = 0; i < n_gone; i++) {
+        if (find(params, gone[i].name)) continue;
+        pack_text(p, gone[i].name);
+        param_pack(p, NULL, NULL);
+    }
+    out_write(dds, params->events, p->bytes, p->n);
+}
+
+/* Lists anew if another build of a module has come into play. */
+static void refresh(struct nm_dds *dds)
+{
+    struct params *params = dds->params;
+    struct param_row *old = params->rows;
+    uint32_t n_old = params->n;
+    bool same = true;
+    for (uint32_t i = 0; i < dds->lineup->n_instances; i++) {
+        const struct nm_module *module = nm_player_module(dds->player, i);
+        same &= module == params->modules[i];
+        params->modules[i] = module;
+    }
+    if (same) return;
+    list_rows(dds);
+    tell_all(dds, old, n_old);
+    free(old);
+}
+
+/* Whatever differs from what was told last, as `changed`. */
+static void tell_changes(struct nm_dds *dds)
 {
     struct params *params = dds->params;
     struct pack *p = &params->event;
     uint32_t changed = 0;
-    pack_begin(p);
-    pack_time(p, wall_now(dds));
-    pack_text(p, dds->full);
-    if (!all) pack_u32(p, 0);
+    begin_event(dds, p);
+    pack_u32(p, 0);
     pack_align(p, 4);
     size_t count = p->n;
     pack_u32(p, 0);
-    for (uint32_t i = 0; i < params->n; i++) {
-        struct row *row = &params->rows[i];
+    for (uint32_t i = 1; i < params->n; i++) {
+        struct param_row *row = &params->rows[i];
         struct nm_value value;
         value_of(dds, row, &value);
-        if (!all && (!row->table || nm_value_equal(row->table, &value, &row->told))) continue;
-        row->told = value;
-        pack_text(p, row->name);
-        pack_value(p, row, &value);
+        if (nm_value_equal(row->table, &value, &row->told)) continue;
+        pack_row(dds, p, row);
         changed++;
     }
     if (!changed) return;
     memcpy(p->bytes + count, &changed, sizeof changed);
-    if (all) pack_u32(p, 0);
     pack_u32(p, 0);
     out_write(dds, params->events, p->bytes, p->n);
+}
+
+static void request_there(dds_entity_t reader, void *user)
+{
+    struct nm_dds *dds = user;
+    (void)reader;
+    atomic_store(&dds->params->asked, true);
+    edge_wake(dds);
 }
 
 void params_serve(struct nm_dds *dds)
 {
     struct params *params = dds->params;
-    if (!params->looked) tell_changes(dds, true);
-    bool asked = atomic_exchange(&params->asked, false);
+    int64_t now = dds_time();
+    bool asked = atomic_load_explicit(&params->asked, memory_order_relaxed) && atomic_exchange(&params->asked, false);
+    if (!params->looked) tell_all(dds, NULL, 0);
+    if (!asked && params->looked && now - params->looked < look_every) return;
+    refresh(dds);
     for (uint32_t s = 0; asked && s < SERVICES; s++) {
         struct nm_raw samples[NM_RAW_MOST];
         int n = nm_raw_take(params->readers[s], samples, NM_RAW_MOST);
         for (int i = 0; i < n; i++)
             if (samples[i].sample) answer(dds, s, &samples[i]);
         if (n > 0) nm_raw_free(samples, n);
-        if (n == NM_RAW_MOST) atomic_store(&params->asked, true); /* the rest has its turn after the topics */
+        if (n == NM_RAW_MOST) request_there(params->readers[s], dds); /* the rest has its turn after the topics */
     }
-    int64_t now = dds_time();
-    if (!asked && params->looked && now - params->looked < look_every) return;
-    tell_changes(dds, false);
+    tell_changes(dds);
     params->looked = now;
 }
 
 /* ---- life ---- */
 
-static void request_there(dds_entity_t reader, void *user)
-{
-    struct params *params = user;
-    (void)reader;
-    atomic_store(&params->asked, true);
-}
-
 static int open_service(struct nm_dds *dds, uint32_t s, struct nm_err *err)
 {
-    static const struct nm_ros_qos qos = {.reliable = true, .depth = 1000};
+    static const struct nm_ros_qos qos = {.reliable = true,
+                                          .depth = 64}; /* what waits here is memory that peers fill */
     struct params *params = dds->params;
     char name[NM_ROS_NAME + 64], type[128], interface[128], data[256], ids[96];
     service_id(dds, "serviceid", ids, sizeof ids);
-    dds_listener_t *listener = dds_create_listener(params);
+    dds_listener_t *listener = dds_create_listener(dds);
     dds_lset_data_available(listener, request_there);
     for (int reply = 0; reply < 2; reply++) {
         const char *half = reply ? "Response" : "Request";
@@ -416,30 +404,10 @@ static int open_service(struct nm_dds *dds, uint32_t s, struct nm_err *err)
         if (reply)
             params->writers[s] = endpoint_writer(dds, name, type, &qos, data, NULL, err);
         else
-            params->readers[s] = endpoint_reader(dds, name, type, &qos, data, listener, err);
+            params->readers[s] = endpoint_reader(dds, name, type, REQUEST_MOST, &qos, data, listener, err);
     }
     dds_delete_listener(listener);
     return params->readers[s] < 0 || params->writers[s] < 0 ? -1 : 0;
-}
-
-static void list_rows(struct nm_dds *dds)
-{
-    struct params *params = dds->params;
-    const struct nm_lineup *lineup = dds->lineup;
-    uint32_t total = 1;
-    for (uint32_t i = 0; i < lineup->n_instances; i++) total += lineup->instances[i].n_params;
-    params->rows = nm_take_n(&dds->arena, struct row, total);
-    snprintf(params->rows[0].name, sizeof params->rows[0].name, "use_sim_time");
-    params->n = 1;
-    for (uint32_t i = 0; i < lineup->n_instances; i++) {
-        const struct nm_lineup_instance *instance = &lineup->instances[i];
-        for (uint32_t k = 0; k < instance->n_params; k++) {
-            struct row *row = &params->rows[params->n];
-            *row = (struct row){.instance = i, .param = k, .table = &instance->module->params[k]};
-            int n = snprintf(row->name, sizeof row->name, "%s.%s", instance->name, row->table->name);
-            if (n > 0 && (size_t)n < sizeof row->name) params->n++; /* ours cannot carry a longer name either */
-        }
-    }
 }
 
 int params_open(struct nm_dds *dds, struct nm_err *err)
@@ -448,6 +416,8 @@ int params_open(struct nm_dds *dds, struct nm_err *err)
     struct nm_ros_qos qos = nm_ros_qos("parameter_events", type);
     char data[128];
     dds->params = nm_take(&dds->arena, sizeof *dds->params);
+    dds->params->modules = nm_take_n(&dds->arena, const struct nm_module *, dds->lineup->n_instances + 1);
+    for (uint32_t i = 0; i < dds->lineup->n_instances; i++) dds->params->modules[i] = nm_player_module(dds->player, i);
     list_rows(dds);
     for (uint32_t s = 0; s < SERVICES; s++)
         if (open_service(dds, s, err)) return -1;
@@ -462,4 +432,5 @@ void params_close(struct nm_dds *dds)
     if (!dds->params) return;
     free(dds->params->reply.bytes);
     free(dds->params->event.bytes);
+    free(dds->params->rows);
 }

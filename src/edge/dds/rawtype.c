@@ -15,6 +15,11 @@ struct raw_bytes { /* what dds_write is given */
     size_t size;
 };
 
+struct raw_type {
+    struct ddsi_sertype base;
+    size_t most; /* bytes of a sample that are kept; 0: all */
+};
+
 struct raw_sample {
     struct ddsi_serdata base;
     uint32_t size;
@@ -44,10 +49,11 @@ static uint32_t sample_size(const struct ddsi_serdata *sample) { return raw_of(s
 static struct ddsi_serdata *from_fragments(const struct ddsi_sertype *type, enum ddsi_serdata_kind kind,
                                            const struct nn_rdata *fragment, size_t size)
 {
-    struct raw_sample *raw = sample_new(type, kind, size);
+    size_t most = ((const struct raw_type *)type)->most;
+    struct raw_sample *raw = sample_new(type, kind, most && size > most ? most : size);
     if (!raw) return NULL;
     uint32_t have = 0;
-    for (; fragment; fragment = fragment->nextfrag) {
+    for (; fragment && have < raw->size; fragment = fragment->nextfrag) {
         uint32_t end = fragment->maxp1 < raw->size ? fragment->maxp1 : raw->size;
         if (fragment->min > have) break;
         if (end <= have) continue;
@@ -206,11 +212,10 @@ static void free_samples(const struct ddsi_sertype *type, void **each, size_t n,
     if (n && (how & DDS_FREE_ALL_BIT)) free(each[0]);
 }
 
+/* Names were compared already, and bytes are bytes. */
 static bool same_type(const struct ddsi_sertype *a, const struct ddsi_sertype *b)
 {
-    (void)a;
-    (void)b;
-    return true; /* names were compared already, and bytes are bytes */
+    return ((const struct raw_type *)a)->most == ((const struct raw_type *)b)->most;
 }
 
 static uint32_t type_hash(const struct ddsi_sertype *type)
@@ -231,8 +236,15 @@ static const struct ddsi_sertype_ops type_ops = {
 
 dds_entity_t nm_raw_topic(dds_entity_t participant, const char *name, const char *type_name)
 {
-    struct ddsi_sertype *type = calloc(1, sizeof *type);
-    if (!type) return DDS_RETCODE_OUT_OF_RESOURCES;
+    return nm_raw_topic_most(participant, name, type_name, 0);
+}
+
+dds_entity_t nm_raw_topic_most(dds_entity_t participant, const char *name, const char *type_name, size_t most)
+{
+    struct raw_type *raw = calloc(1, sizeof *raw);
+    if (!raw) return DDS_RETCODE_OUT_OF_RESOURCES;
+    raw->most = most;
+    struct ddsi_sertype *type = &raw->base;
     ddsi_sertype_init_flags(type, type_name, &type_ops, &sample_ops, DDSI_SERTYPE_FLAG_TOPICKIND_NO_KEY);
     type->allowed_data_representation = DDS_DATA_REPRESENTATION_FLAG_XCDR1;
     dds_entity_t topic = dds_create_topic_sertype(participant, name, &type, NULL, NULL, NULL);

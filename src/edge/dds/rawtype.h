@@ -11,6 +11,9 @@
 /* A topic of a participant: names as they are on the wire ("rt/imu", "sensor_msgs::msg::dds_::Imu_"). Negative: a DDS
  * return code. */
 dds_entity_t nm_raw_topic(dds_entity_t participant, const char *name, const char *type);
+/* The same for a reader that has no use for more than `most` bytes of a sample: what comes behind them is not kept, so
+ * that what a peer may fill our memory with has a limit. */
+dds_entity_t nm_raw_topic_most(dds_entity_t participant, const char *name, const char *type, size_t most);
 
 /* Writes a sample; the bytes are copied. 0, or a negative DDS return code. */
 int nm_raw_write(dds_entity_t writer, const void *bytes, size_t size);

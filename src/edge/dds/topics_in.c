@@ -1,12 +1,14 @@
 /* What enters: remote topics, requests to our services, replies of remote ones. Under the lock, mostly in a receiving
  * thread of Cyclone. A sample is decoded with every check before anything of it is let in. */
+#include <limits.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "edge/dds/inside.h"
 #include "edge/dds/stamps.h"
 #include "rcl_interfaces/Log.h"
 
-enum { BLOB_BYTES = 4 << 20, BLOB_BLOCKS = 24 };
+enum { BLOB_BYTES = 4 << 20 };
 
 /* ---- complaints ---- */
 
@@ -15,8 +17,11 @@ static void tell_once(struct in *in, enum fault kind, const char *why)
     static const char *const words[FAULTS] = {
         [FAULT_MALFORMED] = "a malformed sample is dropped",
         [FAULT_LONG] = "a sample that is too long for us is dropped",
+        [FAULT_POOL] = "a sample is dropped",
         [FAULT_HASH] = "a writer is refused",
         [FAULT_CALLER] = "a request is refused",
+        [FAULT_LOCKED] = "a request from another machine is refused",
+        [FAULT_FLOOD] = "samples are dropped",
     };
     if (in->told[kind]) return;
     in->told[kind] = true;
@@ -80,14 +85,33 @@ bool writer_participant(dds_entity_t reader, dds_instance_handle_t writer, dds_g
     return true;
 }
 
+/* Processes of one robot call each other whatever the game; Cyclone names the machine of a participant. One that does
+ * not say it is elsewhere. */
+static bool writer_is_here(struct nm_dds *dds, dds_entity_t reader, dds_instance_handle_t writer)
+{
+    dds_builtintopic_endpoint_t *data = dds_get_matched_publication_data(reader, writer);
+    void *sample = NULL;
+    dds_sample_info_t info;
+    char here[HOST_NAME_MAX + 1] = "", *there = NULL;
+    if (!data) return false;
+    int n = dds_read_instance(dds->participants, &sample, &info, 1, 1, data->participant_instance_handle);
+    dds_builtintopic_free_endpoint(data);
+    gethostname(here, sizeof here - 1);
+    const dds_builtintopic_participant_t *its = n > 0 ? sample : NULL;
+    bool same = its && info.valid_data && dds_qget_prop(its->qos, "__Hostname", &there) && !strcmp(here, there);
+    dds_free(there);
+    if (n > 0) dds_return_loan(dds->participants, &sample, n);
+    return same;
+}
+
 /* ---- samples ---- */
 
 static bool decode(struct in *in, void *message, const uint8_t *bytes, size_t n)
 {
     struct nm_err err = {0};
-    int bad = nm_cdr_decode(in->topic->type, message, bytes, n, in->pool, &err);
+    int bad = nm_cdr_decode(in->topic->type, message, bytes, n, nm_edge_pool(in->dds->in, in->port), &err);
     if (bad) {
-        fault(in, bad == NM_CDR_LONG || bad == NM_CDR_POOL ? FAULT_LONG : FAULT_MALFORMED, err.text);
+        fault(in, bad == NM_CDR_LONG ? FAULT_LONG : bad == NM_CDR_POOL ? FAULT_POOL : FAULT_MALFORMED, err.text);
         return false;
     }
     if (in->times && in->dds->wall) nm_shift_times(in->topic->type, message, -in->dds->wall);
@@ -142,14 +166,34 @@ static bool unframe(struct in *in, const struct nm_raw *sample, uint64_t *id, in
 /* Inside the line-up callers have numbers too: small ones of instances, the largest ones of other edges. */
 static bool possible_caller(uint64_t id) { return id > UINT32_MAX && id < UINT64_MAX - UINT16_MAX; }
 
-/* Where a caller is, so that its reply can wait for its reader. */
-static void note_caller(struct in *in, uint64_t id, dds_entity_t reader, dds_instance_handle_t writer)
+/* Where a caller is, so that its reply can wait for its reader; its place in the list. */
+static uint32_t note_caller(struct in *in, uint64_t id, dds_entity_t reader, dds_instance_handle_t writer)
 {
     for (uint32_t i = 0; i < CALLERS; i++)
-        if (in->callers[i].id == id) return;
+        if (in->callers[i].id == id) return i;
     uint32_t at = in->next_caller++ % CALLERS;
     in->callers[at].found = writer_participant(reader, writer, &in->callers[at].participant);
+    in->callers[at].here = writer_is_here(in->dds, reader, writer);
     in->callers[at].id = id;
+    return at;
+}
+
+/* Says no at once where the reply has words for it, so that nobody waits for the time-out. */
+static void refuse(struct in *in, uint64_t id, int64_t seq, const char *why)
+{
+    struct out *out = in->other;
+    const struct nm_type *type = out ? out->topic->type : NULL;
+    if (!type || type->blobs) return;
+    const struct nm_field *no = nm_field_find(type, "success", 7), *text = nm_field_find(type, "message", 7);
+    if (!no || !text || text->kind != NM_STRING) no = nm_field_find(type, "accepted", 8), text = NULL;
+    if (!no || no->kind != NM_BOOL) return;
+    uint8_t *reply = calloc(1, type->size);
+    if (!reply) abort();
+    nm_reset(type, reply);
+    if (text) nm_text_((char *)reply + text->offset, text->elem, "%s", why);
+    reply[no->offset] = false;
+    reply_now(in->dds, out, id, seq, reply);
+    free(reply);
 }
 
 static void request_taken(struct in *in, dds_entity_t reader, const struct nm_raw *sample)
@@ -162,11 +206,17 @@ static void request_taken(struct in *in, dds_entity_t reader, const struct nm_ra
         fault(in, FAULT_CALLER, "its client id is not one of ROS 2");
         return;
     }
+    uint32_t at = note_caller(in, id, reader, sample->from);
+    const char *game = atomic_load(&in->dds->game);
+    if (game && !in->callers[at].here) {
+        fault(in, FAULT_LOCKED, game);
+        refuse(in, id, seq, game);
+        return;
+    }
     void *message = push(in, in->dds->framed, sample->size - IDS);
     if (!message) return;
     nm_slot(message)->caller = id;
     nm_slot(message)->call = seq;
-    note_caller(in, id, reader, sample->from);
 }
 
 static void reply_taken(struct in *in, dds_entity_t reader, const struct nm_raw *sample)
@@ -191,28 +241,56 @@ typedef void taken(struct in *in, dds_entity_t reader, const struct nm_raw *samp
 static taken *const takers[] = {
     [NM_ROLE_TOPIC] = topic_taken, [NM_ROLE_REQUEST] = request_taken, [NM_ROLE_REPLY] = reply_taken};
 
+/* Whether a sample is one too many: nobody's cycles can use so many, and those that they trigger would do nothing else.
+ * Virtual time has no rate of its own. */
+static bool floods(struct in *in, int64_t now)
+{
+    static const int64_t tenth = 100000000; /* ns */
+    if (in->dds->options.virtual_time) return false;
+    if (now - in->window >= tenth) {
+        in->window = now;
+        in->in_window = 0;
+    }
+    return ++in->in_window > FLOOD;
+}
+
+static void sample_taken(struct in *in, dds_entity_t reader, const struct nm_raw *sample)
+{
+    enum verdict verdict = verdict_of(in, reader, sample->from);
+    if (verdict == WRITER_GOOD) {
+        atomic_fetch_add_explicit(&in->dds->taken, 1, memory_order_relaxed);
+        takers[in->topic->role](in, reader, sample);
+    } else if (verdict == WRITER_OTHER_HASH) {
+        atomic_fetch_add_explicit(&in->dds->faults[FAULT_HASH], 1, memory_order_relaxed);
+    }
+}
+
 /* Each sample is a run of its own, so that a value that comes twice is seen twice by those who queue it. */
 static void take(struct in *in, dds_entity_t reader)
 {
+    enum { ROUNDS = 64 /* of one look in virtual time, which has to go on */ };
     struct nm_dds *dds = in->dds;
     struct nm_raw samples[NM_RAW_MOST];
-    int n;
+    int n, rounds = 0;
     do {
         n = nm_raw_take(reader, samples, NM_RAW_MOST);
         for (int i = 0; i < n; i++) {
+            int64_t now = nm_player_now(dds->player);
             if (!samples[i].sample) continue;
-            nm_edge_begin(dds->in, nm_player_now(dds->player));
-            enum verdict verdict = verdict_of(in, reader, samples[i].from);
-            if (verdict == WRITER_GOOD) {
-                atomic_fetch_add_explicit(&dds->taken, 1, memory_order_relaxed);
-                takers[in->topic->role](in, reader, &samples[i]);
-            } else if (verdict == WRITER_OTHER_HASH) {
-                atomic_fetch_add_explicit(&dds->faults[FAULT_HASH], 1, memory_order_relaxed);
+            bool flood = floods(in, now);
+            if (flood && in->told[FAULT_FLOOD]) {
+                atomic_fetch_add_explicit(&dds->faults[FAULT_FLOOD], 1, memory_order_relaxed);
+                continue;
             }
+            nm_edge_begin(dds->in, now);
+            if (flood)
+                fault(in, FAULT_FLOOD, "they come faster than 5000 a second");
+            else
+                sample_taken(in, reader, &samples[i]);
             nm_edge_end(dds->in);
         }
         if (n > 0) nm_raw_free(samples, n);
-    } while (n == NM_RAW_MOST);
+    } while (n == NM_RAW_MOST && (!dds->options.virtual_time || ++rounds < ROUNDS));
 }
 
 static void data_there(dds_entity_t reader, void *user)
@@ -227,7 +305,10 @@ static void qos_differs(dds_entity_t reader, const dds_requested_incompatible_qo
 {
     struct in *in = user;
     (void)reader;
-    if (status.last_policy_id == DDS_RELIABILITY_QOS_POLICY_ID) atomic_store(&in->wants_loose, true);
+    if (status.last_policy_id == DDS_RELIABILITY_QOS_POLICY_ID) {
+        atomic_store(&in->wants_loose, true);
+        edge_wake(in->dds);
+    }
 }
 
 void ins_take(struct nm_dds *dds)
@@ -269,6 +350,15 @@ static struct out *other_half(struct nm_dds *dds, const struct nm_topic *topic)
     return NULL;
 }
 
+/* All that a message of ours can be, and a little, so that a longer one is found to be too long. With several payloads
+ * only the domain's own limit is left. */
+static size_t most_of(const struct in *in)
+{
+    const struct nm_type *type = in->topic->type;
+    if (type->n_blob_ops > 1 || (type->n_blob_ops && type->blob_ops[0].code != NM_OP_BLOB)) return 0;
+    return nm_cdr_most(type) + IDS + 64 + in->blob;
+}
+
 static dds_entity_t open_reader(struct in *in, const struct nm_ros_qos *qos, struct nm_err *err)
 {
     struct nm_dds *dds = in->dds;
@@ -277,7 +367,8 @@ static dds_entity_t open_reader(struct in *in, const struct nm_ros_qos *qos, str
     snprintf(data, sizeof data, "%stypehash=%s;", in->other ? in->other->ids : "", in->topic->type->hash);
     dds_listener_t *listener = dds_create_listener(in);
     dds_lset_requested_incompatible_qos(listener, qos_differs);
-    dds_entity_t reader = endpoint_reader(dds, name, in->topic->type->dds_name, qos, data, listener, err);
+    size_t most = most_of(in);
+    dds_entity_t reader = endpoint_reader(dds, name, in->topic->type->dds_name, most, qos, data, listener, err);
     dds_delete_listener(listener);
     return reader;
 }
@@ -292,8 +383,6 @@ static int in_open(struct nm_dds *dds, struct in *in, struct nm_err *err)
     in->times = nm_has_times(type);
     in->message = nm_take(&dds->arena, type->size);
     nm_reset(type, in->message);
-    if (type->blobs)
-        in->pool = nm_pool_new(&dds->arena, dds->options.blob ? dds->options.blob : BLOB_BYTES, BLOB_BLOCKS);
     in->reader = open_reader(in, &in->qos, err);
     return in->reader < 0 ? -1 : 0;
 }
@@ -311,6 +400,9 @@ int ins_open(struct nm_dds *dds, struct nm_err *err)
             (struct nm_edge_port){.topic = topic->name, .kind = queue ? NM_PORT_OUT_QUEUE : NM_PORT_OUT};
         struct in *in = &dds->ins[dds->n_ins];
         *in = (struct in){.dds = dds, .port = dds->n_ins++, .topic = topic};
+        /* the player's memory: a cycle may still look at an image when we have left */
+        if (topic->type->blobs) in->blob = dds->options.blob ? dds->options.blob : BLOB_BYTES;
+        ports[in->port].blob = in->blob;
         if (in_open(dds, in, err)) return -1;
     }
     dds->log_port = dds->n_ins;

@@ -3,6 +3,7 @@
 
 #include "edge/dds/inside.h"
 #include "edge/dds/stamps.h"
+#include "edge/rules/remote.h"
 
 /* How long a reply waits for its caller's reader to be found; rmw_cyclonedds waits as long. */
 static const int64_t reader_patience = 100000000; /* ns */
@@ -113,7 +114,13 @@ int outs_open(struct nm_dds *dds, struct nm_err *err)
         *out = (struct out){.dds = dds, .port = dds->n_outs++, .topic = topic};
         if (open_writer(dds, out, err)) return -1;
     }
-    dds->out = nm_edge_new(dds->player, "dds out", ports, dds->n_outs, err);
+    uint32_t match = nm_lineup_topic(lineup, "match_state"), n = dds->n_outs;
+    dds->match = NM_NONE;
+    if (match != NM_NONE && lineup->topics[match].type == &MatchState_type && !lineup->topics[match].queue) {
+        ports[n] = (struct nm_edge_port){.topic = "match_state", .kind = NM_PORT_IN};
+        dds->match = n++;
+    }
+    dds->out = nm_edge_new(dds->player, "dds out", ports, n, err);
     return dds->out ? 0 : -1;
 }
 
@@ -177,6 +184,18 @@ static void send_reply(struct nm_dds *dds, struct out *out, const void *message)
     reply_write(dds, out->writer, found ? &participant : NULL, dds->buffer.bytes, n);
 }
 
+/* From any thread. */
+void reply_now(struct nm_dds *dds, struct out *out, uint64_t id, int64_t seq, const void *message)
+{
+    size_t size = IDS + nm_cdr_size(out->topic->type, message);
+    uint8_t *bytes = malloc(size);
+    if (!bytes) abort();
+    int64_t n = nm_cdr_encode(out->topic->type, message, bytes + IDS, size - IDS);
+    frame(bytes, id, seq);
+    if (n > 0) out_write(dds, out->writer, bytes, (size_t)n + IDS);
+    free(bytes);
+}
+
 static void send_request(struct nm_dds *dds, struct out *out, const void *message)
 {
     const struct nm_slot *slot = nm_slot(message);
@@ -201,6 +220,8 @@ static send *const senders[] = {
 void outs_send(struct nm_dds *dds)
 {
     nm_edge_begin(dds->out, nm_player_now(dds->player));
+    const MatchState *match = dds->match == NM_NONE ? NULL : nm_edge_in(dds->out, dds->match);
+    if (match && nm_slot(match)->seq) atomic_store(&dds->game, nm_remote_locked(match));
     for (uint32_t i = 0; i < dds->n_outs; i++) {
         struct out *out = &dds->outs[i];
         send *call = senders[out->topic->role];

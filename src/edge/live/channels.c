@@ -7,6 +7,7 @@
 
 #include "codec/cdr.h"
 #include "edge/live/inside.h"
+#include "edge/rules/remote.h"
 #include "std_msgs/String.h"
 
 /* A queue keeps what comes between two looks at it, but no more than so many bytes of it. */
@@ -58,11 +59,8 @@ static void add_topic(struct nm_live *live, uint32_t t, struct nm_edge_port *por
     nm_reset(topic->type, channel->last);
 }
 
-/* A topic that clients may fill: it comes from outside, and we need no pool for it. */
-static bool from_outside(const struct nm_topic *topic)
-{
-    return topic->remote && topic->role == NM_ROLE_TOPIC && !topic->type->blobs;
-}
+/* A topic that clients may fill. */
+static bool from_outside(const struct nm_topic *topic) { return topic->remote && topic->role == NM_ROLE_TOPIC; }
 
 static int open_writing(struct nm_live *live, struct nm_err *err)
 {
@@ -77,7 +75,8 @@ static int open_writing(struct nm_live *live, struct nm_err *err)
         live->write_ports[t] = n;
         ports[n++] = (struct nm_edge_port){.topic = topic->name,
                                            .kind = topic->queue || request ? NM_PORT_OUT_QUEUE : NM_PORT_OUT,
-                                           .depth = topic->depth};
+                                           .depth = topic->depth,
+                                           .blob = topic->type->blobs ? NM_FOX_FRAME : 0};
     }
     live->writing = nm_edge_new(live->player, "live clients", ports, n, err);
     return live->writing ? 0 : -1;
@@ -98,6 +97,10 @@ int channels_new(struct nm_live *live, struct nm_err *err)
     }
     add_description(live);
     live->show = nm_lineup_topic(lineup, "show");
+    live->match = NM_NONE;
+    for (uint32_t i = 0; i < live->n_channels; i++)
+        if (!strcmp(live->channels[i].name, "/match_state") && live->channels[i].type == &MatchState_type)
+            live->match = i;
     live->reading = nm_edge_new(live->player, "live", ports, lineup->n_topics, err);
     return live->reading && !open_writing(live, err) ? 0 : -1;
 }
@@ -190,6 +193,8 @@ void channels_pump(struct nm_live *live)
         for (uint32_t k = 0; k < n; k++) services_answer(live, i, at[k]);
     }
     nm_edge_end(live->reading);
+    const struct channel *match = live->match == NM_NONE ? NULL : &live->channels[live->match];
+    live->game = match && match->last && match->last_time ? nm_remote_locked(match->last) : NULL;
 }
 
 /* Who subscribes is given what there is. */

@@ -136,7 +136,9 @@ struct nm_live {
     uint32_t *write_ports; /* for each topic, NM_NONE: clients may not publish it */
 
     uint32_t n_channels, n_services, n_parameters;
-    uint32_t show; /* the topic; NM_NONE */
+    uint32_t show;    /* the topic; NM_NONE */
+    uint32_t match;   /* the channel that tells the state of the game; NM_NONE */
+    const char *game; /* why that forbids writing; NULL: it does not */
     bool watching;
     struct channel *channels; /* id 1 is the first */
     struct service *services; /* id 1 is the first */
@@ -153,7 +155,7 @@ struct nm_live {
 
     pthread_t thread;
     bool threaded;
-    _Atomic bool ending, locked;
+    _Atomic bool ending;
     _Atomic uint32_t n_clients;
     _Atomic int64_t cpu;
     struct seat seats[NM_LIVE_CLIENTS];

@@ -45,7 +45,6 @@ struct nm_live *nm_live_new(struct nm_player *player, const struct nm_live_optio
     live->player = player;
     live->lineup = nm_player_lineup(player);
     if (options) live->options = *options;
-    atomic_store(&live->locked, live->options.locked);
     snprintf(live->host, sizeof live->host, "%s", live->options.address ? live->options.address : "127.0.0.1");
     live->clients = calloc(NM_LIVE_CLIENTS, sizeof *live->clients);
     if (!live->clients) abort();
@@ -82,7 +81,7 @@ static void watch_as_needed(struct nm_live *live)
     uint32_t listeners = 0;
     for (uint32_t i = 0; i < live->n_channels; i++)
         if (live->channels[i].port == live->show && live->show != NM_NONE) listeners = live->channels[i].listeners;
-    if (listeners) nm_player_watch(live->player, true);
+    if (listeners && !live->watching) nm_player_watch(live->player, true);
     if (!listeners && live->watching) nm_player_watch(live->player, false);
     live->watching = listeners;
 }
@@ -152,7 +151,6 @@ void nm_live_free(struct nm_live *live)
 
 const char *nm_live_url(const struct nm_live *live) { return live->url; }
 int nm_live_port(const struct nm_live *live) { return live->port; }
-void nm_live_lock(struct nm_live *live, bool locked) { atomic_store(&live->locked, locked); }
 
 void nm_live_stats(const struct nm_live *live, struct nm_live_stats *stats)
 {

@@ -5,8 +5,7 @@
  *
  * It listens on this machine only unless told otherwise. Everybody it lets in may look; to change anything a client
  * must bring the token, its page must come from here (or from an origin that was named), and writing must not be
- * locked.
- */
+ * locked: by the option, or while the robot plays (edge/rules/remote.h), which it learns from the topic match_state. */
 #ifndef NM_EDGE_LIVE_LIVE_H
 #define NM_EDGE_LIVE_LIVE_H
 
@@ -39,9 +38,6 @@ void nm_live_poll(struct nm_live *live);
 /* The page's address, with the token: http://127.0.0.1:8765/?token=… */
 const char *nm_live_url(const struct nm_live *live);
 int nm_live_port(const struct nm_live *live);
-
-/* From any thread: nobody may write, or again those who may. */
-void nm_live_lock(struct nm_live *live, bool locked);
 
 struct nm_live_stats {
     uint32_t clients;

@@ -15,8 +15,10 @@ bool write_allowed(struct nm_live *live, const struct client *client, struct nm_
 {
     if (!client->may_write)
         nm_fail(err, "read only: connect with ?token=… (the server told it at its start), from a page that it trusts");
-    else if (atomic_load(&live->locked))
-        nm_fail(err, "writing is locked");
+    else if (live->options.locked)
+        nm_fail(err, "writing is locked: the server was started with --live-locked");
+    else if (live->game)
+        nm_fail(err, "writing is locked: %s", live->game);
     else
         return true;
     return false;
@@ -66,13 +68,13 @@ static void tell_failure(struct client *client, uint32_t service, uint32_t call,
     client_json(client, &json);
 }
 
-/* A message as a client wrote it. */
+/* A message as a client wrote it; large payloads go into blocks of the topic's pool. */
 static int decode(const struct nm_type *type, void *message, bool json, const uint8_t *bytes, size_t size,
-                  struct nm_err *err)
+                  struct nm_blob_pool *pool, struct nm_err *err)
 {
-    if (type->blobs) return nm_fail(err, "%s holds large payloads, which clients cannot bring", type->name);
-    return json ? nm_parse_text(type, message, "message", (const char *)bytes, size, NULL, err)
-                : nm_cdr_decode(type, message, bytes, size, NULL, err);
+    if (type->blobs && !pool) return nm_fail(err, "%s holds large payloads, for which there is no room", type->name);
+    return json ? nm_parse_text(type, message, "message", (const char *)bytes, size, pool, err)
+                : nm_cdr_decode(type, message, bytes, size, pool, err);
 }
 
 static int read_encoding(const char *encoding, bool *json, struct nm_err *err)
@@ -101,7 +103,8 @@ static int call(struct nm_live *live, struct client *client, const struct nm_fox
     void *scratch = calloc(1, type->size);
     if (!scratch) abort();
     nm_reset(type, scratch);
-    int bad = decode(type, scratch, json, frame->data, frame->size, err);
+    int bad =
+        decode(type, scratch, json, frame->data, frame->size, nm_edge_pool(live->writing, service->request_port), err);
     if (!bad) {
         nm_edge_begin(live->writing, nm_player_now(live->player));
         void *request = nm_edge_push(live->writing, service->request_port);
@@ -118,6 +121,7 @@ static int call(struct nm_live *live, struct client *client, const struct nm_fox
                               .number = live->last_call,
                               .asked = nm_player_now(live->player)};
     }
+    nm_reset(type, scratch); /* its blobs live on in what was published */
     free(scratch);
     return bad;
 }
@@ -227,7 +231,8 @@ static int publish(struct nm_live *live, struct client *client, const struct nm_
     void *scratch = calloc(1, topic->type->size);
     if (!scratch) abort();
     nm_reset(topic->type, scratch);
-    int bad = decode(topic->type, scratch, publication->json, frame->data, frame->size, err);
+    int bad = decode(topic->type, scratch, publication->json, frame->data, frame->size,
+                     nm_edge_pool(live->writing, port), err);
     if (!bad) {
         nm_edge_begin(live->writing, nm_player_now(live->player));
         nm_copy(topic->type, topic->queue ? nm_edge_push(live->writing, port) : nm_edge_out(live->writing, port),
@@ -235,6 +240,7 @@ static int publish(struct nm_live *live, struct client *client, const struct nm_
         if (!topic->queue) nm_edge_put(live->writing, port);
         nm_edge_end(live->writing);
     }
+    nm_reset(topic->type, scratch);
     free(scratch);
     return bad;
 }

@@ -62,6 +62,7 @@ static void test_every_operation_by_its_name(void **state)
         [NM_CONTROL_WATCH] = "{op: watch, on: true}",
         [NM_CONTROL_ECHO] = "{op: echo, topic: /tf}",
         [NM_CONTROL_STOP] = "{op: stop}",
+        [NM_CONTROL_SAY] = "{op: say, topic: cmd_vel, message: '{linear: {x: 1}}'}",
     };
     for (uint32_t i = 0; i < NM_CONTROL_OPS; i++) {
         if (parse(lines[i])) fail_msg("%s: %s", lines[i], err.text);
@@ -100,6 +101,7 @@ static void test_what_is_wrong_is_said(void **state)
     refused("{op: why, topic: ''}", "1 to 4096 bytes");
     refused("{op: why, topic: [a]}", "request:1");
     refused("{op: watch, on: maybe}", "maybe");
+    refused("{op: say, topic: far}", "'say' needs 'message'");
     refused("{op: set, set: a.b=1}", "list");
     refused("{op: set, set: []}", "list");
     refused("{op: set, set: [[a]]}", "request:1");

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/internal.h"
 #include "edge/control/client.h"
 #include "edge/control/control.h"
 #include "edge/control/place.h"
@@ -317,6 +318,27 @@ static void test_a_line_without_end_is_cut_off(void **state)
     close(fd);
 }
 
+static void test_what_is_said_reaches_whoever_reads_it(void **state)
+{
+    (void)state;
+    ask("{op: say, topic: far, message: '{data: 7.5}'}");
+    HOLDS("\"topic\": \"far\"");
+    run_for(40);
+    const struct doubler *doubler = s.player->instances[nm_lineup_instance(s.lineup, "doubler")].self;
+    assert_true(doubler->far->data > 7.4 && doubler->far->data < 7.6);
+}
+
+static void test_what_cannot_be_said_is_refused(void **state)
+{
+    (void)state;
+    ask("{op: say, topic: number, message: '{data: 1}'}");
+    HOLDS("is not said from outside");
+    ask("{op: say, topic: far, message: '{dtaa: 1}'}");
+    HOLDS("data");
+    ask("{op: say, topic: farr, message: '{data: 1}'}");
+    HOLDS("far");
+}
+
 static void test_stop_is_passed_on(void **state)
 {
     (void)state;
@@ -427,6 +449,8 @@ int main(void)
         TEST(test_a_client_that_asks_but_never_reads_is_dropped),
         TEST(test_more_clients_than_there_is_room_for_are_told),
         TEST(test_a_line_without_end_is_cut_off),
+        TEST(test_what_is_said_reaches_whoever_reads_it),
+        TEST(test_what_cannot_be_said_is_refused),
         TEST(test_stop_is_passed_on),
         TEST(test_two_players_of_one_name_do_not_share_a_socket),
         TEST(test_a_socket_left_over_from_a_crash_is_replaced),

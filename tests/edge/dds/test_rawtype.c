@@ -1,6 +1,9 @@
 /* Bytes that are written come out of another participant's reader as they went in, of whatever length. */
 #include "edge/dds/wire.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+
 static void any_length_arrives_whole(void **state)
 {
     static const size_t sizes[] = {4, 5, 6, 7, 8, 324, 65535, 1 << 20};
@@ -24,6 +27,41 @@ static void any_length_arrives_whole(void **state)
     free(bytes);
     peer_leave(&a, domain);
     peer_leave(&b, domain);
+}
+
+/* Over the network, which is between processes. */
+static void a_reader_keeps_no_more_than_it_can_use(void **state)
+{
+    enum { SENT = 100000, KEPT = 1000 };
+    static uint8_t bytes[SENT];
+    int domain = private_domain();
+    struct peer peer;
+    (void)state;
+    for (size_t i = 0; i < SENT; i++) bytes[i] = (uint8_t)(i * 7);
+    pid_t child = fork();
+    if (!child) {
+        peer_join(&peer, domain);
+        dds_entity_t writer = peer_writer(&peer, "rt/bytes", "test::msg::dds_::Bytes_", true, NULL);
+        for (int i = 0; i < 1000 && !readers_of(writer); i++) usleep(10000);
+        nm_raw_write(writer, bytes, KEPT / 2);
+        nm_raw_write(writer, bytes, SENT);
+        for (pid_t parent = getppid(); getppid() == parent;) usleep(50000);
+        _exit(0);
+    }
+    peer_join(&peer, domain);
+    dds_qos_t *qos = peer_qos(true, false, NULL);
+    dds_entity_t topic = nm_raw_topic_most(peer.participant, "rt/bytes", "test::msg::dds_::Bytes_", KEPT);
+    dds_entity_t reader = dds_create_reader(peer.participant, topic, qos, NULL);
+    dds_delete_qos(qos);
+    static const size_t wanted[] = {KEPT / 2, KEPT};
+    for (int i = 0; i < 2; i++) {
+        wait_until(peer_take(&peer, reader), );
+        assert_int_equal(peer.samples[0].size, wanted[i]);
+        assert_memory_equal(peer.samples[0].bytes, bytes, wanted[i]);
+    }
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    peer_leave(&peer, domain);
 }
 
 static void another_type_name_does_not_match(void **state)
@@ -60,6 +98,7 @@ static void a_domain_that_does_not_exist_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_reader_keeps_no_more_than_it_can_use),
         cmocka_unit_test(any_length_arrives_whole),
         cmocka_unit_test(another_type_name_does_not_match),
         cmocka_unit_test(a_domain_that_does_not_exist_is_refused),

@@ -7,12 +7,6 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#ifdef __SANITIZE_THREAD__
-/* Cyclone itself is not built for TSan, so that what only its atomics order looks like a race. */
-const char *__tsan_default_suppressions(void);
-const char *__tsan_default_suppressions(void) { return "race:libddsc\n"; }
-#endif
-
 static struct nm_dds *open_dds(struct started *s, int domain)
 {
     struct nm_err err = {0};

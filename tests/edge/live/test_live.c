@@ -199,7 +199,7 @@ static void test_who_comes_late_is_given_what_there_is(void **state)
     viewer_close(&v);
 }
 
-static void test_writing_needs_the_token_and_no_lock(void **state)
+static void test_writing_needs_the_token(void **state)
 {
     (void)state;
     static const char set[] =
@@ -210,10 +210,6 @@ static void test_writing_needs_the_token_and_no_lock(void **state)
     viewer_say(&v, set);
     hear(&v, "read only");
     hear(&v, "\"value\": 1");
-    nm_live_lock(live, true);
-    viewer_say(&w, set);
-    hear(&w, "writing is locked");
-    nm_live_lock(live, false);
     viewer_say(&w, set);
     hear(&w, "\"value\": 3");
     viewer_close(&v);
@@ -294,7 +290,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_stalled_viewer_loses_messages_and_nobody_else_does, begin, end),
         cmocka_unit_test_setup_teardown(test_of_images_only_the_newest_waits, begin, end),
         cmocka_unit_test_setup_teardown(test_who_comes_late_is_given_what_there_is, begin, end),
-        cmocka_unit_test_setup_teardown(test_writing_needs_the_token_and_no_lock, begin, end),
+        cmocka_unit_test_setup_teardown(test_writing_needs_the_token, begin, end),
         cmocka_unit_test_setup_teardown(test_an_answer_finds_its_caller, begin, end),
         cmocka_unit_test_setup_teardown(test_what_cannot_be_is_said_at_start, begin, end),
         cmocka_unit_test(test_it_serves_from_its_own_thread),

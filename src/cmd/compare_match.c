@@ -1,0 +1,233 @@
+/* Which messages of two logs belong together. A replay keeps the times of its recording, so times decide where they
+ * agree; where they do not, the sequence numbers of the writers; where nobody counted, the order. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/compare.h"
+#include "cmd/console.h"
+
+const char *const match_words[] = {"auto", "time", "sequence", "order"};
+
+/* ---- topics ---- */
+
+static int by_name(const void *a, const void *b)
+{
+    const struct compare_topic *x = a, *y = b;
+    return strcmp(x->name, y->name);
+}
+
+static uint32_t topic_named(const struct compare *c, const char *name)
+{
+    const struct compare_topic wanted = {.name = name}, *found = bsearch(&wanted, c->at, c->n, sizeof *c->at, by_name);
+    return (uint32_t)(found - c->at);
+}
+
+typedef void each_channel(struct compare *c, int side, uint32_t part, uint32_t channel);
+static void for_channels(struct compare *c, each_channel *call)
+{
+    for (int s = 0; s < 2; s++)
+        for (uint32_t p = 0; p < c->bags[s].n; p++)
+            for (uint32_t k = 0; k < c->bags[s].parts[p].contents.n_channels; k++) call(c, s, p, k);
+}
+
+static void count(struct compare *c, int side, uint32_t part, uint32_t channel)
+{
+    (void)side, (void)part, (void)channel;
+    c->n++;
+}
+
+static void list(struct compare *c, int side, uint32_t part, uint32_t channel)
+{
+    struct nm_bytes topic = c->bags[side].parts[part].contents.channels[channel].topic;
+    c->at[c->n++].name = nm_take_text(&c->arena, BAG_CLEAN(topic));
+}
+
+/* Where a channel belongs, and what it carries. */
+static void assign(struct compare *c, int side, uint32_t part, uint32_t channel)
+{
+    const struct nm_mcap_contents *contents = &c->bags[side].parts[part].contents;
+    const struct nm_mcap_schema *schema = nm_mcap_schema_of(contents, contents->channels[channel].schema_id);
+    uint32_t t = topic_named(c, BAG_CLEAN(contents->channels[channel].topic));
+    c->topic_of[side][part][channel] = t;
+    c->at[t].type[side] = schema ? nm_take_text(&c->arena, BAG_CLEAN(schema->name)) : "";
+}
+
+static bool exactly(const char *topic, const char *word)
+{
+    return !strcmp(topic, word) || !strcmp(topic + (*topic == '/'), word);
+}
+
+/* A word means the topics of exactly this name in either log, otherwise all whose name matches. */
+static int choose(struct compare *c)
+{
+    for (uint32_t t = 0; t < c->n; t++) c->at[t].chosen = !c->topics.n;
+    for (uint32_t i = 0; i < c->topics.n; i++) {
+        char *rest = nm_take_text(&c->arena, c->topics.at[i]);
+        for (char *word; (word = strsep(&rest, ","));) {
+            uint32_t found = 0;
+            for (int exact = 1; exact >= 0 && !found && *word; exact--)
+                for (uint32_t t = 0; t < c->n; t++) {
+                    const char *name = c->at[t].name;
+                    if (exact ? !exactly(name, word) : !matches(name, word) && !matches(name + (*name == '/'), word))
+                        continue;
+                    c->at[t].chosen = true;
+                    found++;
+                }
+            if (found || !*word) continue;
+            fprintf(stderr, "neither log has a topic '%s'; nutmeg bag info lists them\n", word);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static void mark_chosen(struct compare *c, int side, uint32_t part, uint32_t channel)
+{
+    c->bags[side].parts[part].chosen[channel] = c->at[c->topic_of[side][part][channel]].chosen;
+}
+
+/* All topics of both logs, each once, sorted. */
+static int find_topics(struct compare *c)
+{
+    c->topic_of = nm_take_n(&c->arena, uint32_t **, 2);
+    for (int s = 0; s < 2; s++) {
+        c->topic_of[s] = nm_take_n(&c->arena, uint32_t *, c->bags[s].n + 1);
+        for (uint32_t p = 0; p < c->bags[s].n; p++)
+            c->topic_of[s][p] = nm_take_n(&c->arena, uint32_t, c->bags[s].parts[p].contents.n_channels + 1);
+    }
+    for_channels(c, count);
+    c->at = nm_take_n(&c->arena, struct compare_topic, c->n + 1);
+    c->n = 0;
+    for_channels(c, list);
+    uint32_t all = c->n;
+    if (all) qsort(c->at, all, sizeof *c->at, by_name);
+    c->n = 0;
+    for (uint32_t i = 0; i < all; i++)
+        if (!i || strcmp(c->at[i].name, c->at[c->n - 1].name)) c->at[c->n++].name = c->at[i].name;
+    for_channels(c, assign);
+    if (choose(c)) return -1;
+    for_channels(c, mark_chosen);
+    return 0;
+}
+
+/* ---- marks ---- */
+
+static void mark(struct compare_topic *topic, int side, const struct nm_mcap_message *message)
+{
+    if (topic->n[side] == topic->room[side]) {
+        topic->room[side] = topic->room[side] * 2 + 64;
+        struct compare_mark *more = realloc(topic->marks[side], topic->room[side] * sizeof *more);
+        if (!more) abort();
+        topic->marks[side] = more;
+    }
+    topic->marks[side][topic->n[side]++] = (struct compare_mark){
+        message->publish_time ? message->publish_time : message->log_time, message->sequence, NO_PARTNER};
+}
+
+static void read_marks(struct compare *c)
+{
+    c->first = UINT64_MAX;
+    for (int s = 0; s < 2; s++) {
+        struct bag_reader *reader = bag_reader_new(&c->bags[s], &c->time);
+        struct nm_mcap_message message;
+        uint32_t part, channel;
+        while (bag_next(reader, &message, &part, &channel)) {
+            struct compare_topic *topic = &c->at[c->topic_of[s][part][channel]];
+            if (topic->n[s] >= NO_PARTNER) continue;
+            mark(topic, s, &message);
+            uint64_t time = topic->marks[s][topic->n[s] - 1].time;
+            if (time < c->first) c->first = time;
+            if (time > c->last) c->last = time;
+        }
+        c->damaged += bag_reader_free(reader);
+    }
+    if (c->first == UINT64_MAX) c->first = 0;
+}
+
+/* ---- partners ---- */
+
+struct key {
+    uint64_t value;
+    uint32_t place;
+};
+
+static int by_key(const void *a, const void *b)
+{
+    const struct key *x = a, *y = b;
+    if (x->value != y->value) return x->value < y->value ? -1 : 1;
+    return x->place < y->place ? -1 : x->place > y->place;
+}
+
+static uint64_t value_of(const struct compare_mark *mark, uint64_t place, enum match by)
+{
+    return by == MATCH_TIME ? mark->time : by == MATCH_SEQUENCE ? mark->sequence : place;
+}
+
+static struct key *keys_of(const struct compare_topic *topic, int side, enum match by)
+{
+    struct key *keys = malloc((topic->n[side] + 1) * sizeof *keys);
+    if (!keys) abort();
+    for (uint64_t i = 0; i < topic->n[side]; i++)
+        keys[i] = (struct key){value_of(&topic->marks[side][i], i, by), (uint32_t)i};
+    qsort(keys, topic->n[side], sizeof *keys, by_key);
+    return keys;
+}
+
+/* Equal values are partners, several of one value in their order; returns how many, and notes them if `keep`. */
+static uint64_t pair_up(struct compare_topic *topic, enum match by, bool keep)
+{
+    struct key *a = keys_of(topic, LOG_A, by), *b = keys_of(topic, LOG_B, by);
+    uint64_t i = 0, k = 0, pairs = 0;
+    while (i < topic->n[LOG_A] && k < topic->n[LOG_B]) {
+        if (a[i].value != b[k].value) {
+            if (a[i].value < b[k].value)
+                i++;
+            else
+                k++;
+            continue;
+        }
+        if (keep) {
+            topic->marks[LOG_A][a[i].place].partner = b[k].place;
+            topic->marks[LOG_B][b[k].place].partner = a[i].place;
+        }
+        i++, k++, pairs++;
+    }
+    free(a);
+    free(b);
+    return pairs;
+}
+
+static bool counts(const struct compare_topic *topic, int side)
+{
+    for (uint64_t i = 1; i < topic->n[side]; i++)
+        if (topic->marks[side][i].sequence != topic->marks[side][0].sequence) return true;
+    return topic->n[side] == 1 && topic->marks[side][0].sequence;
+}
+
+/* Times, if most messages of the smaller side have a partner by them. */
+static enum match choose_match(struct compare_topic *topic)
+{
+    uint64_t least = topic->n[LOG_A] < topic->n[LOG_B] ? topic->n[LOG_A] : topic->n[LOG_B];
+    uint64_t by_time = pair_up(topic, MATCH_TIME, false);
+    if (by_time * 2 > least || !least) return MATCH_TIME;
+    if (counts(topic, LOG_A) && counts(topic, LOG_B) && pair_up(topic, MATCH_SEQUENCE, false) * 2 > least)
+        return MATCH_SEQUENCE;
+    return MATCH_ORDER;
+}
+
+int compare_match(struct compare *c)
+{
+    if (find_topics(c)) return -1;
+    read_marks(c);
+    for (uint32_t t = 0; t < c->n; t++) {
+        struct compare_topic *topic = &c->at[t];
+        topic->by = c->match ? c->match : choose_match(topic);
+        pair_up(topic, topic->by, true);
+        for (int s = 0; s < 2; s++)
+            for (uint64_t i = 0; i < topic->n[s]; i++) {
+                if (topic->marks[s][i].partner != NO_PARTNER) continue;
+                if (!topic->only[s]++) topic->first_only[s] = topic->marks[s][i].time;
+            }
+    }
+    return 0;
+}

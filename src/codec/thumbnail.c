@@ -1,0 +1,78 @@
+#include "codec/thumbnail.h"
+
+enum { BLOCK = NM_THUMBNAIL_BLOCK, CHANNELS = 4 };
+
+static uint32_t blocks(uint32_t pixels) { return (pixels + BLOCK - 1) / BLOCK; }
+
+static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
+
+static uint8_t mean(uint32_t sum, uint32_t n) { return (uint8_t)((sum + n / 2) / n); }
+
+size_t nm_thumbnail_room(const struct nm_pixels *in, struct nm_err *err)
+{
+    const struct nm_pixel_format *format = nm_pixels_check(in, err);
+    return format ? (size_t)nm_pixel_row(format, blocks(in->width)) * blocks(in->height) : 0;
+}
+
+/* Sum of every `stride`th byte. */
+static uint32_t sum_of(const uint8_t *at, uint32_t stride, uint32_t n)
+{
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < n; i++) sum += at[i * stride];
+    return sum;
+}
+
+/* One row of blocks: `rows` rows of pixels from `from` on. */
+static void shrink_plain(const struct nm_pixels *in, uint32_t bytes, const uint8_t *from, uint32_t rows, uint8_t *to)
+{
+    for (uint32_t b = 0; b < blocks(in->width); b++) {
+        uint32_t n = least(BLOCK, in->width - b * BLOCK), sums[CHANNELS] = {0};
+        for (uint32_t y = 0; y < rows; y++) {
+            const uint8_t *at = from + (size_t)y * in->step + (size_t)b * BLOCK * bytes;
+            for (uint32_t k = 0; k < bytes; k++) sums[k] += sum_of(at + k, bytes, n);
+        }
+        for (uint32_t k = 0; k < bytes; k++) *to++ = mean(sums[k], n * rows);
+    }
+}
+
+/* A pair of blocks at a time: two lights, and one colour from all their pairs of pixels. */
+static void shrink_pairs(const struct nm_pixels *in, const struct nm_pixel_format *format, const uint8_t *from,
+                         uint32_t rows, uint8_t *to)
+{
+    enum { PAIR = 2 * BLOCK };
+    for (uint32_t x = 0; x < in->width; x += PAIR, to += 4) {
+        uint32_t left = least(BLOCK, in->width - x), right = least(PAIR, in->width - x) - left;
+        uint32_t pairs = (left + right + 1) / 2, light[2] = {0}, colour[2] = {0};
+        for (uint32_t y = 0; y < rows; y++) {
+            const uint8_t *at = from + (size_t)y * in->step + (size_t)x * 2;
+            light[0] += sum_of(at + format->y0, 2, left);
+            light[1] += sum_of(at + BLOCK * 2 + format->y0, 2, right);
+            colour[0] += sum_of(at + format->u0, 4, pairs);
+            colour[1] += sum_of(at + format->u0 + 2, 4, pairs);
+        }
+        to[format->y0] = mean(light[0], left * rows);
+        to[format->y0 + 2] = right ? mean(light[1], right * rows) : to[format->y0];
+        to[format->u0] = mean(colour[0], pairs * rows);
+        to[format->u0 + 2] = mean(colour[1], pairs * rows);
+    }
+}
+
+int nm_thumbnail(const struct nm_pixels *in, uint8_t *out, size_t cap, struct nm_pixels *small, struct nm_err *err)
+{
+    const struct nm_pixel_format *format = nm_pixels_check(in, err);
+    if (!format) return -1;
+    uint32_t step = nm_pixel_row(format, blocks(in->width)), height = blocks(in->height);
+    if ((size_t)step * height > cap)
+        return nm_fail(err, "the thumbnail of an image of %u by %u pixels has %zu bytes, there is room for %zu",
+                       in->width, in->height, (size_t)step * height, cap);
+    for (uint32_t b = 0; b < height; b++) {
+        const uint8_t *from = in->data + (size_t)b * BLOCK * in->step;
+        uint32_t rows = least(BLOCK, in->height - b * BLOCK);
+        if (format->paired)
+            shrink_pairs(in, format, from, rows, out + (size_t)b * step);
+        else
+            shrink_plain(in, format->bytes, from, rows, out + (size_t)b * step);
+    }
+    *small = (struct nm_pixels){blocks(in->width), height, step, in->encoding, out, (size_t)step * height};
+    return 0;
+}

@@ -1,0 +1,48 @@
+/* Values of parameters as ROS 2 carries them (rcl_interfaces/ParameterValue): written from ours, and read, trusting
+ * nothing, into the text that the player's own parser judges. */
+#ifndef NM_EDGE_DDS_PARAMS_VALUE_H
+#define NM_EDGE_DDS_PARAMS_VALUE_H
+
+#include "core/params.h"
+#include "edge/dds/pack.h"
+
+/* rcl_interfaces/ParameterType */
+enum {
+    PARAM_NOT_SET,
+    PARAM_BOOL,
+    PARAM_INTEGER,
+    PARAM_DOUBLE,
+    PARAM_STRING,
+    PARAM_BYTES,
+    PARAM_BOOLS,
+    PARAM_INTEGERS,
+    PARAM_DOUBLES,
+    PARAM_STRINGS
+};
+
+struct param_row { /* one parameter; the first is use_sim_time */
+    char name[96];
+    uint32_t instance, param;
+    const struct nm_param *table; /* NULL: use_sim_time */
+    struct nm_value told;         /* by the last event  */
+};
+uint8_t param_kind(const struct param_row *row);
+
+/* All ten members are always there; a row of NULL is a value that is not set. */
+void param_pack(struct pack *p, const struct param_row *row, const struct nm_value *value);
+
+struct param_given { /* a ParameterValue that came in; the text lies in the bytes */
+    uint8_t kind;
+    bool flag;
+    int64_t whole;
+    double number;
+    const char *text;
+    uint32_t n;
+    double list[NM_PARAM_LIST_MAX];
+};
+void param_unpack(struct unpack *u, struct param_given *given);
+
+/* As text. A whole number will do for a number, as everywhere else. -1 with a sentence. */
+int param_text(const struct param_row *row, const struct param_given *given, char *to, size_t size, struct nm_err *err);
+
+#endif
