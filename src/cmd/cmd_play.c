@@ -1,12 +1,14 @@
-/* nutmeg play: what `make play` calls. Plays a line-up for a while and ends with the score that its modules kept. */
+/* nutmeg play: what `make play` calls. Plays a training session in the simulator, or a line-up for a while, and ends
+ * with the score. */
 #include <stdlib.h>
 
 #include "cmd/commands.h"
-#include "cmd/playing.h"
+#include "cmd/play_training.h"
 
 int cmd_play(int argc, char **argv)
 {
-    struct playing_options options = {.seconds = 20, .score = true};
+    const double line_up = 20; /* s */
+    struct playing_options options = {.seconds = -1, .score = true, .log = LOGGING_NONE};
     const char *told = getenv("NM_PLAY_SECONDS");
     const struct flag flags[] = {
         PLAYING_FLAGS(&options),
@@ -17,8 +19,9 @@ int cmd_play(int argc, char **argv)
     const struct usage usage = {
         "nutmeg play",
         "[LINEUP]",
-        "Plays lineups/play.yaml, or another line-up, for 20 seconds (or NM_PLAY_SECONDS) with a\n"
-        "status line of cycles, rates and misses, and tells the score.",
+        "Plays a training session: robots in the simulator walk, fall, get up and shoot; leaves pictures in\n"
+        "out/ and tells the score. With a line-up: plays that for 20 seconds, with a status line of cycles,\n"
+        "rates and misses. NM_PLAY_SECONDS is for both how long.",
         flags,
         0,
         1};
@@ -30,10 +33,13 @@ int cmd_play(int argc, char **argv)
     }
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
-    options.lineup = n ? argv[1] : "play";
+    if (logging_check(&usage, &options.log)) return EXIT_USAGE;
     struct setup setup;
     setup_begin(&setup);
-    code = playing_run(&setup, &options);
+    bool session = !n && play_training;
+    if (options.seconds < 0) options.seconds = session ? 0 : line_up;
+    options.lineup = n ? argv[1] : "play";
+    code = session ? play_training(&setup, &options) : playing_run(&setup, &options);
     setup_end(&setup);
     return code;
 }

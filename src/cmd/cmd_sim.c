@@ -21,16 +21,24 @@ static void tell(void *user, const struct sim_outcome *outcome)
     if (r->options->json) sim_json(r->scenario, outcome, stdout);
 }
 
-/* A file, or the name of one in the folder. */
-static const char *find(struct setup *setup, const char *folder, const char *what, const char *name, struct nm_err *err)
+const char *sim_find(struct setup *setup, const char *folder, const char *what, const char *name, struct nm_err *err)
 {
     const char *home = nm_path(&setup->arena, setup->root, folder);
     const char *file = nm_take_format(&setup->arena, "%s/%s.yaml", home, name);
     uint32_t n;
     if (nm_file_exists(name)) return name;
-    if (!strchr(name, '/') && nm_file_exists(file)) return file;
+    if (nm_file_exists(file)) return file;
     const char *const *names = nm_files_in(&setup->arena, home, ".yaml", &n);
     nm_fail(err, "%s: no such file, and no %s of this name in %s%s", name, what, home, nm_hint(name, names, n).text);
+    return NULL;
+}
+
+const char *sim_robot(struct setup *setup, const char *name, struct nm_err *err)
+{
+    const char *home = nm_path(&setup->arena, setup->root, "robots"), *folder = nm_path(&setup->arena, home, name);
+    if (nm_folder_exists(name)) return name;
+    if (nm_folder_exists(folder)) return folder;
+    nm_fail(err, "%s: there is no such robot in %s", name, home);
     return NULL;
 }
 
@@ -48,8 +56,8 @@ static int play_all(struct setup *setup, struct report *r, struct nm_err *err)
 
 static int play(struct setup *setup, struct sim_options *o, const char *seeds, struct nm_err *err)
 {
-    const char *file = find(setup, "scenarios", "scenario", o->scenario, err);
-    if (file && o->lineup) o->lineup = find(setup, "lineups", "line-up", o->lineup, err);
+    const char *file = sim_find(setup, "scenarios", "scenario", o->scenario, err);
+    if (file && o->lineup) o->lineup = sim_find(setup, "lineups", "line-up", o->lineup, err);
     struct nm_scenario *scenario = file && !err->n ? nm_scenario_read(file, setup->root, err) : NULL;
     if (!scenario) return EXIT_USAGE;
     o->first = scenario->first_seed;
@@ -72,7 +80,7 @@ static int play(struct setup *setup, struct sim_options *o, const char *seeds, s
 
 int cmd_sim(int argc, char **argv)
 {
-    struct sim_options o = {.workers = 1, .jobs = 1, .photo_folder = "out/sim"};
+    struct sim_options o = {.workers = 1, .jobs = 1, .photo_folder = "out/sim", .log = LOGGING_NONE};
     const char *speed = NULL, *seeds = NULL;
     const struct flag flags[] = {
         TEXT("seeds", &seeds, "A-B", "instead of the scenario's; one number: that seed"),
@@ -85,6 +93,13 @@ int cmd_sim(int argc, char **argv)
         WHOLE("workers", &o.workers, 1, 16, "N", "threads for brains and cameras; the bits stay the same"),
         WHOLE("jobs", &o.jobs, 1, 64, "N", "seeds played at the same time, each in its own process", .letter = 'j'),
         TEXT("lineup", &o.lineup, "L", "plays instead of the scenario's, on every robot that has one"),
+        MAYBE("live", &o.live, "[PORT]",
+              "shows the first robot to viewers, at port 8765 unless given; 0: any that is free"),
+        SWITCH("processes", &o.processes, "each robot's line-up in a process of its own, in real time, over DDS"),
+        SWITCH("wire", &o.wire, "the same, but somebody else starts them: the commands are shown"),
+        TEXT("domain", &o.domain, "N", "DDS domain of these; what ROS_DOMAIN_ID says unless given, else 0"),
+        SWITCH("network", &o.network, "DDS beyond this machine"),
+        LOGGING_FLAGS(&o.log),
         SWITCH("verbose", &o.verbose, "everything that brains write on their consoles, not only warnings",
                .letter = 'v'),
         SWITCH("interactive", &o.interactive, "takes commands from the keyboard: pause, step, reset, move …; see help",
@@ -102,6 +117,7 @@ int cmd_sim(int argc, char **argv)
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     uint64_t first, last;
+    if (logging_check(&usage, &o.log)) return EXIT_USAGE;
     if (seeds && nm_seeds_parse(seeds, &first, &last))
         return usage_wrong(&usage, "--seeds wants a number, or a range such as 1-20, not '%s'", seeds);
     if (speed && strcmp(speed, "max")) {
@@ -110,7 +126,13 @@ int cmd_sim(int argc, char **argv)
         if (*end || !(o.speed > 0) || o.speed > 1e6)
             return usage_wrong(&usage, "--speed wants a number above 0, or max, not '%s'", speed);
     }
-    if (o.interactive && !speed) o.speed = 1;
+    o.wire |= o.processes;
+    if ((o.interactive || o.wire) && !speed) o.speed = 1;
+    if (o.wire && o.jobs > 1) return usage_wrong(&usage, "--processes and --wire play one seed after the other");
+    if (o.live && (o.jobs > 1 || o.wire))
+        return usage_wrong(&usage, "--live goes neither with --jobs nor with brains elsewhere: run them with --live");
+    if (!o.wire && (o.domain || o.network))
+        return usage_wrong(&usage, "--domain and --network are of --processes and --wire");
     if (o.interactive && (o.jobs > 1 || o.json))
         return usage_wrong(&usage, "--interactive goes neither with --jobs nor with --json");
     o.scenario = argv[1];

@@ -10,6 +10,7 @@
 #include "cmd/alloc_guard.h"
 #include "cmd/console.h"
 #include "cmd/tables.h"
+#include "cmd/wire_clock.h"
 #include "codec/text.h"
 #include "core/files.h"
 #include "edge/bus/hardware.h"
@@ -25,6 +26,8 @@ static const int64_t slice = 10000000;             /* ns of virtual time between
 static const int64_t status_terminal = 1000000000; /* ns; a terminal's line is written anew         */
 static const int64_t status_file = 5000000000;     /* ns; elsewhere a line is added                 */
 
+static const int64_t world_patience = 2000000000; /* ns without a clock until that is told        */
+
 enum { PORT_LOG, PORT_SCORE, PORT_WATCH };
 
 struct playing {
@@ -39,11 +42,14 @@ struct playing {
     struct nm_dds *dds;   /* NULL: none */
     struct nm_teleop *teleop;
     struct nm_hardware *hardware; /* NULL: none */
+    struct nm_log *log;           /* NULL: none */
     struct nm_edge *console;
     uint32_t topics[TEXTS_MAX + PORT_WATCH]; /* of the console's ports */
     String score;                            /* the newest */
 
     int64_t began, ended; /* ns, of the player's own time   */
+    int64_t looked;       /* ns, real time, at the console's topics */
+    long domain;          /* of DDS; -1: the usual one             */
     int64_t status;       /* ns, when it was written last         */
     uint64_t *runs;       /* of each cycle at that time           */
     int64_t sampled;
@@ -194,6 +200,7 @@ static int play_real(struct playing *p, struct nm_err *err)
     if (nm_control_start(p->control, err)) return -1;
     if (p->live && nm_live_start(p->live, err)) return -1;
     if (p->dds && nm_dds_start(p->dds, err)) return -1;
+    if (p->log && nm_log_start(p->log, err)) return -1;
     if (p->hardware && nm_hardware_start(p->hardware, bus_period, err)) return -1;
     while (!over(p)) {
         sleep_until(clock_now() + look_every);
@@ -210,6 +217,7 @@ static int play_virtual(struct playing *p, struct nm_err *err)
         int64_t step = end - now < slice ? end - now : slice;
         if (nm_players_run(&p->player, 1, now + step, 1)) return nm_fail(err, "virtual time does not run");
         now += step;
+        if (p->log) nm_log_poll(p->log);
         if (p->live) nm_live_poll(p->live);
         if (p->dds) nm_dds_poll(p->dds);
         nm_control_poll(p->control, 0);
@@ -217,6 +225,55 @@ static int play_virtual(struct playing *p, struct nm_err *err)
         if (p->options->speed > 0) sleep_until(start + (int64_t)((double)now / p->options->speed));
     }
     return 0;
+}
+
+/* Where the world begins anew, so must we. */
+static int follow(struct playing *p, struct wire_clock *clock, struct nm_err *err)
+{
+    int64_t now = p->began;
+    while (!over(p)) {
+        int64_t told = wire_clock_wait(clock, look_every);
+        if (told < p->began)
+            return nm_fail(err, "the world has begun anew, at %.1f s: so must this player", nm_seconds(told));
+        nm_dds_poll(p->dds);
+        if (told > now) {
+            now = told;
+            if (nm_players_run(&p->player, 1, now, 1)) return nm_fail(err, "virtual time does not run");
+            if (p->log) nm_log_poll(p->log);
+            nm_dds_poll(p->dds);
+        }
+        if (p->live) nm_live_poll(p->live);
+        int64_t real = clock_now();
+        if (real < p->looked + look_every) continue;
+        p->looked = real;
+        nm_control_poll(p->control, 0);
+        tick(p);
+    }
+    return 0;
+}
+
+/* In the time of a world in another process. */
+static int play_following(struct playing *p, struct nm_err *err)
+{
+    struct wire_clock *clock = wire_clock_new((int)p->domain, p->options->dds.network, err);
+    if (!clock) return -1;
+    int64_t asked = clock_now(), first = -1;
+    bool told = false;
+    while (first < 0 && !interrupted && !nm_control_stopped(p->control)) {
+        first = wire_clock_wait(clock, look_every);
+        nm_control_poll(p->control, 0);
+        if (first >= 0 || told || clock_now() < asked + world_patience) continue;
+        printf("nobody tells the time on /clock yet: waiting for a world\n");
+        fflush(stdout);
+        told = true;
+    }
+    int bad = 0;
+    if (first >= 0) {
+        p->began = p->sampled = first;
+        bad = nm_player_begin(p->player, first) ? nm_fail(err, "virtual time does not begin") : follow(p, clock, err);
+    }
+    wire_clock_free(clock);
+    return bad;
 }
 
 /* ---- life ---- */
@@ -252,6 +309,10 @@ static int open_hardware(struct playing *p, struct nm_err *err)
                        near ? near : "");
     }
     if (kind && !asked) return 0;
+    if (p->options->dds.clock)
+        return asked ? nm_fail(err, "--hardware %s moves real servos, --clock plays in a simulated world: one of them",
+                               kind)
+                     : 0;
     if (p->options->virtual_time)
         return asked ? nm_fail(err, "--hardware %s runs in real time only: leave out --virtual", kind) : 0;
     if (!asked) {
@@ -280,7 +341,7 @@ static int open_live(struct playing *p, struct nm_err *err)
                                    .port = (int)port,
                                    .token = o->live.token,
                                    .locked = o->live.locked,
-                                   .virtual_time = o->virtual_time,
+                                   .virtual_time = o->virtual_time || o->dds.clock,
                                    .web = nm_path(&p->setup->arena, p->loaded.root, "web/dist"),
                                    .n_origins = o->live.origins.n,
                                    .origins = o->live.origins.at};
@@ -291,13 +352,16 @@ static int open_live(struct playing *p, struct nm_err *err)
 static int open_dds(struct playing *p, struct nm_err *err)
 {
     const struct playing_options *o = p->options;
-    bool details = o->dds.domain || o->dds.space || o->dds.network || o->dds.topics.n;
+    bool details = o->dds.domain || o->dds.space || o->dds.network || o->dds.topics.n || o->dds.clock;
     if (!o->dds.on)
-        return details ? nm_fail(err, "--domain, --namespace, --network and --share are of --dds: add it") : 0;
+        return details ? nm_fail(err, "--domain, --namespace, --network, --clock and --share are of --dds: add it") : 0;
+    if (o->dds.clock && o->virtual_time)
+        return nm_fail(err, "--clock is the world's time, --virtual its own: one of them");
     char *end = NULL;
     long domain = o->dds.domain ? strtol(o->dds.domain, &end, 10) : -1;
     if (o->dds.domain && (*end || end == o->dds.domain || domain < 0 || domain > 232))
         return nm_fail(err, "--domain wants a number from 0 to 232, not '%s'", o->dds.domain);
+    p->domain = domain;
     /* what our own hardware and joystick bring is not taken from the network */
     const char *local[8] = {0};
     uint32_t n_local = 0;
@@ -341,7 +405,9 @@ static int open_all(struct playing *p, struct nm_err *err)
     if (open_hardware(p, err) || open_live(p, err) || open_dds(p, err)) return -1;
     p->control = nm_control_new(
         p->player, &(struct nm_control_options){.registry = &p->setup->registry, .lineup = &p->loaded}, err);
-    return p->control ? 0 : -1;
+    if (!p->control) return -1;
+    struct logging_how how = {.virtual_time = o->virtual_time || o->dds.clock, .body = p->hardware};
+    return logging_open(&p->log, p->player, &o->log, &how, err);
 }
 
 int playing_run(struct setup *setup, const struct playing_options *options)
@@ -360,17 +426,22 @@ int playing_run(struct setup *setup, const struct playing_options *options)
         if (p.dds) printf("the ROS 2 node %s\n", nm_dds_node(p.dds));
         fflush(stdout);
         p.status = clock_now();
-        int bad = options->virtual_time ? play_virtual(&p, &err) : play_real(&p, &err);
+        int bad = options->dds.clock      ? play_following(&p, &err)
+                  : options->virtual_time ? play_virtual(&p, &err)
+                                          : play_real(&p, &err);
         if (!bad) look(&p);
         p.ended = nm_player_now(p.player);
         nm_dds_free(p.dds); /* while there are cycles that what still arrives can go to */
         p.dds = NULL;
         nm_player_stop(p.player);
         if (!bad) print_summary(&p);
+        logging_close(p.log, stdout);
+        p.log = NULL;
         code = bad ? EXIT_FAILED : EXIT_OK;
     }
     if (err.n) complain(&err);
     nm_dds_free(p.dds);
+    nm_log_free(p.log);
     nm_live_free(p.live);
     nm_control_free(p.control);
     nm_hardware_free(p.hardware);

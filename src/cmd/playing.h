@@ -4,6 +4,7 @@
 #ifndef NM_CMD_PLAYING_H
 #define NM_CMD_PLAYING_H
 
+#include "cmd/logging.h"
 #include "cmd/setup.h"
 #include "core/player.h"
 #include "edge/control/control.h"
@@ -30,9 +31,11 @@ struct playing_options {
         const char *domain;  /* NULL: what ROS_DOMAIN_ID says                   */
         const char *space;   /* its namespace, NULL: none                       */
         bool network;        /* beyond this machine                             */
+        bool clock;          /* lives in the time that a world tells on /clock  */
         bool humble;         /* peers up to ROS 2 Humble see the node           */
         struct texts topics; /* what others may see; none: everything           */
     } dds;
+    struct logging_flags log;
     struct texts watch; /* topics whose messages are printed                         */
     bool score;         /* ends with the last message of the topic `score`           */
     /* Called once the line-up is loaded, before anything is made from it; and about 50 times a second. Both may be
@@ -67,9 +70,10 @@ int playing_run(struct setup *setup, const struct playing_options *options);
         TEXT("domain", &(o)->dds.domain, "N", "DDS domain; what ROS_DOMAIN_ID says unless given, else 0"),             \
         TEXT("namespace", &(o)->dds.space, "NAME", "where its ROS topics are, one a robot: red1"),                     \
         SWITCH("network", &(o)->dds.network, "DDS beyond this machine"),                                               \
+        SWITCH("clock", &(o)->dds.clock, "plays in a simulated world elsewhere, in the time that it tells on /clock"), \
         TEXTS("share", &(o)->dds.topics, "TOPIC",                                                                      \
               "a topic, service or action that others may see; may be repeated; unless given all"),                    \
         SWITCH("humble", &(o)->dds.humble, "ros2 node of ROS 2 up to Humble sees the node, that of later ones not"),   \
-        TEXTS("watch", &(o)->watch, "TOPIC", "prints its messages; may be repeated")
+        LOGGING_FLAGS(&(o)->log), TEXTS("watch", &(o)->watch, "TOPIC", "prints its messages; may be repeated")
 
 #endif

@@ -1,16 +1,21 @@
 #include "cmd/sim_play.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cmd/alloc_guard.h"
 #include "cmd/console.h"
+#include "core/files.h"
+#include "edge/live/live.h"
 
-static const double PROGRESS = 0.25;    /* s between two progress lines      */
-static const double KEYBOARD = 0.05;    /* s between two looks at it         */
-static const double FILE_PROGRESS = 10; /* s, where it is no terminal        */
+static const double PROGRESS = 0.25;     /* s between two progress lines      */
+static const double KEYBOARD = 0.05;     /* s between two looks at it         */
+static const double LATE = 0.1;          /* s behind the clock                */
+static const int64_t VIEWERS = 12000000; /* ns, simulated, between two looks at them */
+static const double FILE_PROGRESS = 10;  /* s, where it is no terminal        */
 
 struct playing {
     const struct sim_options *options;
@@ -19,10 +24,14 @@ struct playing {
     uint64_t seed;
     struct nm_run *run;
     struct sim_photos *photos;
+    struct sim_wire *wire; /* NULL: brains play here */
+    struct nm_live *live;  /* NULL: nobody looks     */
     struct sim_prompt prompt;
     struct nm_lineup_options loaded;
     uint32_t n_controls;
     struct nm_control *controls[NM_PLAYERS];
+    uint32_t n_logs;
+    struct nm_log *logs[NM_PLAYERS];
     double began, paced;  /* s, real time: of the run, and since when it keeps pace   */
     int64_t paced_from;   /* ns, simulated                                          */
     double looked, shown; /* s */
@@ -92,11 +101,47 @@ static void said(void *user, uint32_t robot, const Log *line)
 
 /* ---- life ---- */
 
+/* FOLDER/red1.mcap; of several seeds FOLDER/seed3/red1.mcap. */
+static int open_log(struct playing *p, uint32_t robot, struct nm_player *player, struct nm_err *err)
+{
+    const struct sim_options *o = p->options;
+    struct logging_flags flags = o->log;
+    char path[PATH_MAX], seed[40] = "";
+    if (o->first != o->last) snprintf(seed, sizeof seed, "seed%llu/", (unsigned long long)p->seed);
+    snprintf(path, sizeof path, "%s/%s%s.mcap", o->log.path, seed, p->scenario->robots[robot].name);
+    flags.path = path;
+    struct logging_how how = {.virtual_time = true};
+    return logging_open(&p->logs[p->n_logs++], player, &flags, &how, err);
+}
+
+/* Viewers see the first robot that somebody plays. */
+static int open_live(struct playing *p, struct nm_player *player, struct nm_err *err)
+{
+    const char *port = p->options->live;
+    if (!port || p->live) return 0;
+    long number = *port ? strtol(port, NULL, 10) : NM_LIVE_PORT;
+    if (strspn(port, "0123456789") != strlen(port) || number > 65535)
+        return nm_fail(err, "--live wants a port from 0 to 65535, not '%s'", port);
+    struct nm_live_options options = {
+        .port = (int)number, .virtual_time = true, .web = nm_path(&p->setup->arena, p->setup->root, "web/dist")};
+    struct nm_err busy = {0};
+    p->live = nm_live_new(player, &options, *port ? err : &busy);
+    options.port = 0; /* the usual one may be taken */
+    if (!p->live && !*port) p->live = nm_live_new(player, &options, err);
+    if (!p->live) return -1;
+    fprintf(p->options->json ? stderr : stdout, "live at %s\n", nm_live_url(p->live));
+    fflush(stdout);
+    return 0;
+}
+
 /* Whoever sits at the keyboard may also want to look in: nutmeg tasks, why, param, topic. */
 static int ready(void *user, uint32_t robot, struct nm_player *player, struct nm_err *err)
 {
     struct playing *p = user;
-    (void)robot;
+    if (p->wire) return sim_wire_add(p->wire, robot, player, err);
+    if (open_live(p, player, err)) return -1;
+    if (p->options->ready && p->options->ready(p->options->user, robot, player, err)) return -1;
+    if (p->options->log.path && open_log(p, robot, player, err)) return -1;
     if (!p->options->interactive) return 0;
     struct nm_control_options options = {.registry = &p->setup->registry, .lineup = &p->loaded};
     struct nm_control *control = nm_control_new(player, &options, err);
@@ -109,7 +154,13 @@ static void close_run(struct playing *p)
 {
     for (uint32_t i = 0; i < p->n_controls; i++) nm_control_free(p->controls[i]);
     p->n_controls = 0;
+    for (uint32_t i = 0; i < p->n_logs; i++) logging_close(p->logs[i], stderr);
+    p->n_logs = 0;
     sim_photos_free(p->photos);
+    sim_wire_free(p->wire);
+    nm_live_free(p->live);
+    p->wire = NULL;
+    p->live = NULL;
     nm_run_free(p->run);
     p->photos = NULL;
     p->run = NULL;
@@ -128,19 +179,30 @@ static int open_run(struct playing *p, struct nm_err *err)
                                      .ready = ready,
                                      .said = said,
                                      .user = p,
-                                     .bus = &sim_bus};
+                                     .bus = &sim_bus,
+                                     .elsewhere = o->wire};
     p->loaded = (struct nm_lineup_options){.root = p->setup->root};
+    if (o->wire && !(p->wire = sim_wire_new(o, p->scenario, p->seed, err))) return -1;
     p->run = nm_run_new(p->scenario, &options, err);
+    if (p->run && p->wire && sim_wire_open(p->wire, nm_run_stage(p->run), err)) close_run(p);
     if (p->run && o->photo_every > 0) {
         p->photos = sim_photos_new(o, nm_run_stage(p->run), p->scenario->name, p->seed, err);
         if (!p->photos || sim_photos_take(p->photos, err)) close_run(p);
     }
+    if (!p->run) close_run(p);
     p->began = p->paced = p->shown = sim_clock();
     p->paced_from = 0;
     return p->run ? 0 : -1;
 }
 
 /* ---- keyboard and clock ---- */
+
+static void repace(struct playing *p)
+{
+    p->paced = sim_clock();
+    p->paced_from = nm_stage_now(nm_run_stage(p->run));
+    p->prompt.repace = false;
+}
 
 static void serve(struct playing *p, double now)
 {
@@ -159,17 +221,16 @@ static void serve(struct playing *p, double now)
             p->prompt.quit |= nm_control_stopped(p->controls[i]);
         }
     } while (p->prompt.paused && !p->prompt.quit && !p->prompt.reset && !interrupted);
-    if (p->prompt.repace) {
-        p->paced = sim_clock();
-        p->paced_from = nm_stage_now(stage);
-        p->prompt.repace = false;
-    }
+    if (p->prompt.repace) repace(p);
 }
 
 static void keep_pace(struct playing *p, double now)
 {
     double simulated = nm_seconds(nm_stage_now(nm_run_stage(p->run)) - p->paced_from);
-    if (p->prompt.speed > 0) sleep_for(p->paced + simulated / p->prompt.speed - now);
+    double left = p->paced + simulated / p->prompt.speed - now;
+    if (!(p->prompt.speed > 0)) return;
+    if (p->wire && left < -LATE) repace(p); /* time that was waited for a robot is not caught up with */
+    sleep_for(left);
 }
 
 /* 1 when it is to begin again */
@@ -181,7 +242,11 @@ static int play_once(struct playing *p, struct nm_err *err)
         serve(p, now);
         if (p->prompt.quit || p->prompt.reset) break;
         more = nm_run_step(p->run);
+        for (uint32_t i = 0; i < p->n_logs; i++) nm_log_poll(p->logs[i]);
+        if (p->wire) sim_wire_turn(p->wire);
+        if (p->live && nm_stage_now(nm_run_stage(p->run)) % VIEWERS == 0) nm_live_poll(p->live);
         if (p->photos && sim_photos_take(p->photos, err)) return -1;
+        if (p->options->look && p->options->look(p->options->user, nm_run_stage(p->run), err)) return -1;
         show_progress(p, now);
         keep_pace(p, now);
     }

@@ -3,6 +3,7 @@
 #ifndef NM_CMD_SIM_PLAY_H
 #define NM_CMD_SIM_PLAY_H
 
+#include "cmd/logging.h"
 #include "cmd/setup.h"
 #include "edge/control/control.h"
 #include "sim/scenario.h"
@@ -17,6 +18,16 @@ struct sim_options {
     bool json, verbose, interactive;
     double photo_every; /* s; 0: none */
     const char *photo_folder, *photo_from;
+    struct logging_flags log; /* of every robot, one file each in the folder */
+    const char *live;         /* port of the server of viewers, of the first robot; NULL: none, "": the usual one */
+    bool wire;                /* brains are elsewhere, see sim_wire.c          */
+    bool processes;           /* … and this process starts them                */
+    const char *domain;       /* of DDS; NULL: what ROS_DOMAIN_ID says         */
+    bool network;             /* DDS beyond this machine                       */
+    /* Called with each brain before it starts, and with the stage after every step. NULL: not. */
+    int (*ready)(void *user, uint32_t robot, struct nm_player *player, struct nm_err *err);
+    int (*look)(void *user, struct nm_stage *stage, struct nm_err *err);
+    void *user;
 };
 
 struct sim_outcome {
@@ -33,9 +44,26 @@ int sim_play(struct setup *setup, const struct sim_options *options, const struc
 bool sim_quit(void);
 void sim_catch_signals(void);
 
+/* A file, or the name of one in a folder of the root, such as motion/forward in scenarios; NULL with a sentence. */
+const char *sim_find(struct setup *setup, const char *folder, const char *what, const char *name, struct nm_err *err);
+
+/* The same of a robot's folder. */
+const char *sim_robot(struct setup *setup, const char *name, struct nm_err *err) __attribute__((weak));
+
 /* sim_jobs.c: all seeds in processes of their own, `jobs` at a time; told in the order of the seeds. */
 int sim_play_jobs(struct setup *setup, const struct sim_options *options, const struct nm_scenario *scenario,
                   void (*told)(void *user, const struct sim_outcome *outcome), void *user, struct nm_err *err);
+
+/* sim_wire.c: brains in other processes. sim_wire_add is called for each stand-in before it starts, sim_wire_open when
+ * the stage is there: it starts the processes, if they are ours, and waits until all have found the world. */
+struct sim_wire;
+struct sim_wire *sim_wire_new(const struct sim_options *options, const struct nm_scenario *scenario, uint64_t seed,
+                              struct nm_err *err);
+int sim_wire_add(struct sim_wire *wire, uint32_t robot, struct nm_player *player, struct nm_err *err);
+int sim_wire_open(struct sim_wire *wire, struct nm_stage *stage, struct nm_err *err);
+/* After every step; waits for robots that are behind. */
+void sim_wire_turn(struct sim_wire *wire);
+void sim_wire_free(struct sim_wire *wire); /* before the stage; ends the processes */
 
 /* sim_bus.c: the real servo driver on virtual wires */
 extern const struct nm_stage_hardware sim_bus;
@@ -54,6 +82,13 @@ struct sim_photos *sim_photos_new(const struct sim_options *options, struct nm_s
 void sim_photos_free(struct sim_photos *photos);
 /* Takes those whose time has come; -1 with a sentence if one cannot be written. */
 int sim_photos_take(struct sim_photos *photos, struct nm_err *err);
+
+/* Where pictures are taken from, 16 to 9 and as wide as the focal length: above the whole carpet; the right touchline,
+ * as near as the robots allow; beside a robot. */
+struct pose3 sim_view_top(const struct nm_stage *stage);
+struct pose3 sim_view_stand(const struct nm_stage *stage);
+struct pose3 sim_view_robot(const struct nm_stage *stage, uint32_t robot);
+int sim_png(const char *path, const uint8_t *rgb, uint32_t width, uint32_t height, struct nm_err *err);
 
 /* sim_prompt.c: whoever sits at the keyboard (or writes into the pipe). */
 struct sim_prompt {

@@ -136,6 +136,26 @@ void nm_feed_goals(const struct nm_body *body, const JointGoals *from, struct nm
     }
 }
 
+/* ---- goals that grow old ---- */
+
+static const int64_t GOAL_AGE = 100000000;                              /* ns                                */
+static const double DAMP_SHARE = 0.3, DAMP_TIME = 0.3, DAMP_LAG = 0.15; /* 1, s, s                           */
+static const double LOSS_RAMP = 0.5;                                    /* s, from nothing to full strength */
+
+void nm_feed_damp(struct nm_damping *damping, const struct nm_body *body, const struct nm_sense *sense, int64_t age,
+                  int64_t step, struct nm_joint_goal *goals)
+{
+    double dt = 1e-9 * (double)step;
+    if (!damping->known) *damping = (struct nm_damping){true, 1};
+    if (age <= GOAL_AGE) {
+        damping->share = fmin(1, damping->share + dt / LOSS_RAMP);
+        return;
+    }
+    damping->share = fmax(DAMP_SHARE, damping->share - (1 - DAMP_SHARE) * dt / DAMP_TIME);
+    for (uint32_t j = 0; j < body->n_joints; j++)
+        goals[j].position += (sense->joints[j].position - goals[j].position) * (1 - exp(-dt / DAMP_LAG));
+}
+
 /* ---- inertial sensor and feet ---- */
 
 static void spike(struct nm_dice *dice, Vector3 *v, double range)

@@ -65,6 +65,17 @@ bool nm_feed_feet(struct nm_feed *feed, const struct nm_faults *faults, const st
  * driver does. */
 void nm_feed_goals(const struct nm_body *body, const JointGoals *from, struct nm_joint_goal *goals);
 
+/* What the bus driver does when goals grow old, with its numbers (edge/bus/driver.c): after a while without word the
+ * servos lose most of their strength and their goals creep after the joints, a brake. With word the strength comes back
+ * in a ramp, a longer one than the driver's, which leads the goals besides. `share` of its torque is what each servo
+ * may use. To be called at every step; zeroes are a robot not heard of yet. */
+struct nm_damping {
+    bool known;
+    double share;
+};
+void nm_feed_damp(struct nm_damping *damping, const struct nm_body *body, const struct nm_sense *sense, int64_t age,
+                  int64_t step, struct nm_joint_goal *goals);
+
 /* How a camera of a robot maps directions to pixels. */
 void nm_feed_camera_info(const struct nm_body *body, uint32_t camera, CameraInfo *to);
 

@@ -155,6 +155,15 @@ static void add_circle(const struct nm_glimpse *g, const struct nm_percept *p, L
 void nm_feed_lines(const struct nm_glimpse *g, LineInformationRelative *to)
 {
     to->header = g->header;
+    for (uint32_t i = 0; i < g->n_segments; i++) {
+        const struct nm_segment *s = &g->segments[i];
+        LineSegmentRelative *out = nm_append(&to->segments, &LineSegmentRelative_type);
+        if (!out) break;
+        *out = (LineSegmentRelative){.header = g->header,
+                                     .start = {s->x0, s->y0, 0},
+                                     .end = {s->x1, s->y1, 0},
+                                     .confidence = (float)s->confidence};
+    }
     for (uint32_t i = 0; i < g->n; i++) {
         if (is_crossing(g->percepts[i].kind)) add_crossing(g, &g->percepts[i], to);
         if (g->percepts[i].kind == NM_PERCEPT_CIRCLE) add_circle(g, &g->percepts[i], to);

@@ -19,13 +19,15 @@ struct nm_glimpse {
     uint32_t team[NM_PLAYERS];
     uint32_t n;
     struct nm_percept percepts[NM_PERCEPTS];
+    uint32_t n_segments;
+    struct nm_segment segments[NM_PITCH_LINES];
 };
 
 void nm_feed_percepts(const struct nm_glimpse *glimpse, Percepts *to);
 void nm_feed_ball(const struct nm_glimpse *glimpse, BallRelative *to);
 void nm_feed_goal(const struct nm_glimpse *glimpse, GoalRelative *to);
 void nm_feed_obstacles(const struct nm_glimpse *glimpse, ObstaclesRelative *to);
-/* Crossings and the centre circle; single lines are not among the percepts. */
+/* Pieces of lines, crossings, and the centre circle. */
 void nm_feed_lines(const struct nm_glimpse *glimpse, LineInformationRelative *to);
 
 #endif

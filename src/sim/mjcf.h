@@ -36,13 +36,17 @@ struct nm_mjcf_exclude { /* pairs of bodies that overlap at rest */
     uint32_t robot, link[2];
 };
 
+/* The pendulum of the contests: m. */
+#define NM_PENDULUM_ROPE   1.9
+#define NM_PENDULUM_RADIUS 0.05
+
 struct nm_mjcf_options {
     double step;      /* s */
     double turf;      /* m, length of the blades; softness of the ground    */
     double friction;  /* of feet on the ground                              */
     double ball_roll; /* m, how far a ball of 2 m/s rolls                   */
     enum nm_self_collision self;
-    bool pendulum; /* 1 kg on 1.9 m, parked under the ground             */
+    bool pendulum; /* 1 kg on a rope, parked under the ground            */
     bool visuals;  /* also what only MuJoCo's own renderer would need    */
     const struct nm_mjcf_exclude *excludes;
     uint32_t n_excludes;

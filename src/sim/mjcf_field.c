@@ -112,9 +112,9 @@ void mjcf_field(FILE *out, const struct nm_pitch *p, const struct nm_mjcf_option
     if (options->pendulum)
         fprintf(out,
                 "<body name=\"pendulum\" pos=\"0 0 -30\"><joint type=\"hinge\" axis=\"1 0 0\"/><joint type=\"hinge\" "
-                "axis=\"0 1 0\"/><geom type=\"sphere\" size=\"0.05\" pos=\"0 0 -1.9\" mass=\"1\" contype=\"%u\" "
+                "axis=\"0 1 0\"/><geom type=\"sphere\" size=\"%.9g\" pos=\"0 0 -%.9g\" mass=\"1\" contype=\"%u\" "
                 "conaffinity=\"%u\"/></body>\n",
-                MJCF_BALL, MJCF_ROBOTS);
+                NM_PENDULUM_RADIUS, NM_PENDULUM_ROPE, MJCF_BALL, MJCF_ROBOTS);
     if (options->visuals) {
         fprintf(out, "<light pos=\"0 0 5\" dir=\"0 0 -1\" directional=\"true\" castshadow=\"false\"/>\n");
         write_lines(out, p);

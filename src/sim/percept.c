@@ -16,6 +16,7 @@ const struct nm_percept_params nm_percept_params = {
             [NM_PERCEPT_CIRCLE] = {0.20, 3.0, 0.5, 0.00, 0.001},
             [NM_PERCEPT_ROBOT] = {0.08, 4.5, 0.8, 0.02, 0.003},
         },
+    .line = {0.10, 3.5, 0.6, 0, 0},
     .pixel_noise = 1.0,
     .tilt_noise = 0.006,
     .tilt_drift = 0.010,
@@ -28,6 +29,7 @@ void nm_perceiver_new(struct nm_perceiver *eyes, uint64_t seed, uint32_t robot)
 {
     memset(eyes, 0, sizeof *eyes);
     eyes->dice = nm_dice_new(seed, 0x65796573, robot);
+    eyes->line_dice = nm_dice_new(seed, 0x6c696e65, robot);
     eyes->last = -1;
 }
 
@@ -69,7 +71,7 @@ static bool hidden(const struct nm_percept_view *v, struct vec3 point, double ow
     return false;
 }
 
-static bool sees(const struct nm_percept_view *v, struct vec3 point, double own_radius)
+bool nm_percept_sees(const struct nm_percept_view *v, struct vec3 point, double own_radius)
 {
     struct pixel at;
     return nm_camera_from_world(v->camera, v->camera_to_field, point, &at) && nm_camera_sees(v->camera, at) &&
@@ -88,7 +90,7 @@ double nm_percept_visible(const struct nm_percept_view *v, struct vec3 c, double
                                    {c.x, c.y, c.z + k},
                                    {c.x, c.y, fmax(c.z - k, 0)}};
     int n = 0;
-    for (int i = 0; i < 5; i++) n += sees(v, points[i], radius);
+    for (int i = 0; i < 5; i++) n += nm_percept_sees(v, points[i], radius);
     return n / 5.0;
 }
 
@@ -295,6 +297,8 @@ uint32_t nm_perceive(struct nm_perceiver *eyes, const struct nm_percept_params *
     g.height = view->camera_to_field.pos.z;
     g.camera_to_robot = believed_camera(eyes, params, view);
     eyes->last = view->time;
+    eyes->keep = g.keep;
+    eyes->camera_to_robot = g.camera_to_robot;
 
     struct vec3 ball = view->ball;
     look_for(&g, BALL, NM_PERCEPT_BALL, ball, ball, view->pitch->ball_radius, 0, 0);

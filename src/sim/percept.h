@@ -54,12 +54,13 @@ struct nm_percept_habit {
 
 struct nm_percept_params {
     struct nm_percept_habit habits[NM_PERCEPT_KINDS];
-    double pixel_noise; /* pixels, 1 sigma in both directions, of one percept          */
-    double tilt_noise;  /* rad, 1 sigma of roll and pitch, of one image                */
-    double tilt_drift;  /* rad, 1 sigma of the part that changes slowly ...            */
-    double tilt_time;   /* s, ... within this time                                     */
-    double miss_time;   /* s, how long a thing that is missed stays so                 */
-    double ghost_time;  /* s, how long a false one stays                               */
+    struct nm_percept_habit line; /* of pieces of lines; no false ones                 */
+    double pixel_noise;           /* pixels, 1 sigma in both directions, of one percept          */
+    double tilt_noise;            /* rad, 1 sigma of roll and pitch, of one image                */
+    double tilt_drift;            /* rad, 1 sigma of the part that changes slowly ...            */
+    double tilt_time;             /* s, ... within this time                                     */
+    double miss_time;             /* s, how long a thing that is missed stays so                 */
+    double ghost_time;            /* s, how long a false one stays                               */
 };
 extern const struct nm_percept_params nm_percept_params;
 
@@ -94,6 +95,10 @@ struct nm_perceiver {
     double roll_drift, pitch_drift;
     double luck[NM_PERCEPT_SUBJECTS]; /* below the chance to miss: missed */
     struct nm_ghost ghosts[NM_GHOSTS];
+    double keep;                  /* share of the luck that lasted since the image before */
+    struct pose3 camera_to_robot; /* as the robot believes, in the last image             */
+    struct nm_dice line_dice;     /* their own, so that whoever wants no lines sees the same things */
+    double line_luck[NM_PITCH_LINES];
 };
 
 void nm_perceiver_new(struct nm_perceiver *eyes, uint64_t seed, uint32_t robot);
@@ -102,7 +107,22 @@ void nm_perceiver_new(struct nm_perceiver *eyes, uint64_t seed, uint32_t robot);
 uint32_t nm_perceive(struct nm_perceiver *eyes, const struct nm_percept_params *params,
                      const struct nm_percept_view *view, struct nm_percept percepts[NM_PERCEPTS]);
 
+/* A piece of a line that was found. */
+struct nm_segment {
+    double confidence;
+    struct pixel from, to;
+    double x0, y0, x1, y1; /* m, in the robot's ground frame */
+    int32_t truth;         /* which line of the pitch        */
+};
+/* The pieces of lines in the image that nm_perceive looked at last; returns how many. */
+uint32_t nm_perceive_lines(struct nm_perceiver *eyes, const struct nm_percept_params *params,
+                           const struct nm_percept_view *view, struct nm_segment segments[NM_PITCH_LINES]);
+
 /* The parts, which stand on their own: */
+
+/* True if a point is in the picture and nothing stands before it; what stands nearer to it than its own radius hides
+ * nothing of it. */
+bool nm_percept_sees(const struct nm_percept_view *view, struct vec3 point, double own_radius);
 
 /* Share of a thing of this size, standing on the ground at (x, y), that the camera sees: 0 outside the picture. */
 double nm_percept_visible(const struct nm_percept_view *view, struct vec3 centre, double radius);

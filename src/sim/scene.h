@@ -100,6 +100,9 @@ void nm_scene_new(struct nm_scene *scene, const struct nm_pitch *pitch, uint32_t
 void nm_scene_clear(struct nm_scene *scene);
 void nm_scene_ball(struct nm_scene *scene, struct pose3 ball_to_field);
 
+/* A weight on a rope, such as hits a robot in a push-recovery contest. */
+void nm_scene_pendulum(struct nm_scene *scene, struct vec3 pivot, struct vec3 bob, double radius);
+
 /* What a robot wears: the team's colour on its trunk and upper limbs, and a number on chest and back. */
 struct nm_shirt {
     float colour[3];

@@ -25,17 +25,22 @@ static const struct nm_body *body_of(struct nm_stage *stage, uint32_t robot, str
 }
 
 /* The simulator's own topics come from outside the line-up, whatever its file says. */
-static int load_brain(struct nm_stage *stage, struct actor *a, uint32_t robot, struct nm_err *err)
+static struct nm_lineup *load_lineup(struct nm_stage *stage, const struct actor *a, struct nm_err *err)
 {
-    const struct nm_stage_options *o = &stage->options;
     const char *remote[ALL_PORTS];
-    struct nm_lineup_options load = {.root = o->root, .robot = a->row.folder, .remote = remote};
+    struct nm_lineup_options load = {.root = stage->options.root, .robot = a->row.folder, .remote = remote};
     load.n_set = a->row.n_set;
     load.set = a->row.set;
     load.n_remote = stage_remotes(stage, a, remote, ALL_PORTS);
-    a->lineup = nm_lineup_load(a->row.lineup, o->registry, &load, err);
+    return nm_lineup_load(a->row.lineup, stage->options.registry, &load, err);
+}
+
+static int load_brain(struct nm_stage *stage, struct actor *a, uint32_t robot, struct nm_err *err)
+{
+    const struct nm_stage_options *o = &stage->options;
+    a->lineup = o->elsewhere ? stage_stand_in(stage, a, err) : load_lineup(stage, a, err);
     if (!a->lineup) return nm_fail(err, "robot %s: its line-up %s does not load", a->row.name, a->row.lineup);
-    struct nm_player_options options = {.name = a->row.name,
+    struct nm_player_options options = {.name = o->elsewhere ? "body" : a->row.name,
                                         .seed = nm_spread(o->world.seed ^ nm_spread(robot)),
                                         .body = a->body,
                                         .enter = o->enter,
@@ -54,6 +59,7 @@ static int load_actor(struct nm_stage *stage, uint32_t robot, struct nm_err *err
 {
     struct actor *a = &stage->actors[robot];
     a->power = true;
+    a->goals_made = -1;
     a->body = body_of(stage, robot, err);
     if (!a->body) return -1;
     nm_feed_init(&a->feed, a->body, stage->options.world.seed, robot);
@@ -80,6 +86,8 @@ static int make_world(struct nm_stage *stage, struct nm_err *err)
     for (uint32_t i = 0; i < stage->n; i++)
         if (stage->actors[i].row.posture != NM_UPRIGHT)
             nm_stage_place(stage, i, stage->actors[i].row.start, stage->actors[i].row.posture);
+    for (uint32_t i = 0; i < stage->n; i++)
+        if (stage->actors[i].row.scatter > 0) stage_scatter(stage, i);
     return 0;
 }
 
@@ -208,6 +216,8 @@ const struct nm_pitch *nm_stage_pitch(const struct nm_stage *stage) { return sta
 struct nm_world *nm_stage_world(const struct nm_stage *stage) { return stage->world; }
 
 uint64_t nm_stage_goals(const struct nm_stage *stage, uint32_t robot) { return stage->actors[robot].goals_taken; }
+
+int64_t nm_stage_goals_made(const struct nm_stage *stage, uint32_t robot) { return stage->actors[robot].goals_made; }
 
 int32_t nm_stage_find(const struct nm_stage *stage, const char *name)
 {

@@ -40,6 +40,7 @@ struct nm_stage_robot {
     struct nm_shirt shirt;
     struct pose2 start;
     enum nm_posture posture;
+    double scatter; /* of one that lies: it fell there, with joints anywhere in this share of their ranges */
     uint32_t n_set, n_says;
     const char *const *set;  /* parameters of its line-up, "instance.parameter=value"                 */
     const char *const *says; /* topics on which nm_stage_say will speak to it                     */
@@ -77,6 +78,10 @@ struct nm_stage_options {
     void (*said)(void *user, uint32_t robot, const Log *line);
     void *user;
     const struct nm_stage_hardware *hardware; /* NULL: the stage's own */
+    /* Line-ups are checked, but play elsewhere: in their place stand players without modules that have the topics
+     * between hardware and line-up, for `ready` to connect with the world outside. Joints are damped when goals grow
+     * old, as by the bus driver. */
+    bool elsewhere;
 };
 #define NM_STAGE_OPTIONS                                                                                               \
     ((struct nm_stage_options){.world = NM_WORLD_OPTIONS, .shutter = NM_SHUTTER_USUAL, .bend = 0.06})
@@ -100,6 +105,10 @@ struct nm_player *nm_stage_player(const struct nm_stage *stage, uint32_t robot);
 const struct nm_pitch *nm_stage_pitch(const struct nm_stage *stage);
 struct nm_world *nm_stage_world(const struct nm_stage *stage); /* NULL: flat            */
 
+/* Of a line-up that stands in for one that plays elsewhere: whether the real one makes this topic, and the stage takes
+ * it; all others go the other way. */
+bool nm_stage_takes(const struct nm_lineup *stand_in, uint32_t topic);
+
 /* Where things are. */
 struct nm_whereabouts {
     struct pose3 base_to_field;
@@ -108,6 +117,8 @@ struct nm_whereabouts {
 };
 void nm_stage_whereabouts(const struct nm_stage *stage, uint32_t robot, struct nm_whereabouts *where);
 uint64_t nm_stage_goals(const struct nm_stage *stage, uint32_t robot); /* sets of goals that its servos were given */
+/* ns, the stamp of the newest of them; -1 before the first. */
+int64_t nm_stage_goals_made(const struct nm_stage *stage, uint32_t robot);
 struct vec3 nm_stage_ball(const struct nm_stage *stage, struct vec3 *velocity);
 /* Everything a camera can see now. The scene is the stage's and lasts until the next step. */
 const struct nm_scene *nm_stage_scene(struct nm_stage *stage);
@@ -138,6 +149,10 @@ int nm_stage_say(struct nm_stage *stage, uint32_t robot, const char *topic, cons
                  struct nm_err *err);
 int nm_stage_check_say(struct nm_stage *stage, uint32_t robot, const char *topic, const struct nm_yaml *message,
                        struct nm_err *err);
+
+/* The same with a message that is there already; NULL: only a look whether somebody reads the topic as this type. */
+int nm_stage_put(struct nm_stage *stage, uint32_t robot, const char *topic, const struct nm_type *type,
+                 const void *message, struct nm_err *err);
 
 /* MOVE and PUSH of SimCommand.srv; the others steer whoever calls nm_stage_step and are refused here. */
 void nm_stage_command(struct nm_stage *stage, const SimCommand_Request *request, SimCommand_Response *response);

@@ -5,6 +5,7 @@
 
 #include "codec/text.h"
 #include "sim/stage_parts.h"
+#include "sim/stance.h"
 
 static struct vec3 vec3_of(const Vector3 *v) { return (struct vec3){v->x, v->y, v->z}; }
 
@@ -42,6 +43,31 @@ void nm_stage_place(struct nm_stage *stage, uint32_t robot, struct pose2 pose, e
     struct quat rot = posture_rot(posture, pose.theta);
     double height = nm_standing_height(a->body, rot, truth.q);
     nm_world_put(stage->world, robot, (struct pose3){rot, {pose.x, pose.y, height}}, NULL);
+}
+
+/* Joints and tilt are drawn until no two parts are inside each other; then it drops a little way. */
+void stage_scatter(struct nm_stage *stage, uint32_t robot)
+{
+    static const double DEEP = 0.004, TILT = 0.35, DROP = 0.06; /* m, rad, m */
+    struct actor *a = &stage->actors[robot];
+    struct nm_dice dice = nm_dice_new(stage->options.world.seed, 105, robot);
+    struct pose2 at = a->row.start;
+    for (int tries = 0; tries < 60; tries++) {
+        for (uint32_t j = 0; j < a->body->n_joints; j++) {
+            const struct nm_joint *joint = &a->body->joints[j];
+            double low = fmax(joint->lower, -2.5), high = fmin(joint->upper, 2.5);
+            double anywhere = low + (high - low) * nm_dice_roll(&dice);
+            a->joints[j] += a->row.scatter * (anywhere - a->joints[j]);
+        }
+        struct quat lean = quat_rpy(TILT * nm_dice_both(&dice), TILT * nm_dice_both(&dice), 0);
+        struct quat rot = quat_mul(posture_rot(a->row.posture, at.theta), lean);
+        double height = nm_standing_height(a->body, rot, a->joints) + DROP;
+        nm_world_put(stage->world, robot, (struct pose3){rot, {at.x, at.y, height}}, a->joints);
+        if (nm_world_overlap(stage->world, robot) < DEEP) break;
+        nm_stance(a->body, stage->options.bend, a->joints);
+    }
+    for (uint32_t j = 0; j < a->body->n_joints; j++) a->goals[j].position = a->joints[j];
+    nm_world_goals(stage->world, robot, a->goals);
 }
 
 /* A rolling ball does not slide: it comes with the spin of its speed. */
@@ -119,9 +145,15 @@ static int read_setting(const struct actor *a, const char *setting, struct nm_ch
     return nm_value_parse(&module->params[index], equals + 1, &change->value, err);
 }
 
+static int is_elsewhere(const struct actor *a, struct nm_err *err)
+{
+    return nm_fail(err, "robot %s plays in another process: its parameters are set there", a->row.name);
+}
+
 int nm_stage_check_set(const struct nm_stage *stage, uint32_t robot, const char *setting, struct nm_err *err)
 {
     struct nm_change change;
+    if (stage->options.elsewhere) return is_elsewhere(&stage->actors[robot], err);
     return read_setting(&stage->actors[robot], setting, &change, err);
 }
 
@@ -129,6 +161,7 @@ int nm_stage_set(struct nm_stage *stage, uint32_t robot, const char *setting, st
 {
     const struct actor *a = &stage->actors[robot];
     struct nm_change change;
+    if (stage->options.elsewhere) return is_elsewhere(a, err);
     if (read_setting(a, setting, &change, err)) return -1;
     return nm_player_set(a->brain, &change, 1, err) < 0 ? -1 : 0;
 }
@@ -175,6 +208,23 @@ int nm_stage_check_say(struct nm_stage *stage, uint32_t robot, const char *topic
                        struct nm_err *err)
 {
     return say(stage, robot, topic, message, false, err);
+}
+
+int nm_stage_put(struct nm_stage *stage, uint32_t robot, const char *topic, const struct nm_type *type,
+                 const void *message, struct nm_err *err)
+{
+    struct actor *a = &stage->actors[robot];
+    if (!a->brain) return no_brain(a, err);
+    int32_t port = say_port(a, topic);
+    if (port < 0 || !nm_edge_out(a->edge, (uint32_t)port)) return nobody_listens(a, topic, err);
+    const struct nm_type *wanted = a->lineup->topics[nm_lineup_topic(a->lineup, topic)].type;
+    if (wanted != type) return nm_fail(err, "topic '%.60s' carries %s, not %s", topic, wanted->name, type->name);
+    if (!message) return 0;
+    nm_edge_begin(a->edge, stage->now);
+    nm_copy(type, nm_edge_out(a->edge, (uint32_t)port), message);
+    nm_edge_put(a->edge, (uint32_t)port);
+    nm_edge_end(a->edge);
+    return 0;
 }
 
 /* ---- SimCommand ---- */

@@ -50,6 +50,27 @@ static void take_log(const struct nm_stage *stage, const struct actor *a)
     for (uint32_t i = 0; i < n; i++) stage->options.said(stage->options.user, (uint32_t)(a - stage->actors), lines[i]);
 }
 
+static void take_goals(const struct nm_stage *stage, struct actor *a)
+{
+    if (!nm_edge_fresh(a->edge, PORT_GOALS)) return;
+    const JointGoals *goals = nm_edge_in(a->edge, PORT_GOALS);
+    if (!a->hardware) nm_feed_goals(a->body, goals, a->goals);
+    a->goals_taken++;
+    a->goals_heard = stage->now;
+    a->goals_made = (int64_t)goals->header.stamp.sec * 1000000000 + goals->header.stamp.nanosec;
+    a->told = true;
+}
+
+/* A brain in another process may end without a word. */
+static void damp(struct nm_stage *stage, struct actor *a, uint32_t robot)
+{
+    struct nm_sense sense;
+    if (a->goals_made < 0 || a->hardware) return; /* before its first word a robot keeps the pose it began in */
+    nm_world_sense(stage->world, robot, &sense);
+    nm_feed_damp(&a->damping, a->body, &sense, stage->now - a->goals_heard, stage->tick, a->goals);
+    a->told = true;
+}
+
 /* Goals travel only while bus and computer work; a servo that hears nothing keeps the last one. */
 void stage_take(struct nm_stage *stage, struct actor *a)
 {
@@ -58,21 +79,20 @@ void stage_take(struct nm_stage *stage, struct actor *a)
     if (a->edge) take_log(stage, a);
     if (a->edge && !a->faults.stall && !a->faults.bus_lost) {
         take_power(a);
-        bool fresh = nm_edge_fresh(a->edge, PORT_GOALS);
-        a->goals_taken += fresh;
-        if (fresh && !a->hardware) nm_feed_goals(a->body, nm_edge_in(a->edge, PORT_GOALS), a->goals);
-        a->told |= fresh;
+        take_goals(stage, a);
     }
     if (stage->flat) {
         flat_take(stage, a);
         return;
     }
+    if (stage->options.elsewhere && a->edge) damp(stage, a, robot);
     uint64_t limp = nm_faults_limp(&a->faults);
     if (!a->told && limp == a->limp) return;
     struct nm_joint_goal goals[NM_JOINTS];
     for (uint32_t j = 0; j < a->body->n_joints; j++) {
         goals[j] = a->goals[j];
         goals[j].on &= a->power && !(limp >> j & 1);
+        if (a->damping.known) goals[j].torque_limit *= a->damping.share;
     }
     nm_world_goals(stage->world, robot, goals);
     a->told = false;

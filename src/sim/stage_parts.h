@@ -65,7 +65,7 @@ struct lookout {
 
 /* Eyes that see percepts in place of pictures. */
 struct sight {
-    bool wanted;
+    bool wanted, lines;          /* of them: pieces of lines too */
     int64_t period, next, taken; /* ns; of the next image, and of the one on its way, -1: none */
     struct nm_perceiver eyes;
     struct nm_glimpse *glimpse; /* what that one showed */
@@ -92,6 +92,9 @@ struct actor {
     bool told;                             /* goals or power changed since the world heard of it */
     uint64_t limp;                         /* joints that the world knows as limp                */
     uint64_t goals_taken;
+    int64_t goals_heard; /* ns, when the newest arrived                         */
+    int64_t goals_made;  /* ns, of their stamp                                  */
+    struct nm_damping damping;
 
     int64_t pressed[NM_STAGE_BUTTONS]; /* ns, until */
     uint32_t presses[NM_STAGE_BUTTONS];
@@ -121,8 +124,12 @@ struct nm_stage {
 
 /* stage_ports.c: the topics of a robot, for the loader of its line-up and as an edge of its player */
 uint32_t stage_remotes(struct nm_stage *stage, const struct actor *actor, const char **topics, uint32_t room);
+uint32_t stage_takes(const struct nm_stage *stage, const char **topics, uint32_t room); /* what it reads of a brain */
 int stage_bind(struct nm_stage *stage, struct actor *actor, struct nm_err *err);
 uint32_t stage_camera_port(uint32_t camera, uint32_t which);
+
+/* stage_wire.c: what takes the place of a line-up that plays elsewhere; NULL with sentences */
+struct nm_lineup *stage_stand_in(struct nm_stage *stage, struct actor *actor, struct nm_err *err);
 
 /* stage_feed.c: what goes through the edges in a step; the edges are open */
 void stage_take(struct nm_stage *stage, struct actor *actor); /* goals and wishes of the brain, to the world */
@@ -145,6 +152,9 @@ void flat_whereabouts(const struct nm_stage *stage, uint32_t robot, struct nm_wh
 void flat_scene(struct nm_stage *stage);
 void flat_take(struct nm_stage *stage, struct actor *actor);
 void flat_give(struct nm_stage *stage, uint32_t robot);
+
+/* stage_act.c */
+void stage_scatter(struct nm_stage *stage, uint32_t robot); /* as it fell, not as it was laid */
 
 /* feed_truth.c */
 void feed_body_truth(const struct nm_stage *stage, uint32_t robot, BodyTruth *to);

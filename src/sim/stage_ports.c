@@ -76,6 +76,14 @@ static const char *camera_topic(struct nm_stage *stage, const struct actor *acto
     return nm_take_text(&stage->arena, topic);
 }
 
+uint32_t stage_takes(const struct nm_stage *stage, const char **topics, uint32_t room)
+{
+    uint32_t n = 0;
+    for (uint32_t p = 0; p < FIXED_PORTS && n < room; p++)
+        if (has(stage, p) && table[p].kind == NM_PORT_IN) topics[n++] = table[p].topic;
+    return n;
+}
+
 uint32_t stage_remotes(struct nm_stage *stage, const struct actor *actor, const char **topics, uint32_t room)
 {
     uint32_t n = 0;

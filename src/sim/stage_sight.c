@@ -16,6 +16,7 @@ void stage_open_sight(struct nm_stage *stage)
         for (uint32_t p = PORT_PERCEPTS; a->edge && a->body->n_cameras && p <= PORT_LINES; p++)
             s->wanted |= nm_edge_out(a->edge, p) != NULL;
         if (!s->wanted) continue;
+        s->lines = nm_edge_out(a->edge, PORT_LINES) != NULL;
         struct nm_dice dice = nm_dice_new(stage->options.world.seed, 21, i);
         double fps = a->body->cameras[0].fps;
         s->period = (int64_t)(1e9 / (fps > 0 ? fps : 30));
@@ -66,6 +67,7 @@ static void look(struct nm_stage *stage, uint32_t robot)
     g->header.stamp = nm_feed_time(stage->now);
     nm_text(g->header.frame_id, "base_footprint");
     g->n = nm_perceive(&a->sight.eyes, &nm_percept_params, &view, g->percepts);
+    if (a->sight.lines) g->n_segments = nm_perceive_lines(&a->sight.eyes, &nm_percept_params, &view, g->segments);
 }
 
 void stage_look(struct nm_stage *stage)

@@ -21,6 +21,14 @@ static int find(const mjModel *m, int type, const char *format, uint32_t a, uint
 
 static double vary(struct nm_dice *dice, double most) { return 1 + most * nm_dice_both(dice); }
 
+static bool leg_joint(const struct nm_body *body, uint32_t joint)
+{
+    for (int side = 0; side < 2; side++)
+        for (uint32_t i = 0; i < body->leg[side].n; i++)
+            if (body->leg[side].joints[i] == joint) return true;
+    return false;
+}
+
 /* What the seed decides about one robot. Every number is drawn whatever the options, so that streams do not shift. */
 static void draw_robot(struct nm_world *w, struct robot *r, uint32_t index)
 {
@@ -34,6 +42,7 @@ static void draw_robot(struct nm_world *w, struct robot *r, uint32_t index)
         m->stall *= vary(&dice, scale * s->gain);
         m->friction *= vary(&dice, scale * s->friction);
         m->zero = scale * s->zero * nm_dice_both(&dice);
+        if (w->options.play > 0 && leg_joint(r->body, j)) m->half_play = w->options.play / 2;
         if (!w->options.backlash) m->half_play = 0;
         r->stall[j] = m->stall;
         r->free_speed[j] = m->free_speed;

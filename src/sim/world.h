@@ -56,6 +56,7 @@ struct nm_world_options {
     double friction;    /* of feet on the ground                                           */
     double ball_roll;   /* m, how far a ball of 2 m/s rolls; 0: by the turf, 2.6 to 4.2 m  */
     bool backlash;
+    double play; /* rad, of every leg servo's gear in place of the folder's; 0: that       */
     enum nm_self_collision self;
     bool pendulum;
     bool visuals; /* shapes for MuJoCo's own renderer */
@@ -115,7 +116,8 @@ struct nm_truth {
     struct vec3 velocity;         /* of the base's origin, in the field */
     struct vec3 angular_velocity; /* in the field's axes                */
     double q[NM_JOINTS], qd[NM_JOINTS];
-    double foot_force[2]; /* N, upwards on each foot in the last step */
+    double foot_force[2];     /* N, upwards on each foot in the last step                       */
+    double torque[NM_JOINTS]; /* Nm that go through each gear: the motor's, less what its rotor takes */
 };
 void nm_world_truth(const struct nm_world *world, uint32_t robot, struct nm_truth *truth);
 struct pose3 nm_world_ball(const struct nm_world *world, struct vec3 *velocity);
@@ -130,6 +132,8 @@ void nm_world_place(struct nm_world *world, uint32_t robot, struct pose2 pose); 
 void nm_world_put(struct nm_world *world, uint32_t robot,
                   struct pose3 base_to_field, /* anyhow, at rest; q may be NULL */
                   const double *q);
+/* m, how deep two parts of a robot are inside each other at most; 0: none, or they do not collide. */
+double nm_world_overlap(const struct nm_world *world, uint32_t robot);
 void nm_world_put_ball(struct nm_world *world, struct vec3 position, struct vec3 velocity, struct vec3 spin);
 /* A push of so many N s in the field's axes, spread over `duration` (at least one step), at a point of the base. */
 void nm_world_push(struct nm_world *world, uint32_t robot, struct vec3 impulse, struct vec3 point, int64_t duration);

@@ -41,6 +41,17 @@ void nm_world_put(struct nm_world *w, uint32_t robot, struct pose3 base, const d
     world_settle_sensors(w, r);
 }
 
+double nm_world_overlap(const struct nm_world *w, uint32_t robot)
+{
+    double deepest = 0;
+    for (int i = 0; i < w->data->ncon; i++) {
+        const mjContact *c = &w->data->contact[i];
+        if (w->robot_of_geom[c->geom1] == robot && w->robot_of_geom[c->geom2] == robot)
+            deepest = fmax(deepest, -c->dist);
+    }
+    return deepest;
+}
+
 static struct pose3 upright(const struct robot *r, struct pose2 at, const double *q)
 {
     struct quat rot = quat_rpy(0, 0, at.theta);
@@ -124,7 +135,7 @@ static double trunk_extent(const struct nm_body *body, struct vec3 direction, do
 
 bool nm_world_pendulum(struct nm_world *w, uint32_t robot, double direction, double distance)
 {
-    const double rope = 1.9, radius = 0.05;
+    const double rope = NM_PENDULUM_ROPE, radius = NM_PENDULUM_RADIUS;
     if (w->pendulum_body < 0 || !(distance > 0 && distance < rope) || !isfinite(direction)) return false;
     struct pose3 base = world_base(w, &w->robots[robot]);
     struct vec3 from = {cos(direction), sin(direction), 0}; /* where it comes from */
@@ -145,4 +156,14 @@ bool nm_world_pendulum(struct nm_world *w, uint32_t robot, double direction, dou
     w->data->qacc_warmstart[v] = w->data->qacc_warmstart[v + 1] = 0;
     world_refresh(w);
     return true;
+}
+
+void world_scene_pendulum(const struct nm_world *w, struct nm_scene *scene)
+{
+    const double *pos = w->pendulum_body < 0 ? NULL : w->model->body_pos + 3 * w->pendulum_body;
+    if (!pos || pos[2] < 0) return;
+    const double *q = w->data->qpos + w->model->jnt_qposadr[w->model->body_jntadr[w->pendulum_body]];
+    struct vec3 pivot = {pos[0], pos[1], pos[2]};
+    struct vec3 hangs = {-sin(q[1]), cos(q[1]) * sin(q[0]), -cos(q[1]) * cos(q[0])};
+    nm_scene_pendulum(scene, pivot, vec3_add(pivot, vec3_scale(hangs, NM_PENDULUM_ROPE)), NM_PENDULUM_RADIUS);
 }

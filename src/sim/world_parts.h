@@ -90,6 +90,7 @@ void world_settle_sensors(struct nm_world *w, struct robot *r); /* after a robot
 void world_reset_robot(struct nm_world *w, uint32_t robot);
 void world_refresh(struct nm_world *w); /* positions and velocities changed from outside */
 void world_apply_pushes(struct nm_world *w);
+void world_scene_pendulum(const struct nm_world *w, struct nm_scene *scene); /* unless it is parked */
 struct pose3 world_base(const struct nm_world *w, const struct robot *r);
 
 #endif

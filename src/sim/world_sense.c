@@ -31,6 +31,8 @@ void nm_world_truth(const struct nm_world *w, uint32_t robot, struct nm_truth *t
     for (uint32_t j = 0; j < r->body->n_joints; j++) {
         t->q[j] = w->data->qpos[r->q[j]];
         t->qd[j] = w->data->qvel[r->v[j]];
+        t->torque[j] = w->data->qfrc_applied[r->v[j]] - w->model->dof_damping[r->v[j]] * t->qd[j] -
+                       w->model->dof_armature[r->v[j]] * w->data->qacc[r->v[j]];
     }
     t->foot_force[0] = r->foot_force[0];
     t->foot_force[1] = r->foot_force[1];
@@ -183,6 +185,7 @@ void nm_world_scene(const struct nm_world *w, struct nm_scene *scene, struct nm_
 {
     nm_scene_clear(scene);
     nm_scene_ball(scene, nm_world_ball(w, NULL));
+    world_scene_pendulum(w, scene);
     for (uint32_t i = 0; i < w->n; i++) {
         const struct robot *r = &w->robots[i];
         struct nm_kin own, *k = kin ? &kin[i] : &own;

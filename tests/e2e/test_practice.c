@@ -1,4 +1,4 @@
-/* The line-up of `make play`, five minutes in virtual time: the keeper stops what is in its reach. */
+/* The keeper's practice, five minutes in virtual time: the keeper stops what is in its reach. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

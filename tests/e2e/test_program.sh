@@ -153,7 +153,7 @@ nutmeg run play --virtual --seconds 60 --seed 4 | grep -F crosses >third
 [ -s first ] || wrong "nobody shot"
 cmp first second || wrong "the same seed, another match"
 if cmp -s first third; then wrong "another seed, the same match"; fi
-ends 0 nutmeg play --seconds 1
+ends 0 nutmeg play play --seconds 1
 says "perception" "score:"
 ends 2 nutmeg run play --speed 2
 says "--virtual"

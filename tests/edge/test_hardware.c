@@ -12,6 +12,7 @@
 #include "edge/bus/hardware.h"
 #include "rcl_interfaces/Log.h"
 #include "sensor_msgs/JointState.h"
+#include "sim/feed.h"
 
 extern const struct nm_module *const __start_nm_modules[], *const __stop_nm_modules[];
 
@@ -34,7 +35,7 @@ static void check(bool ok, const struct nm_err *err)
     if (!ok) fail_msg("%s", err->text);
 }
 
-static void rig_start(struct rig *r, const char *robot)
+static void rig_start_with(struct rig *r, const char *robot, const char *setting)
 {
     struct nm_err err = {0};
     char path[512], text[256];
@@ -46,8 +47,8 @@ static void rig_start(struct rig *r, const char *robot)
     int n = snprintf(
         text, sizeof text,
         "cycles: {motion: {period: 8 ms, modules: [motor_states, hold_pose, motor_goals]}}\nremote: [servo_states]\n");
-    r->lineup =
-        nm_lineup_parse(text, (size_t)n, "test.yaml", &r->registry, &(struct nm_lineup_options){.root = NM_ROOT}, &err);
+    struct nm_lineup_options options = {.root = NM_ROOT, .n_set = setting ? 1 : 0, .set = &setting};
+    r->lineup = nm_lineup_parse(text, (size_t)n, "test.yaml", &r->registry, &options, &err);
     check(r->lineup, &err);
     r->player = nm_player_new(r->lineup, &(struct nm_player_options){.seed = 1, .body = r->body}, &err);
     check(r->player, &err);
@@ -62,6 +63,8 @@ static void rig_start(struct rig *r, const char *robot)
         &err);
     check(r->eyes, &err);
 }
+
+static void rig_start(struct rig *r, const char *robot) { rig_start_with(r, robot, NULL); }
 
 static void rig_end(struct rig *r)
 {
@@ -149,6 +152,32 @@ static void a_dead_servo_is_told_once_and_comes_back(void **state)
     rig_end(&r);
 }
 
+/* Stiffness has one meaning, a share of the gain P, whether goals go over a bus or straight to a simulated servo. */
+static void stiffness_is_a_share_of_the_gain_on_the_bus_and_off_it(void **state)
+{
+    (void)state;
+    static const double shares[] = {1, 0.5, 0.2};
+    for (int k = 0; k < 3; k++) {
+        struct rig r;
+        char setting[64];
+        snprintf(setting, sizeof setting, "hold_pose.stiffness=%g", shares[k]);
+        rig_start_with(&r, "kid70", setting);
+        play(&r, 4);
+        for (uint32_t i = 0; i < r.body->n_servos; i++) {
+            const struct nm_vdevice *d = nm_vbus_device(r.bus, r.tables.servos[i].wire, r.tables.servos[i].id);
+            JointGoals goals = {
+                .name = {.n = 1}, .position = {.n = 1}, .stiffness = {.n = 1, .at = {(float)shares[k]}}};
+            struct nm_joint_goal direct[NM_JOINTS] = {0};
+            uint32_t joint = r.body->servos[i].joint;
+            snprintf(goals.name.at[0], sizeof goals.name.at[0], "%s", r.body->joints[joint].name);
+            nm_feed_goals(r.body, &goals, direct);
+            assert_true(direct[joint].p > 0 && fabs(nm_vdevice_get(d, "p_gain") - direct[joint].p) < 0.51);
+            assert_true(fabs(nm_vdevice_get(d, "torque_limit") - direct[joint].torque_limit) < 2e-3);
+        }
+        rig_end(&r);
+    }
+}
+
 static void what_cannot_be_is_refused(void **state)
 {
     (void)state;
@@ -165,6 +194,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_up_moves_its_body_over_the_bus),
         cmocka_unit_test(a_dead_servo_is_told_once_and_comes_back),
+        cmocka_unit_test(stiffness_is_a_share_of_the_gain_on_the_bus_and_off_it),
         cmocka_unit_test(what_cannot_be_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -174,6 +174,8 @@ static struct nm_glimpse a_glimpse(const struct nm_pitch *pitch)
     g.percepts[4] = (struct nm_percept){.kind = NM_PERCEPT_ROBOT, .confidence = 0.8, .x = 2, .truth = 3};
     g.percepts[5] =
         (struct nm_percept){.kind = NM_PERCEPT_T, .confidence = 0.8, .x = 2, .y = 1, .orientation = M_PI / 2};
+    g.segments[0] = (struct nm_segment){.confidence = 0.7, .x0 = 1, .y0 = -1, .x1 = 1, .y1 = 1};
+    g.n_segments = 1;
     g.percepts[6] = (struct nm_percept){.kind = NM_PERCEPT_CIRCLE, .confidence = 0.8, .x = 2, .y = 0};
     return g;
 }
@@ -205,6 +207,8 @@ static void percepts_as_messages(void **state)
     assert_int_equal(lines.markings.n, 1);
     assert_int_equal(lines.markings.at[0].type, LineIntersectionRelative_T);
     assert_near(lines.markings.at[0].segments[0].end.y, 1.3, 1e-6); /* the stem */
+    assert_int_equal(lines.segments.n, 1);
+    assert_near(lines.segments.at[0].end.y, 1, 0);
     assert_int_equal(lines.circles.n, 1);
     assert_near(lines.circles.at[0].middle.x, 2 - pitch.circle_radius, 1e-9);
 
@@ -217,12 +221,39 @@ static void percepts_as_messages(void **state)
     assert_near(ball.confidence, 0, 0);
 }
 
+/* Old goals: strength falls in a straight line to a third, goals approach the joints exponentially; both come from the
+ * driver's table. With word strength returns at once in a ramp, whatever it was. */
+static void old_goals_become_a_brake(void **state)
+{
+    (void)state;
+    const int64_t step = 4000000, old = 200000000;
+    struct bench b;
+    struct nm_damping damping = {0};
+    set_up(&b, "kid70");
+    double away = b.goals[3].position - b.sense.joints[3].position, before = b.goals[3].position;
+    nm_feed_damp(&damping, b.body, &b.sense, 50000000, step, b.goals);
+    assert_near(damping.share, 1, 0);
+    assert_near(b.goals[3].position, before, 0);
+    for (int i = 0; i < 30; i++) nm_feed_damp(&damping, b.body, &b.sense, old, step, b.goals);
+    assert_near(damping.share, 1 - 0.7 * 0.12 / 0.3, 1e-9);
+    assert_near(b.goals[3].position - b.sense.joints[3].position, away * exp(-0.12 / 0.15), 1e-9);
+    for (int i = 0; i < 300; i++) nm_feed_damp(&damping, b.body, &b.sense, old, step, b.goals);
+    assert_near(damping.share, 0.3, 1e-9);
+    for (int i = 0; i < 50; i++) nm_feed_damp(&damping, b.body, &b.sense, 0, step, b.goals);
+    assert_near(damping.share, 0.3 + 0.2 / 0.5, 1e-9);
+    nm_arena_free(&b.arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(there_and_back),    cmocka_unit_test(goals_are_read_with_care),
-        cmocka_unit_test(broken_servos),     cmocka_unit_test(broken_sensors),
-        cmocka_unit_test(a_cameras_numbers), cmocka_unit_test(percepts_as_messages),
+        cmocka_unit_test(there_and_back),
+        cmocka_unit_test(goals_are_read_with_care),
+        cmocka_unit_test(broken_servos),
+        cmocka_unit_test(broken_sensors),
+        cmocka_unit_test(old_goals_become_a_brake),
+        cmocka_unit_test(a_cameras_numbers),
+        cmocka_unit_test(percepts_as_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,6 +83,7 @@ struct nm_bus_goal {
     double torque;       /* … Nm that the motion needs, fed forward through the servo's stiffness     */
     double speed_limit;  /* rad/s, 0: none                                                            */
     double torque_limit; /* share, 0: the table's                                                     */
+    double stiffness;    /* share of the table's P gain, 0: all of it                                 */
     const struct nm_bus_spline *spline; /* NULL: none                                                */
 };
 

@@ -88,6 +88,7 @@ struct servo {
     int64_t arm_again;          /* not before then                                       */
     int off_cycles;             /* repeats of "torque off"                               */
     int sent_limit, sent_speed; /* counts, -1: unknown                           */
+    uint32_t sent_p;            /* count                                                 */
     uint32_t spline;            /* number sent last                                      */
     int64_t spline_end;         /* the servo follows it until then                       */
 };
@@ -208,6 +209,8 @@ void report_cycle(struct nm_bus_driver *bus);
 void servo_bind(struct servo *s);
 uint32_t count_of(const struct nm_dxl_register *r, double value);
 uint32_t servo_gain(const struct servo *s, const struct nm_dxl_register *r, uint16_t wanted);
+/* That of P where a goal wants less than all of it. */
+uint32_t servo_p(const struct servo *s, const struct nm_bus_goal *goal);
 /* Takes what was read. */
 void servo_read(struct nm_bus_driver *bus, struct servo *s, struct span span, const uint8_t *data);
 

@@ -58,6 +58,7 @@ void servo_bind(struct servo *s)
     s->volts = s->celsius = NAN;
     s->share_read = s->goal_read = NAN;
     s->sent_limit = s->sent_speed = -1;
+    s->sent_p = servo_gain(s, s->p, s->row.p);
     s->phase = NM_BUS_FOUND;
 }
 
@@ -72,6 +73,13 @@ uint32_t count_of(const struct nm_dxl_register *r, double value)
 uint32_t servo_gain(const struct servo *s, const struct nm_dxl_register *r, uint16_t wanted)
 {
     return wanted || s->row.p ? wanted : r->initial;
+}
+
+/* A servo that is to be soft still knows where its goal is: at least one count. */
+uint32_t servo_p(const struct servo *s, const struct nm_bus_goal *goal)
+{
+    double full = servo_gain(s, s->p, s->row.p), share = goal->stiffness > 0 ? fmin(goal->stiffness, 1) : 1;
+    return (uint32_t)fmax(1, rint(full * share));
 }
 
 static double decoded(const struct nm_dxl_register *r, struct span span, const uint8_t *data)
@@ -101,7 +109,7 @@ static void read_settings(struct servo *s, struct span span, const uint8_t *data
     if (s->phase < NM_BUS_RAMP || !span_covers(span, s->p) || !span_covers(span, s->torque_limit)) return;
     uint32_t p = nm_dxl_get(data + (s->p->address - span.address), s->p->size);
     uint32_t limit = nm_dxl_get(data + (s->torque_limit->address - span.address), s->torque_limit->size);
-    if (p != servo_gain(s, s->p, s->row.p)) s->settings_wrong = true;
+    if (p != s->sent_p) s->settings_wrong = true;
     /* the 1.0 firmware takes its strength away when it shuts off; anything else was lost on the way */
     if (s->sent_limit > 0 && !limit)
         s->shut_off = true;

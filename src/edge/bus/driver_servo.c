@@ -57,6 +57,18 @@ static double full_share(const struct servo *s, const struct nm_bus_goal *g)
     return g->torque_limit > 0 && g->torque_limit < most ? g->torque_limit : most;
 }
 
+static void tell_gains(struct nm_bus_driver *bus, struct servo *s, const struct nm_bus_goal *g)
+{
+    uint32_t p = servo_p(s, g);
+    if (s->settings_wrong) {
+        tell_count(bus, s, 0, s->d, servo_gain(s, s->d, s->row.d));
+        tell_count(bus, s, 0, s->i, servo_gain(s, s->i, s->row.i));
+    }
+    if (s->settings_wrong || p != s->sent_p) tell_count(bus, s, 0, s->p, p);
+    s->settings_wrong = false;
+    s->sent_p = p;
+}
+
 /* Goal, and with it the limits where they changed, in the order of their addresses so that they join. */
 static void tell_goal(struct nm_bus_driver *bus, struct servo *s, const struct nm_bus_goal *g)
 {
@@ -65,12 +77,7 @@ static void tell_goal(struct nm_bus_driver *bus, struct servo *s, const struct n
     bool new_limit = limit != s->sent_limit, new_speed = speed != s->sent_speed;
     bool goal_first = s->goal_position->address < s->torque_limit->address;
     uint32_t goal = count_of(s->goal_position, s->goal);
-    if (s->settings_wrong) {
-        tell_count(bus, s, 0, s->d, servo_gain(s, s->d, s->row.d));
-        tell_count(bus, s, 0, s->i, servo_gain(s, s->i, s->row.i));
-        tell_count(bus, s, 0, s->p, servo_gain(s, s->p, s->row.p));
-        s->settings_wrong = false;
-    }
+    tell_gains(bus, s, g);
     if (goal_first) tell_count(bus, s, 1, s->goal_position, goal);
     if (new_limit && !goal_first) tell_count(bus, s, 1, s->torque_limit, (uint32_t)limit);
     if (new_speed || (new_limit && goal_first)) tell_count(bus, s, 1, s->speed_limit, (uint32_t)speed);
@@ -110,6 +117,7 @@ static void arm(struct nm_bus_driver *bus, struct servo *s)
     tell_count(bus, s, 3, s->torque_enable, 1);
     s->sent_limit = 0;
     s->sent_speed = -1;
+    s->sent_p = servo_gain(s, s->p, s->row.p);
 }
 
 /* What a phase looks at. */
@@ -219,7 +227,7 @@ static void step_arming(struct situation *q)
 static double feed_forward(const struct servo *s, const struct nm_bus_goal *g)
 {
     const struct nm_dxl_model *m = s->device->model;
-    double kt = (double)m->ampere_torque, p = servo_gain(s, s->p, s->row.p), volts = s->volts > 6 ? s->volts : 12;
+    double kt = (double)m->ampere_torque, p = servo_p(s, g), volts = s->volts > 6 ? s->volts : 12;
     if (!(kt > 0) || !(p > 0) || !isfinite(g->torque) || !isfinite(g->velocity)) return 0;
     double duty = (g->torque * (double)m->resistance / kt + g->velocity * kt) / volts;
     double lead = duty / ((double)m->duty_per_count * p);

@@ -175,6 +175,18 @@ static int servo_named(const struct nm_hardware *h, const char *name, int guess)
     return -1;
 }
 
+/* Stiffness is a share of the gain: how far a joint gives way to a load. How strong it may become at most is another
+ * question, that of max_effort. Without any stiffness it is limp: there is next to no torque. */
+static void take_strength(struct nm_hardware *h, int servo, double stiffness, double max_effort)
+{
+    const double next_to_none = 0.001;
+    struct nm_bus_goal *goal = &h->goals.servo[servo];
+    double most = h->body->servo_types[h->body->servos[servo].type].max_torque;
+    goal->stiffness = stiffness > 0 ? stiffness : 0;
+    goal->torque_limit = max_effort > 0 && most > 0 ? fmin(fmax(max_effort / most, next_to_none), 1) : 0;
+    if (!(stiffness > 0)) goal->torque_limit = next_to_none;
+}
+
 static void take_goals(struct nm_hardware *h, int64_t now)
 {
     const JointGoals *in = nm_edge_in(h->edge, GOALS);
@@ -186,7 +198,8 @@ static void take_goals(struct nm_hardware *h, int64_t now)
         goal->position = in->position.at[i];
         goal->velocity = i < in->velocity.n ? in->velocity.at[i] : 0;
         goal->torque = i < in->effort.n ? in->effort.at[i] : 0;
-        goal->torque_limit = i < in->stiffness.n ? fmax((double)in->stiffness.at[i], 0.001) : 0;
+        take_strength(h, at, i < in->stiffness.n ? in->stiffness.at[i] : 1,
+                      i < in->max_effort.n ? in->max_effort.at[i] : 0);
     }
     /* the age of the goals, in the bus' own time */
     h->goals.stamp = h->io.now(h->io.self) - (now - nm_slot(in)->time);

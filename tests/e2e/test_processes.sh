@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# Simulated robots as processes of their own: they find the world, play, and one that is killed costs nobody else anything.
+#
+#   test_processes.sh PROGRAM ROOT
+set -euo pipefail
+program=$1
+root=$2
+scratch=$(mktemp -d)
+running=
+finish() {
+    [ -z "$running" ] || kill $running 2>/dev/null || true
+    wait
+    rm -rf "$scratch"
+}
+trap finish EXIT
+export XDG_RUNTIME_DIR=$scratch/run NUTMEG_ROOT=$root NO_COLOR=1
+mkdir -m 700 "$XDG_RUNTIME_DIR"
+cd "$scratch"
+domain=$((100 + $$ % 100)) # several of these may run at the same time
+
+wrong() {
+    echo "$*" >&2
+    for f in *.txt out/*.txt; do [ -f "$f" ] && echo "--- $f" && tail -n 20 "$f"; done >&2
+    exit 1
+}
+# the processes whose command lines hold some words
+named() {
+    for p in /proc/[0-9]*; do
+        if tr '\0' ' ' 2>/dev/null < "$p/cmdline" | grep -q -- "$1"; then echo "${p#/proc/}"; fi
+    done 2>/dev/null
+}
+has() { grep -q -- "$2" "$1" || wrong "'$2' is not in $1"; }
+until_ok() {
+    for _ in $(seq 300); do
+        if "$@" >/dev/null 2>&1; then return; fi
+        sleep 0.1
+    done
+    wrong "$* did not come true in 30 s"
+}
+
+cat > walkers.yaml <<'Y'
+about: two robots walk ahead
+field: kid
+duration: 10 s
+lineup: motion
+robots:
+  - {name: red1, robot: kid70, at: [-3, 0.8, 0]}
+  - {name: blue1, robot: kid70, at: [-3, -0.8, 0]}
+events:
+  - {at: 1 s, every: 200 ms, times: 45, say: {robot: red1, topic: cmd_vel, message: {linear: {x: 0.2}}}}
+  - {at: 1 s, every: 200 ms, times: 45, say: {robot: blue1, topic: cmd_vel, message: {linear: {x: 0.2}}}}
+measures: [fallen, path, goals]
+expect:
+  - {measure: goals, of: blue1, above: 500}
+  - {measure: path, of: blue1, above: 0.5}
+  - {measure: fallen, of: blue1, is: false}
+Y
+
+# ---- both play; then one is killed, comes back, and the other has not noticed
+"$program" sim walkers.yaml --processes --domain $domain -o out > told.txt 2> heard.txt &
+running=$!
+until_ok grep -q "WALKING" out/red1.txt
+until_ok grep -q "WALKING" out/blue1.txt
+victim=$(named "^nutmeg run .*--name red1 .*--domain $domain ")
+kill -KILL "$victim"
+wait $running || wrong "the world ended with $?"
+running=
+has heard.txt "red1: its process ended by signal 9 (Killed); it is started again"
+has heard.txt "red1: is heard again"
+has told.txt "as expected in 1 of 1"
+[ "$(grep -c "the ROS 2 node" out/red1.txt)" = 2 ] || wrong "red1 was not started twice"
+[ "$(grep -c "the ROS 2 node" out/blue1.txt)" = 1 ] || wrong "blue1 was started again"
+has out/blue1.txt "played blue1 for 10.0 s"
+[ -z "$(named "^nutmeg run .*--domain $domain ")" ] || wrong "a process is left over"
+
+# ---- by hand: the world says how, and waits
+sed -e 's/duration: 10 s/duration: 3 s/' -e 's/lineup: motion/lineup: stand/' -e '/^events/,/^measures/{/^measures/!d}' \
+    -e '/^expect/,$d' walkers.yaml > standers.yaml
+echo 'expect: [{measure: goals, above: 200}]' >> standers.yaml
+"$program" sim standers.yaml --wire --domain $domain > told.txt 2> heard.txt &
+running=$!
+until_ok grep -q "red1 is waited for" heard.txt
+command=$(sed -n 's/^red1 is waited for: nutmeg //p' heard.txt)
+"$program" $command > red1.txt 2>&1 &
+running="$running $!"
+until_ok grep -q "blue1 is waited for" heard.txt
+command=$(sed -n 's/^blue1 is waited for: nutmeg //p' heard.txt)
+"$program" $command > blue1.txt 2>&1 &
+running="$running $!"
+wait ${running%% *} || wrong "the world ended with $?"
+has told.txt "as expected in 1 of 1"
+kill ${running#* }
+wait
+running=
+
+# ---- what cannot be is told before anything begins
+sed -e 's/lineup: stand/lineup: nothing/' standers.yaml > nothing.yaml
+if "$program" sim nothing.yaml --processes --domain $domain 2> heard.txt; then wrong "a line-up that is not there plays"; fi
+has heard.txt "lineup 'nothing' is not there"
+if "$program" sim standers.yaml --processes --jobs 2 2> heard.txt; then wrong "--jobs goes with --processes"; fi
+if "$program" sim standers.yaml --domain 5 2> heard.txt; then wrong "--domain goes without --processes"; fi
+has heard.txt "are of --processes"
+if "$program" run stand --clock 2> heard.txt; then wrong "--clock goes without --dds"; fi
+has heard.txt "of --dds: add it"
