@@ -1,8 +1,9 @@
 /* nutmeg animate: looks after the key-frame motions of a robot's folder. Checks them against limits, servo speeds and
- * the body itself, mirrors them, and plays them on a simulated robot. */
+ * the body itself, mirrors them, plays them on a simulated robot, and records them (animate_record.c). */
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/animate_record.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/setup.h"
@@ -11,10 +12,15 @@
 
 #define ROBOT_FLAG(target) TEXT("robot", target, "NAME", "folder in robots/; kid70 unless given", .letter = 'r')
 
+const char *animate_folder(struct setup *setup, const char *robot)
+{
+    if (nm_folder_exists(robot)) return robot;
+    return nm_path(&setup->arena, nm_path(&setup->arena, setup->root, "robots"), robot);
+}
+
 static const struct nm_body *body_of(struct setup *setup, const char *robot, struct nm_err *err)
 {
-    const char *folder = nm_path(&setup->arena, nm_path(&setup->arena, setup->root, "robots"), robot);
-    return nm_body_load(&setup->arena, nm_folder_exists(robot) ? robot : folder, err);
+    return nm_body_load(&setup->arena, animate_folder(setup, robot), err);
 }
 
 /* A file, or one of the robot's by name. */
@@ -166,6 +172,7 @@ int cmd_animate(int argc, char **argv)
         {"check", "limits, speeds and self-collision, before anything moves", animate_check},
         {"mirror", "exchanges left and right", animate_mirror},
         {"play", "plays one on a simulated robot", animate_play},
+        {"record", "takes one from a limp robot, frame by frame", animate_record},
         {0},
     };
     return verbs_run("nutmeg animate", "Key-frame motions of a robot's folder.", verbs, argc, argv);

@@ -61,7 +61,7 @@ static void play(struct scene *s, const struct nm_animation *animation, double e
         for (uint32_t j = 0; j < s->body->n_joints; j++) {
             if (!(animation->joints >> j & 1)) continue;
             s->goals[j].position = pose.q[j];
-            s->goals[j].torque_limit = pose.stiffness;
+            s->goals[j].p = nm_servo_model_of(s->body, j).p * pose.stiffness;
             s->goals[j].on = pose.stiffness > 0;
         }
         step(s);

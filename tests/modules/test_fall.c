@@ -39,6 +39,14 @@ static void a_fall_is_where_the_turning_leads(void **state)
         }
 }
 
+/* Leaning more to the left than forward, but tipping forward. */
+static void it_falls_where_it_is_going(void **state)
+{
+    (void)state;
+    assert_int_equal(fall_coming(&params, up_of(-0.4, 0.3), (struct vec3){0, 5, 0}), FALL_FRONT);
+    assert_int_equal(fall_coming(&params, up_of(-0.3, 0.4), (struct vec3){-5, 0, 0}), FALL_LEFT);
+}
+
 static void turning_on_the_spot_is_no_fall(void **state)
 {
     (void)state;
@@ -50,6 +58,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lying_is_named_by_the_side_that_is_down),
         cmocka_unit_test(a_fall_is_where_the_turning_leads),
+        cmocka_unit_test(it_falls_where_it_is_going),
         cmocka_unit_test(turning_on_the_spot_is_no_fall),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,9 @@
 #include "geometry_msgs/Twist.h"
 #include "humanoid_league_msgs/Animation.h"
 #include "humanoid_league_msgs/PlayAnimation.h"
+#include "nutmeg_msgs/FootPressure.h"
 #include "nutmeg_msgs/HcmState.h"
+#include "nutmeg_msgs/JointGoals.h"
 #include "nutmeg_msgs/MatchState.h"
 #include "nutmeg_msgs/WalkState.h"
 #include "std_srvs/SetBool.h"
@@ -26,7 +28,9 @@ struct rig {
     struct vec3 turning;
     uint8_t walk; /* WalkState */
     double drive; /* cmd_vel x; NaN: silent */
-    bool request, animates;
+    bool request, animates, wants_kick, kicks;
+    const char *arm_joint; /* that arm_goals name, or NULL                */
+    float load;            /* N under each foot; negative: feet are silent */
     bool penalized, stopped;
     char trace[2048], asked[512];
     uint64_t caller; /* of the animation that plays */
@@ -43,6 +47,7 @@ static void begin(struct rig *r, const char *settings)
     r->h = nm_harness_new_with(&hcm_module, settings, r->body);
     r->torso = QUAT_IDENTITY;
     r->drive = NAN;
+    r->load = -1;
     r->left = -1;
 }
 
@@ -99,6 +104,22 @@ static void note(struct rig *r)
     }
 }
 
+static void ask_for_arm(struct rig *r)
+{
+    if (!r->arm_joint) return;
+    JointGoals *goals = nm_harness_set(r->h, "arm_goals");
+    nm_text(goals->name.at[0], "%s", r->arm_joint);
+    goals->name.n = goals->position.n = 1;
+}
+
+static void give_feet(struct rig *r)
+{
+    if (r->load < 0) return;
+    FootPressure *feet = nm_harness_set(r->h, "foot_pressure");
+    feet->left.force = feet->right.force = r->load;
+    feet->left.valid = feet->right.valid = true;
+}
+
 static const HcmState *go_on(struct rig *r, double seconds)
 {
     const double q[NM_JOINTS] = {0};
@@ -110,6 +131,9 @@ static const HcmState *go_on(struct rig *r, double seconds)
         walk->state = r->walk;
         if (!isnan(r->drive)) ((Twist *)nm_harness_set(r->h, "cmd_vel"))->linear.x = r->drive;
         if (r->request || r->animates) ((Animation *)nm_harness_set(r->h, "animation"))->request = r->request;
+        if (r->wants_kick || r->kicks) ((Animation *)nm_harness_set(r->h, "kick"))->request = r->wants_kick;
+        ask_for_arm(r);
+        give_feet(r);
         MatchState *match = nm_harness_set(r->h, "match_state");
         match->penalized = r->penalized;
         match->stopped = r->stopped;
@@ -171,9 +195,9 @@ static void it_gets_up_from_every_side(void **state)
         {0, M_PI / 2, HcmState_FALL_FRONT, "fall_front get_up_front ", "FALLING FALLEN GETTING_UP CONTROLABLE "},
         {0, -M_PI / 2, HcmState_FALL_BACK, "fall_back get_up_back ", "FALLING FALLEN GETTING_UP CONTROLABLE "},
         {-M_PI / 2, 0, HcmState_FALL_LEFT, "fall_left turn_over_left get_up_back ",
-         "FALLING FALLEN TURNING_OVER FALLEN GETTING_UP CONTROLABLE "},
+         "FALLING FALLEN TURNING_OVER GETTING_UP CONTROLABLE "},
         {M_PI / 2, 0, HcmState_FALL_RIGHT, "fall_right turn_over_right get_up_back ",
-         "FALLING FALLEN TURNING_OVER FALLEN GETTING_UP CONTROLABLE "},
+         "FALLING FALLEN TURNING_OVER GETTING_UP CONTROLABLE "},
     };
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         struct rig r;
@@ -218,6 +242,23 @@ static void a_fall_is_known_before_the_impact(void **state)
     end(&r);
 }
 
+static void without_protection_the_walk_goes_on_until_it_lies(void **state)
+{
+    (void)state;
+    struct rig r;
+    begin(&r, "protect=false");
+    go_on(&r, 1);
+    falls(&r, 0, M_PI / 2);
+    const HcmState *s = nm_harness_get(r.h, "hcm_state");
+    assert_int_equal(s->state, HcmState_FALLING);
+    assert_int_equal(s->left_leg_owner, HcmState_OWNER_WALK);
+    assert_int_equal(s->head_owner, HcmState_OWNER_HEAD);
+    s = go_on(&r, 3);
+    assert_string_equal(r.asked, "get_up_front ");
+    assert_int_equal(s->state, HcmState_CONTROLABLE);
+    end(&r);
+}
+
 static void it_rests_after_many_tries(void **state)
 {
     (void)state;
@@ -254,6 +295,166 @@ static void an_animation_waits_for_the_walk_to_stop(void **state)
     r.animates = false;
     go_on(&r, 0.3);
     assert_trace(&r, "CONTROLABLE WALKING WALKING_STOPPING CONTROLABLE ANIMATION_RUNNING CONTROLABLE ");
+    end(&r);
+}
+
+static void a_kick_is_given_legs_and_arms_when_the_walk_stands(void **state)
+{
+    (void)state;
+    struct rig r;
+    begin(&r, NULL);
+    r.walk = WalkState_WALKING;
+    go_on(&r, 1);
+    r.wants_kick = true;
+    const HcmState *s = go_on(&r, 0.2);
+    assert_int_equal(s->left_leg_owner, HcmState_OWNER_WALK);
+    r.walk = WalkState_STANDING;
+    s = go_on(&r, 3 * TICK);
+    assert_int_equal(s->state, HcmState_ANIMATION_RUNNING);
+    assert_int_equal(s->left_leg_owner, HcmState_OWNER_KICK);
+    assert_int_equal(s->right_leg_owner, HcmState_OWNER_KICK);
+    assert_int_equal(s->left_arm_owner, HcmState_OWNER_KICK);
+    assert_int_equal(s->head_owner, HcmState_OWNER_HEAD);
+    r.wants_kick = false, r.kicks = true;
+    s = go_on(&r, 1);
+    assert_int_equal(s->left_leg_owner, HcmState_OWNER_KICK);
+    r.request = true; /* an animation must wait for the end of the kick, and hears why */
+    s = go_on(&r, TICK);
+    assert_string_equal(s->refused, "animation: not while KICKING");
+    r.request = r.kicks = false;
+    s = go_on(&r, 0.2);
+    assert_int_equal(s->left_leg_owner, HcmState_OWNER_WALK);
+    assert_trace(&r, "CONTROLABLE WALKING WALKING_STOPPING CONTROLABLE KICKING CONTROLABLE ");
+    end(&r);
+}
+
+static void falls_penalties_and_stops_take_the_joints_from_a_kick(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 3; how++) {
+        static const char *const traces[] = {"FALLING ", "PENALTY_ANIMATION_IN ", "STOPPED "};
+        struct rig r;
+        begin(&r, NULL);
+        go_on(&r, 1);
+        r.wants_kick = true;
+        go_on(&r, 3 * TICK);
+        r.wants_kick = false, r.kicks = true;
+        go_on(&r, 0.2);
+        r.trace[0] = 0;
+        if (how == 0) falls(&r, 0, M_PI / 2);
+        r.penalized = how == 1;
+        r.stopped = how == 2;
+        const HcmState *s = go_on(&r, 2 * TICK);
+        assert_trace(&r, traces[how]);
+        assert_int_not_equal(s->left_leg_owner, HcmState_OWNER_KICK);
+        assert_int_not_equal(s->left_arm_owner, HcmState_OWNER_KICK);
+        end(&r);
+    }
+}
+
+static void an_arm_is_given_while_somebody_moves_it(void **state)
+{
+    (void)state;
+    struct rig r;
+    begin(&r, NULL);
+    go_on(&r, 1);
+    r.arm_joint = "right_elbow";
+    const HcmState *s = go_on(&r, 2 * TICK);
+    assert_int_equal(s->right_arm_owner, HcmState_OWNER_ARMS);
+    assert_int_equal(s->left_arm_owner, HcmState_OWNER_WALK);
+    falls(&r, 0, -M_PI / 2); /* a fall stands above */
+    s = nm_harness_get(r.h, "hcm_state");
+    assert_int_equal(s->right_arm_owner, HcmState_OWNER_HCM);
+    go_on(&r, 3);
+    s = nm_harness_get(r.h, "hcm_state");
+    assert_int_equal(s->right_arm_owner, HcmState_OWNER_ARMS);
+    r.arm_joint = NULL;
+    s = go_on(&r, 2 * TICK);
+    assert_int_equal(s->right_arm_owner, HcmState_OWNER_WALK);
+    end(&r);
+}
+
+static void one_in_hands_neither_walks_nor_gets_up(void **state)
+{
+    (void)state;
+    struct rig r;
+    begin(&r, NULL);
+    r.load = 25;
+    go_on(&r, 1);
+    r.load = 0;
+    go_on(&r, 0.1);
+    r.load = 25; /* a hop is not being carried */
+    go_on(&r, 0.5);
+    r.load = 0;
+    r.drive = 0.3;
+    const HcmState *s = go_on(&r, 0.6);
+    assert_int_equal(s->state, HcmState_CARRIED);
+    assert_string_equal(s->refused, "cmd_vel: not while CARRIED");
+    assert_true(((const Twist *)nm_harness_get(r.h, "walk_vel"))->linear.x == 0);
+    falls(&r, 0, M_PI / 2); /* carried on its front, in hands that move a little */
+    r.turning = (struct vec3){0.2, 0, 0};
+    s = go_on(&r, 6);
+    assert_int_equal(s->state, HcmState_CARRIED);
+    r.torso = QUAT_IDENTITY;
+    r.turning = (struct vec3){0, 0, 0};
+    r.load = 25;
+    r.drive = NAN;
+    s = go_on(&r, 1);
+    assert_trace(&r, "CONTROLABLE CARRIED CONTROLABLE ");
+    /* carried again, and laid on the ground, where nothing moves it */
+    r.load = 0;
+    go_on(&r, 1);
+    falls(&r, 0, M_PI / 2);
+    go_on(&r, 2.9);
+    assert_trace(&r, "CARRIED ");
+    go_on(&r, 0.8);
+    assert_trace(&r, "FALLEN GETTING_UP CONTROLABLE ");
+    end(&r);
+}
+
+static void a_get_up_that_is_stuck_is_begun_anew(void **state)
+{
+    (void)state;
+    struct rig r;
+    begin(&r, "stuck=0.3");
+    r.torso = quat_rpy(0, M_PI / 2, 0);
+    go_on(&r, 1.1); /* the animation takes 0.5 s */
+    assert_trace(&r, "FALLEN GETTING_UP FALLEN GETTING_UP ");
+    end(&r);
+}
+
+static void the_hardware_is_asked_for_power_until_it_answers(void **state)
+{
+    (void)state;
+    struct rig r;
+    const void *const *at;
+    begin(&r, NULL);
+    go_on(&r, TICK);
+    assert_int_equal(nm_harness_queue(r.h, "motor_power/request", &at), 1);
+    assert_true(((const SetBool_Request *)at[0])->data);
+    go_on(&r, 0.9);
+    assert_int_equal(nm_harness_queue(r.h, "motor_power/request", &at), 0);
+    uint32_t asked = 0;
+    for (int i = 0; i < 30; i++) {
+        go_on(&r, TICK / 2);
+        asked += nm_harness_queue(r.h, "motor_power/request", &at);
+    }
+    assert_int_equal(asked, 1);
+    uint64_t caller = 0;
+    int64_t call = 0;
+    ((SetBool_Request *)nm_harness_request(r.h, "motors", 1))->data = false; /* sits down, then power goes off */
+    asked = 0;
+    for (int i = 0; i < 200; i++) {
+        go_on(&r, TICK / 2);
+        if (!nm_harness_queue(r.h, "motor_power/request", &at) || ((const SetBool_Request *)at[0])->data) continue;
+        caller = nm_slot(at[0])->caller, call = nm_slot(at[0])->call, asked++;
+        SetBool_Response *reply = nm_harness_set(r.h, "motor_power/reply");
+        nm_slot(reply)->caller = caller;
+        nm_slot(reply)->call = call;
+        reply->success = true;
+    }
+    assert_int_equal(asked, 1);
+    assert_int_equal(((const HcmState *)nm_harness_get(r.h, "hcm_state"))->state, HcmState_MOTOR_OFF);
     end(&r);
 }
 
@@ -306,8 +507,14 @@ static void record_makes_it_limp_and_shutdown_sits_it_down(void **state)
     const void *const *at;
     begin(&r, NULL);
     go_on(&r, 1);
-    ((SetBool_Request *)nm_harness_request(r.h, "record", 1))->data = true;
-    const HcmState *s = go_on(&r, TICK);
+    nm_harness_param(r.h, "limp=true"); /* by a parameter */
+    const HcmState *s = go_on(&r, 0.1);
+    assert_int_equal(s->left_leg_owner, HcmState_OWNER_RECORD);
+    nm_harness_param(r.h, "limp=false");
+    go_on(&r, 0.1);
+    assert_trace(&r, "CONTROLABLE RECORD CONTROLABLE ");
+    ((SetBool_Request *)nm_harness_request(r.h, "record", 1))->data = true; /* or by the service */
+    s = go_on(&r, TICK);
     assert_int_equal(nm_harness_queue(r.h, "record/reply", &at), 1);
     assert_true(((const SetBool_Response *)at[0])->success);
     s = go_on(&r, 0.1);
@@ -315,7 +522,7 @@ static void record_makes_it_limp_and_shutdown_sits_it_down(void **state)
     nm_harness_request(r.h, "shutdown", 2);
     s = go_on(&r, 2);
     assert_int_equal(s->state, HcmState_HCM_OFF);
-    assert_trace(&r, "CONTROLABLE RECORD SHUTDOWN_ANIMATION SHUTDOWN HCM_OFF ");
+    assert_trace(&r, "RECORD SHUTDOWN_ANIMATION SHUTDOWN HCM_OFF ");
     /* off is off: a recording is refused with its reason */
     ((SetBool_Request *)nm_harness_request(r.h, "record", 3))->data = true;
     go_on(&r, TICK);
@@ -331,8 +538,15 @@ int main(void)
         cmocka_unit_test(it_starts_walks_and_stands),
         cmocka_unit_test(it_gets_up_from_every_side),
         cmocka_unit_test(a_fall_is_known_before_the_impact),
+        cmocka_unit_test(without_protection_the_walk_goes_on_until_it_lies),
         cmocka_unit_test(it_rests_after_many_tries),
         cmocka_unit_test(an_animation_waits_for_the_walk_to_stop),
+        cmocka_unit_test(a_kick_is_given_legs_and_arms_when_the_walk_stands),
+        cmocka_unit_test(falls_penalties_and_stops_take_the_joints_from_a_kick),
+        cmocka_unit_test(an_arm_is_given_while_somebody_moves_it),
+        cmocka_unit_test(one_in_hands_neither_walks_nor_gets_up),
+        cmocka_unit_test(a_get_up_that_is_stuck_is_begun_anew),
+        cmocka_unit_test(the_hardware_is_asked_for_power_until_it_answers),
         cmocka_unit_test(penalty_and_stop),
         cmocka_unit_test(motors_go_off_when_idle_and_on_at_the_next_command),
         cmocka_unit_test(record_makes_it_limp_and_shutdown_sits_it_down),

@@ -51,6 +51,8 @@ static const JointGoals *go_on(struct rig *r, uint8_t legs, uint8_t arms, uint8_
         tell(r, "walk_goals", 1, 1);
         tell(r, "animation_goals", 2, 0.5f);
         tell(r, "head_goals", 3, 1);
+        tell(r, "kick_goals", 4, 1);
+        tell(r, "arm_goals", 5, 1);
         nm_harness_step(r->h, 0.008);
     }
     return nm_harness_get(r->h, "joint_goals");
@@ -81,6 +83,21 @@ static void each_group_has_one_owner(void **state)
     assert_near(goal(&r, g, "left_elbow", &stiffness), 2, 1e-12);
     assert_near(stiffness, 0.5, 1e-6);
     assert_near(goal(&r, g, "head_yaw", NULL), 3, 1e-12);
+    end(&r);
+}
+
+static void a_kick_moves_what_is_given_to_it_and_so_do_the_arms(void **state)
+{
+    (void)state;
+    struct rig r;
+    begin(&r);
+    const JointGoals *g = go_on(&r, HcmState_OWNER_KICK, HcmState_OWNER_KICK, HcmState_OWNER_HEAD, 0.1);
+    assert_near(goal(&r, g, "left_knee", NULL), 4, 1e-12);
+    assert_near(goal(&r, g, "right_elbow", NULL), 4, 1e-12);
+    assert_true(goal(&r, g, "head_yaw", NULL) < 3.001);
+    g = go_on(&r, HcmState_OWNER_WALK, HcmState_OWNER_ARMS, HcmState_OWNER_HEAD, 1);
+    assert_near(goal(&r, g, "left_knee", NULL), 1, 1e-12);
+    assert_near(goal(&r, g, "right_elbow", NULL), 5, 1e-12);
     end(&r);
 }
 
@@ -124,6 +141,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_group_has_one_owner),
+        cmocka_unit_test(a_kick_moves_what_is_given_to_it_and_so_do_the_arms),
         cmocka_unit_test(nobody_holds_and_off_is_limp),
         cmocka_unit_test(the_walk_takes_over_gently),
     };

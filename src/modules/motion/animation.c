@@ -165,7 +165,8 @@ static void put_goals(struct animation *f, const struct nm_animation *a)
 static void advance(struct animation *f)
 {
     const struct nm_animation *a = &f->nm->body->animations[f->playing];
-    bool ours = f->by_hcm || f->hcm->state == HcmState_ANIMATION_RUNNING;
+    bool kicks = f->hcm->left_leg_owner == HcmState_OWNER_KICK;
+    bool ours = f->by_hcm || (f->hcm->state == HcmState_ANIMATION_RUNNING && !kicks);
     if (!f->moving && !ours) {
         f->flags->request = true;
         nm_put(f->nm, f->flags);

@@ -18,5 +18,6 @@ enum fall_way fall_coming(const struct fall_params *p, struct vec3 up, struct ve
     struct vec3 rate = vec3_cross(up, turning);
     double sinking = -rate.z / fmax(sin(tilt), 0.1); /* rad/s of tilt */
     if (tilt + fmax(sinking, 0) * p->ahead < p->tilt) return FALL_NONE;
-    return fall_lies(up);
+    /* it falls where it is going, not where it happened to lean */
+    return fall_lies(vec3_add(up, vec3_scale(rate, p->ahead)));
 }

@@ -4,8 +4,7 @@
  * robot, and for whoever needs a robot that simply stands. */
 #include <string.h>
 
-#include "body/kinematics.h"
-#include "body/robot.h"
+#include "body/animation.h"
 #include "core/nm.h"
 #include "nutmeg_msgs/JointGoals.h"
 #include "sensor_msgs/JointState.h"
@@ -57,24 +56,14 @@ static void choose(struct hold_pose *f)
     pose_limb(f, &body->head, f->head, HEAD);
 }
 
-/* The mirror image of a turn about (x, y, z) is one about (-x, y, -z). */
 static void find_mirrors(struct hold_pose *f)
 {
     const struct nm_body *body = f->nm->body;
-    struct nm_kin kin;
-    const double zero[NM_JOINTS] = {0};
-    nm_forward(body, POSE_IDENTITY, zero, &kin);
-    for (uint32_t j = 0; j < NM_JOINTS; j++) f->mirror[j] = 1;
-    for (int limb = 0; limb < 2; limb++) {
-        const struct nm_group *left = limb ? &body->arm[NM_LEFT] : &body->leg[NM_LEFT],
-                              *right = limb ? &body->arm[NM_RIGHT] : &body->leg[NM_RIGHT];
-        for (uint32_t i = 0; i < left->n && i < right->n; i++) {
-            uint32_t l = left->joints[i], r = right->joints[i];
-            struct vec3 a = quat_apply(kin.pose[l + 1].rot, body->joints[l].axis);
-            struct vec3 b = quat_apply(kin.pose[r + 1].rot, body->joints[r].axis);
-            f->mirror[r] = vec3_dot((struct vec3){-a.x, a.y, -a.z}, b) < 0 ? -1 : 1;
-        }
-    }
+    const struct nm_group *as_written[] = {&body->arm[NM_LEFT], &body->leg[NM_LEFT], &body->head};
+    uint32_t twin[NM_JOINTS];
+    nm_mirror_joints(body, twin, f->mirror);
+    for (int limb = 0; limb < 3; limb++)
+        for (uint32_t i = 0; i < as_written[limb]->n; i++) f->mirror[as_written[limb]->joints[i]] = 1;
 }
 
 /* ---- motion ---- */

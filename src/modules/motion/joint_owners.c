@@ -1,7 +1,7 @@
 /* The gate between those who move joints and the motors: every group of joints follows its one owner, whom the hardware
  * control manager names, and nobody else. When a group passes to the walk or to the head, its joints go over from where
- * they were told to be last; animations begin there by themselves. A joint whose owner is silent keeps its goal; those
- * of nobody are held, those that are off are limp. */
+ * they were told to be last; animations, kicks and arms begin there by themselves. A joint whose owner is silent keeps
+ * its goal; those of nobody are held, those that are off are limp. */
 #include <string.h>
 
 #include "body/robot.h"
@@ -11,7 +11,7 @@
 #include "sensor_msgs/JointState.h"
 
 enum group { HEAD, LEFT_ARM, RIGHT_ARM, LEFT_LEG, RIGHT_LEG, GROUPS };
-enum source { HOLD, WALK, ANIMATION, HEAD_GOALS, LIMP };
+enum source { HOLD, WALK, ANIMATION, KICK, HEAD_GOALS, ARM_GOALS, LIMP };
 
 /* whom an owner's goals come from, and if joints go over to him gently */
 static const struct {
@@ -21,9 +21,9 @@ static const struct {
     [HcmState_OWNER_NOBODY] = {HOLD, false},
     [HcmState_OWNER_WALK] = {WALK, true},
     [HcmState_OWNER_ANIMATION] = {ANIMATION, false},
-    [HcmState_OWNER_KICK] = {ANIMATION, false},
+    [HcmState_OWNER_KICK] = {KICK, false},
     [HcmState_OWNER_HEAD] = {HEAD_GOALS, true},
-    [HcmState_OWNER_ARMS] = {HOLD, false},
+    [HcmState_OWNER_ARMS] = {ARM_GOALS, false},
     [HcmState_OWNER_RECORD] = {LIMP, false},
     [HcmState_OWNER_HCM] = {ANIMATION, false},
     [HcmState_OWNER_OFF] = {LIMP, false},
@@ -33,7 +33,7 @@ struct joint_owners {
     struct nm *nm;
     /* in */
     const HcmState *hcm;
-    const JointGoals *walk, *animation, *head;
+    const JointGoals *walk, *animation, *kick, *head, *arms;
     const JointState *joints;
     /* out */
     JointGoals *goals;
@@ -125,7 +125,9 @@ static void step(struct joint_owners *f)
     pass_on(f);
     if (nm_fresh(f->nm, f->walk)) follow(f, f->walk, WALK);
     if (nm_fresh(f->nm, f->animation)) follow(f, f->animation, ANIMATION);
+    if (nm_fresh(f->nm, f->kick)) follow(f, f->kick, KICK);
     if (nm_fresh(f->nm, f->head)) follow(f, f->head, HEAD_GOALS);
+    if (nm_fresh(f->nm, f->arms)) follow(f, f->arms, ARM_GOALS);
     for (uint32_t j = 0; j < f->nm->body->n_joints; j++) put_joint(f, j);
     nm_put(f->nm, f->goals);
 }
@@ -159,7 +161,9 @@ static const struct nm_port ports[] = {
     NM_IN(hcm, HcmState, "hcm_state"),
     NM_IN(walk, JointGoals, "walk_goals"),
     NM_IN(animation, JointGoals, "animation_goals"),
+    NM_IN(kick, JointGoals, "kick_goals", .optional = true),
     NM_IN(head, JointGoals, "head_goals"),
+    NM_IN(arms, JointGoals, "arm_goals", .optional = true),
     NM_IN(joints, JointState, "joint_states"),
     NM_OUT(goals, JointGoals, "joint_goals"),
     {0},

@@ -1,0 +1,193 @@
+/* Records an animation from a limp robot: one that runs, over its control socket (the manager makes it limp by the
+ * parameter hcm.limp), or a simulated one whose joints are moved by words. */
+#include "cmd/animate_record.h"
+
+#include <string.h>
+
+#include "cmd/asking.h"
+#include "cmd/console.h"
+#include "cmd/recording.h"
+#include "cmd/setup.h"
+#include "cmd/sim_animate.h"
+#include "codec/text.h"
+#include "core/files.h"
+#include "nutmeg_msgs/HcmState.h"
+#include "sensor_msgs/JointState.h"
+
+/* ---- a robot that runs ---- */
+
+struct running {
+    const char *to; /* the player's name, or NULL: the only one */
+    const struct nm_body *body;
+};
+
+/* The next message of a topic; -1 with a sentence. */
+static int look(const char *to, const char *topic, const struct nm_type *type, void *message, struct nm_err *err)
+{
+    struct nm_arena arena = {0};
+    struct nm_link *link = nm_link_open(NULL, to, err);
+    const struct nm_yaml *said = NULL;
+    int bad = -1;
+    if (link && nm_link_ask(link, &arena, &(struct nm_request){.op = NM_CONTROL_ECHO, .topic = topic}, err))
+        said = nm_link_next(link, &arena, 2000, err);
+    if (said) {
+        const char *text = nm_reply_text(said, "text");
+        bad = nm_parse_text(type, message, topic, text, strlen(text), NULL, err);
+    } else if (link && !err->n) {
+        nm_fail(err, "nothing came on %s for 2 s: nutmeg why %s tells the reason", topic, topic);
+    }
+    if (link) nm_link_close(link);
+    nm_arena_free(&arena);
+    return bad;
+}
+
+static int feel(void *self, double q[], uint64_t *known, struct nm_err *err)
+{
+    const struct running *r = self;
+    JointState state = {0};
+    if (look(r->to, "joint_states", &JointState_type, &state, err)) return -1;
+    for (uint32_t i = 0; i < state.name.n && i < state.position.n; i++) {
+        int32_t joint = nm_find_joint(r->body, state.name.at[i]);
+        if (joint < 0) continue;
+        q[joint] = state.position.at[i];
+        *known |= 1ull << joint;
+    }
+    return 0;
+}
+
+static int set_limp(const char *to, bool limp, struct nm_err *err)
+{
+    struct nm_arena arena = {0};
+    const char *const set[] = {limp ? "hcm.limp=true" : "hcm.limp=false"};
+    struct nm_link *link = nm_link_open(NULL, to, err);
+    bool ok =
+        link && nm_link_ask(link, &arena, &(struct nm_request){.op = NM_CONTROL_SET, .n_set = 1, .set = set}, err);
+    if (link) nm_link_close(link);
+    nm_arena_free(&arena);
+    return ok ? 0 : -1;
+}
+
+/* The manager makes it limp where its state allows that; -1 with the reason where it does not. */
+static int make_limp(const char *to, struct nm_err *err)
+{
+    HcmState state = {0};
+    if (set_limp(to, true, err)) return -1;
+    for (int i = 0; i < 20; i++) {
+        if (look(to, "hcm_state", &HcmState_type, &state, err)) return -1;
+        if (state.state == HcmState_RECORD) return 0;
+        if (!pause_for(0.1)) break;
+    }
+    set_limp(to, false, err);
+    return nm_fail(err, "the robot does not become limp now (%s): stand it up, end the penalty, then try again",
+                   state.reason);
+}
+
+/* The folder of the robot that runs; NULL with a sentence. */
+static const char *running_robot(struct setup *setup, const char *to, struct nm_err *err)
+{
+    struct nm_link *link = nm_link_open(NULL, to, err);
+    const struct nm_yaml *info =
+        link ? nm_link_ask(link, &setup->arena, &(struct nm_request){.op = NM_CONTROL_INFO}, err) : NULL;
+    const char *robot = info ? nm_reply_text(info, "robot") : "";
+    if (link) nm_link_close(link);
+    if (info && !*robot) nm_fail(err, "the line-up that runs has no robot");
+    return *robot ? robot : NULL;
+}
+
+/* ---- the file ---- */
+
+/* Written even with faults, for a file can be mended where a recording is lost; but it says so. */
+static int write_file(struct setup *setup, struct recording *r, const char *path, const char *about, struct nm_err *err)
+{
+    const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    const char *name = nm_take_format(&setup->arena, "%.*s", (int)strcspn(base, "."), base);
+    struct nm_animation a = recording_animation(r, name, about, path);
+    if (!r->n) return nm_fail(err, "no frame was taken: nothing is written");
+    size_t size = nm_animation_text(r->body, &a, NULL, 0) + 1;
+    char *text = nm_take(&setup->arena, size);
+    nm_animation_text(r->body, &a, text, size);
+    if (nm_file_replace(path, text, size - 1, err)) return -1;
+    const struct nm_animation *written = nm_animation_read(&setup->arena, r->body, path, err);
+    if (!written) return -1;
+    uint32_t faults = nm_animation_check(r->body, written, err);
+    printf("%s: %u frames, %.2f s, %u faults\n", path, a.n_frames, a.duration, faults);
+    return faults ? -1 : 0;
+}
+
+/* Ctrl-C ends it like `end`: the robot must not stay limp. */
+static void take_lines(struct recording *r)
+{
+    char line[256];
+    bool over = false;
+    printf("Enter takes a frame; MS, pause MS, undo, list, end%s\n", r->hand.move ? ", JOINT DEGREES" : "");
+    fflush(stdout);
+    while (!over && pause_for(0) && fgets(line, sizeof line, stdin)) over = recording_line(r, line, stdout);
+}
+
+/* ---- the command ---- */
+
+struct record_flags {
+    const char *robot, *to, *out, *about;
+    bool sim, force;
+    double haste;
+};
+
+static int record(struct setup *setup, const struct record_flags *f, const char *name, struct nm_err *err)
+{
+    struct running running = {.to = f->to};
+    struct recording *r = nm_take(&setup->arena, sizeof *r);
+    *r = (struct recording){.haste = f->haste};
+    const char *robot = f->sim ? f->robot : running_robot(setup, f->to, err);
+    const char *folder = robot ? animate_folder(setup, robot) : NULL;
+    r->body = folder ? nm_body_load(&setup->arena, folder, err) : NULL;
+    if (!r->body) return -1;
+    const char *path = f->out ? f->out : nm_take_format(&setup->arena, "%s/animations/%s.yaml", folder, name);
+    if (nm_file_exists(path) && !f->force) return nm_fail(err, "%s is there already: --force writes over it", path);
+    running.body = r->body;
+    r->hand = (struct hand){.self = &running, .feel = feel};
+    if (f->sim && !sim_hand_new) return nm_fail(err, "this program was built without the simulator");
+    const char *field = nm_path(&setup->arena, setup->root, "fields/kid.yaml");
+    if (f->sim ? sim_hand_new(&setup->arena, r->body, field, &r->hand, err) : make_limp(f->to, err)) return -1;
+    take_lines(r);
+    if (f->sim)
+        sim_hand_free(&r->hand);
+    else
+        set_limp(f->to, false, err);
+    return write_file(setup, r, path, f->about, err);
+}
+
+int animate_record(int argc, char **argv)
+{
+    struct record_flags f = {.robot = "kid70", .about = "recorded by hand", .haste = 0.4};
+    const struct flag flags[] = {
+        TO_FLAG(&f.to),
+        SWITCH("sim", &f.sim, "a simulated robot, whose joints are moved by words"),
+        TEXT("robot", &f.robot, "NAME", "of --sim: folder in robots/; kid70 unless given", .letter = 'r'),
+        TEXT("out", &f.out, "FILE", "instead of the robot's animations/NAME.yaml", .letter = 'o'),
+        TEXT("about", &f.about, "TEXT", "what it does, for the file"),
+        NUMBER("haste", &f.haste, 0.05, 0.9, "X", "share of the servos' speed in moves whose time is not given"),
+        SWITCH("force", &f.force, "writes over a file that is there"),
+        {0},
+    };
+    const struct usage usage = {
+        "nutmeg animate record",
+        "NAME",
+        "Makes a running robot limp and takes a frame of an animation from it each time Enter is\n"
+        "pressed; writes the file at the end, and checks it. Hold the robot: it cannot stand, and\n"
+        "stands up again when the recording ends.\n"
+        "  (Enter)   takes a frame          MS    the same, with the time of the move there\n"
+        "  pause MS  holds the last frame   undo  forgets it   list  shows all   end  writes\n"
+        "  JOINT DEGREES  moves a joint of a simulated robot; both_… moves a pair",
+        flags,
+        1,
+        1};
+    int code, n = usage_begin(&usage, argc, argv, &code);
+    if (n < 0) return code;
+    struct setup setup;
+    struct nm_err err = {0};
+    setup_begin(&setup);
+    int fault = record(&setup, &f, argv[1], &err);
+    if (err.n) complain(&err);
+    setup_end(&setup);
+    return fault ? EXIT_FAILED : EXIT_OK;
+}

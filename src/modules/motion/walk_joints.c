@@ -1,0 +1,191 @@
+/* From feet and trunk to joints: inverse kinematics, what is made up for in advance, and balance by ankles and hips. */
+#include <string.h>
+
+#include "body/dynamics.h"
+#include "modules/motion/walk_parts.h"
+
+/* ---- what follows from the body ---- */
+
+/* Of the chain's joints from `first` on the one whose axis at zero lies along x (roll) or y (pitch). */
+static struct walk_joint joint_along(const struct nm_chain *chain, uint32_t first, uint32_t n, bool pitch)
+{
+    struct walk_joint best = {first, 1};
+    double most = 0;
+    for (uint32_t i = first; i < first + n && i < chain->n; i++) {
+        double along = pitch ? chain->axis[i].y : chain->axis[i].x;
+        if (fabs(along) > most) {
+            most = fabs(along);
+            best = (struct walk_joint){i, along > 0 ? 1 : -1};
+        }
+    }
+    return best;
+}
+
+/* A servo without integral part stays behind a moving goal by (damping / gain) x speed, and yields by torque / gain. */
+static void servo_weakness(const struct nm_body *body, uint32_t joint, double *lag, double *give)
+{
+    int32_t index = body->joints[joint].servo;
+    *lag = *give = 0;
+    if (index < 0) return;
+    const struct nm_servo *servo = &body->servos[index];
+    const struct nm_servo_type *type = &body->servo_types[servo->type];
+    double gain = type->duty_gain * servo->p * body->voltage * type->kt / type->resistance;
+    if (!(gain > 0)) return;
+    *lag = (type->damping + type->kt * type->kt / type->resistance) / gain;
+    *give = 1 / gain;
+}
+
+/* How far the foot reaches from the sole's origin towards the other foot. */
+static double inner_reach(const struct nm_body *body, int side)
+{
+    const struct nm_frame *sole = &body->frames[body->foot[side].sole];
+    double most = 0, inwards = walk_engine_side((enum nm_side)side);
+    for (uint32_t i = 0; i < body->n_collisions; i++) {
+        const struct nm_link_shape *s = &body->collisions[i];
+        if (s->link != sole->link || s->kind != NM_BOX) continue;
+        struct pose3 p = pose_mul(pose_inv(sole->to_link), s->to_link);
+        struct mat3 m = quat_to_mat3(p.rot);
+        double half = (fabs(m.m[1][0]) * s->size.x + fabs(m.m[1][1]) * s->size.y + fabs(m.m[1][2]) * s->size.z) / 2;
+        most = fmax(most, inwards * p.pos.y + half);
+    }
+    return most;
+}
+
+int walk_joints_init(struct walk_engine *e, struct nm_err *err)
+{
+    const struct nm_body *body = e->body;
+    struct nm_kin kin;
+    double q[NM_JOINTS] = {0};
+    nm_forward(body, POSE_IDENTITY, q, &kin);
+    for (int side = 0; side < 2; side++) {
+        if (nm_leg_init(&e->leg[side], body, (enum nm_side)side, err)) return -1;
+        const struct nm_chain *chain = &e->leg[side].chain;
+        if (chain->n != 6) return nm_fail(err, "%s: a leg has %u joints, the walk wants six", body->name, chain->n);
+        e->hip_roll[side] = joint_along(chain, 0, 3, false);
+        e->hip_pitch[side] = joint_along(chain, 0, 3, true);
+        e->ankle_roll[side] = joint_along(chain, 4, 2, false);
+        e->ankle_pitch[side] = joint_along(chain, 4, 2, true);
+        for (uint32_t i = 0; i < 6; i++) servo_weakness(body, chain->joints[i], &e->lag[side][i], &e->give[side][i]);
+    }
+    const struct nm_chain *leg = &e->leg[NM_LEFT].chain;
+    struct vec3 hip = kin.pose[leg->joints[2] + 1].pos, ankle = kin.pose[leg->joints[4] + 1].pos;
+    e->legs = vec3_norm(vec3_sub(hip, ankle));
+    if (!(e->legs > 0.02)) return nm_fail(err, "%s: its legs are %.3f m long, too short to walk", body->name, e->legs);
+    e->size = e->legs / WALK_LEG;
+    e->hip = hip.z;
+    e->ankle = ankle.z - kin.pose[body->foot[NM_LEFT].sole].pos.z;
+    e->nearest = inner_reach(body, NM_LEFT) + inner_reach(body, NM_RIGHT) + 0.005 * e->size;
+    e->com_in_torso = nm_com(body, &kin);
+    return 0;
+}
+
+/* ---- from feet and trunk to joints ---- */
+
+static double lean_of(const struct walk_engine *e, const struct walk_params *p)
+{
+    return p->lean + p->lean_speed * e->step[0];
+}
+
+static struct pose3 swinging_sole(const struct walk_engine *e, const struct walk_params *p)
+{
+    double kick[4];
+    walk_kick_offset(e, p, e->phase, kick);
+    return (struct pose3){quat_rpy(0, 0, e->swing_yaw + kick[3]),
+                          {e->swing[0] + kick[0], e->swing[1] + kick[1], e->swing[2] + kick[2]}};
+}
+
+void walk_pose_legs(struct walk_engine *e, const struct walk_params *p, const struct walk_seen *seen,
+                    double goals[2][NM_GROUP])
+{
+    double lean = lean_of(e, p);
+    struct quat torso = quat_rpy(0, lean, 0.5 * e->swing_yaw);
+    struct vec3 off = quat_apply(torso, e->com_in_torso);
+    struct pose3 torso_to_here = {torso, {e->com[0] - off.x, e->com[1] - off.y, e->hips - e->hip}},
+                 here_to_torso = pose_inv(torso_to_here);
+    /* the swinging foot is turned against the tilt that the trunk has and should not have */
+    struct quat back = quat_rpy(-p->level * (seen->roll + e->gyro.x * p->look_ahead),
+                                -p->level * (seen->pitch + e->gyro.y * p->look_ahead - lean), 0);
+    for (int side = 0; side < 2; side++) {
+        bool swings = side != (int)e->support;
+        struct pose3 in_torso = pose_mul(here_to_torso, swings ? swinging_sole(e, p) : POSE_IDENTITY);
+        if (swings && e->mode == WALK_STEP) in_torso.rot = quat_mul(back, in_torso.rot);
+        memcpy(goals[side], e->q_last[side], sizeof e->q_last[side]);
+        nm_leg_ik(&e->leg[side], in_torso, goals[side], NULL);
+    }
+}
+
+/* Torques of the planned posture: gravity tilted by the pendulum's acceleration, the ground's force at the pivot of the
+ * foot that stands; after a change of feet the weight passes over within a part of the step. */
+static void weigh(const struct walk_engine *e, const struct walk_params *p, const struct walk_sense *sense,
+                  double goals[2][NM_GROUP], double torque[2][NM_GROUP])
+{
+    double q[NM_JOINTS], zero[NM_JOINTS] = {0};
+    memcpy(q, sense->q, e->body->n_joints * sizeof *q);
+    for (int side = 0; side < 2; side++)
+        for (uint32_t i = 0; i < 6; i++) q[e->leg[side].chain.joints[i]] = goals[side][i];
+    double ww = e->w * e->w, mass = e->body->mass;
+    double pivot[2] = {walk_pivot(e, p, 0), walk_pivot(e, p, 1)};
+    struct vec3 pull = {-ww * (e->com[0] - pivot[0]), e->mode == WALK_STEP ? -ww * (e->com[1] - pivot[1]) : 0,
+                        -WALK_GRAVITY};
+    /* the axes of `here`, which the torso is turned against by half the swinging foot's yaw */
+    struct nm_motion motion = {.base_to_world = {quat_rpy(0, lean_of(e, p), 0.5 * e->swing_yaw), {0, 0, 0}},
+                               .gravity = pull,
+                               .q = q,
+                               .qd = zero,
+                               .qdd = zero};
+    double over = e->mode == WALK_STAND ? 0.5 : 0.5 + 0.5 * e->share * walk_clip(e->phase / 0.15, 0, 1);
+    struct nm_push pushes[2];
+    for (int side = 0; side < 2; side++) {
+        double share = side == (int)e->support ? over : 1 - over;
+        double x = pivot[0], y = walk_engine_side((enum nm_side)side) * p->pivot_in;
+        struct vec3 force = vec3_scale(pull, -mass * share);
+        if (side != (int)e->support) {
+            double c = cos(e->swing_yaw), s = sin(e->swing_yaw), along = x;
+            x = c * along - s * y;
+            y = s * along + c * y;
+        }
+        pushes[side] = (struct nm_push){e->body->foot[side].sole, force, vec3_cross((struct vec3){x, y, 0}, force)};
+    }
+    struct nm_effort effort;
+    nm_inverse_dynamics(e->body, &motion, pushes, 2, &effort);
+    for (int side = 0; side < 2; side++)
+        for (uint32_t i = 0; i < 6; i++) torque[side][i] = effort.torque[e->leg[side].chain.joints[i]];
+}
+
+void walk_run_ahead(struct walk_engine *e, const struct walk_params *p, const struct walk_sense *sense,
+                    double goals[2][NM_GROUP], double dt)
+{
+    double torque[2][NM_GROUP] = {{0}};
+    if (p->torque_ahead > 0) weigh(e, p, sense, goals, torque);
+    for (int side = 0; side < 2; side++)
+        for (uint32_t i = 0; i < 6; i++) {
+            double q = goals[side][i], speed = e->moved ? (q - e->q_last[side][i]) / dt : 0;
+            goals[side][i] += p->speed_ahead * walk_clip(e->lag[side][i] * speed, -0.25, 0.25);
+            goals[side][i] += p->torque_ahead * walk_clip(e->give[side][i] * torque[side][i], -0.12, 0.12);
+            e->q_last[side][i] = q;
+        }
+    e->moved = true;
+}
+
+static void add(double goals[NM_GROUP], struct walk_joint joint, double angle)
+{
+    goals[joint.at] += joint.sign * angle;
+}
+
+/* By the foot that stands; it fades in over the first part of a step, since a foot without load only shakes. */
+void walk_balance(struct walk_engine *e, const struct walk_params *p, const struct walk_seen *seen,
+                  double goals[2][NM_GROUP])
+{
+    double roll = seen->roll + e->gyro.x * p->look_ahead,
+           pitch = seen->pitch + e->gyro.y * p->look_ahead - lean_of(e, p);
+    double ankle_pitch = p->gyro_ankle_pitch * e->gyro.y + p->tilt_ankle_pitch * pitch + p->ankle_x * e->error[0];
+    double ankle_roll = p->gyro_ankle_roll * e->gyro.x + p->tilt_ankle_roll * roll - p->ankle_y * e->error[1];
+    for (int side = 0; side < 2; side++) {
+        double share = side == (int)e->support ? 1 : e->phase < 0.15 ? 1 - e->phase / 0.15 : 0;
+        if (e->mode == WALK_STAND) share = 0.4; /* two legs do it, and one that stands needs little */
+        add(goals[side], e->ankle_pitch[side], share * walk_clip(ankle_pitch, -0.25, 0.25));
+        add(goals[side], e->ankle_roll[side], share * walk_clip(ankle_roll, -0.25, 0.25));
+        add(goals[side], e->hip_pitch[side], share * p->gyro_hip_pitch * e->gyro.y);
+        add(goals[side], e->hip_roll[side], share * p->gyro_hip_roll * e->gyro.x);
+    }
+}

@@ -1,0 +1,88 @@
+/* The nominal step for a constant command, and how the command follows what is asked. */
+#include <complex.h>
+#include <string.h>
+
+#include "modules/motion/walk_parts.h"
+
+double walk_pivot(const struct walk_engine *e, const struct walk_params *p, int axis)
+{
+    return axis == 0 ? p->pivot_x + p->pivot_speed * e->step[0] : walk_engine_side(e->support) * p->pivot_in;
+}
+
+/* Where the foot of the other side lands, and how it is turned then. Sideways the leading foot steps out by twice the
+ * command and the other closes; a turn is done mostly by the foot that opens. */
+static double complex foothold(const struct walk_engine *e, const struct walk_params *p, enum nm_side support,
+                               const double step[3], double *yaw)
+{
+    double side = walk_engine_side(support), out = step[1] * side > 0 ? 2 * step[1] : 0;
+    double across = side * (e->width + p->width_speed * fabs(step[0])) + out;
+    bool opens = side * step[2] > 0;
+    *yaw = 2 * step[2] * (opens ? p->turn_share : 1 - p->turn_share);
+    /* on the circle around the trunk */
+    return step[0] * cexp(0.5 * I * *yaw) + 0.5 * across * I * (1 + cexp(I * *yaw));
+}
+
+/* For a constant command the capture point repeats itself every two steps: with d the foothold, r the turn back by its
+ * yaw and p the pivot of each support, and E = e^(w T),
+ *     b = r_l (p_l + E a - d_l) - p_r,    a = r_r (p_r + E b - d_r) - p_l,
+ * where a and b are its distances from the pivots at the begin of a step on the left and on the right foot. Points of
+ * the ground are complex numbers. */
+void walk_plan_step(struct walk_engine *e, const struct walk_params *p)
+{
+    const double step[3] = {e->step[0] + e->trim[0], e->step[1] + e->trim[1], e->step[2] + e->trim[2]};
+    enum nm_side here = e->support, there = walk_other(here);
+    double yaw, next_yaw, ahead = walk_pivot(e, p, 0);
+    e->duration = p->period * (1 + p->period_speed * fabs(step[0]));
+    if (e->kick.active) e->duration *= p->kick_period;
+    double grow = exp(e->w * p->rate * e->duration);
+    double complex land = foothold(e, p, here, step, &yaw), next = foothold(e, p, there, step, &next_yaw);
+    double complex pivot = ahead + I * walk_engine_side(here) * p->pivot_in,
+                   next_pivot = ahead + I * walk_engine_side(there) * p->pivot_in;
+    double complex back = cexp(-I * yaw), next_back = cexp(-I * next_yaw);
+    double complex from = (next_back * (next_pivot - next + grow * (back * (pivot - land) - next_pivot)) - pivot) /
+                          (1 - grow * grow * back * next_back);
+    e->from_pivot[0] = creal(from);
+    e->from_pivot[1] = cimag(from);
+    e->land[0] = creal(land);
+    e->land[1] = cimag(land);
+    e->land_yaw = yaw;
+}
+
+/* The command moves towards what is asked by what one step may change. */
+void walk_follow(struct walk_engine *e, const struct walk_params *p, const struct walk_command *command)
+{
+    const double most[3] = {p->change_x, p->change_y, p->change_turn};
+    double off = hypot(e->error[0], e->error[1]), calm = walk_clip(2 - off / p->trouble, 0, 1);
+    memcpy(e->asked[1], e->asked[0], sizeof e->asked[0]);
+    for (int i = 0; i < 3; i++) {
+        double wanted = command->walk ? calm * command->step[i] : 0, way = wanted - e->step[i];
+        double change = i == 0 && way * e->step[i] < 0 ? most[i] * p->brake : most[i];
+        e->step[i] += walk_clip(way, -change, change);
+        e->asked[0][i] = e->step[i];
+        if (!command->walk) e->trim[i] = 0;
+    }
+    e->share = walk_clip(e->share + p->start, 0, 1);
+}
+
+static const double SLOW = 0.06; /* m a step: longer ones are what they are, pushing them on makes them fall */
+
+/* Over two steps, so that what the two feet do differently cancels out. The turn is the trunk's, since feet slip;
+ * sideways they slip so much that nothing is learnt. */
+void walk_learn(struct walk_engine *e, const struct walk_params *p, double heading)
+{
+    static const double most[3] = {0.008, 0, 0.12}; /* m, m, rad a step */
+    memmove(e->heading + 1, e->heading, 2 * sizeof *e->heading);
+    e->heading[0] = heading;
+    struct pose2 both = pose2_mul(e->step_before, e->stepped);
+    double got[3] = {0.5 * both.x, 0.5 * both.y, 0.5 * angle_normal(e->heading[0] - e->heading[2])};
+    e->step_before = e->stepped;
+    if (e->steps < 4 || e->caught || e->kick.active) return;
+    for (int i = 0; i < 3; i++) {
+        double asked = 0.5 * (e->asked[0][i] + e->asked[1][i]);
+        if (fabs(e->asked[0][i] - e->asked[1][i]) > 0.02) continue; /* not while it changes */
+        e->trim[i] += p->trim * (asked - got[i]);
+        double room = i < 2 ? most[i] * e->size : most[i];
+        e->trim[i] = walk_clip(e->trim[i], -room, room);
+        if (i == 0 && fabs(asked) > SLOW * e->size) e->trim[i] = 0;
+    }
+}

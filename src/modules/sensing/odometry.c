@@ -1,0 +1,116 @@
+/* The odometry of the body's model, step by step corrected by a calibrated one (requirement R7; body/step_model.h).
+ * While a step is under way its part is told as the model tells it; when the support foot changes, the whole step is
+ * corrected and added. `nutmeg calibrate odometry` finds the numbers. */
+#include "core/nm.h"
+#include "body/step_model.h"
+#include "modules/sensing/readings.h"
+#include "nav_msgs/Odometry.h"
+#include "nutmeg_msgs/SupportState.h"
+#include "tf2_msgs/TFMessage.h"
+
+struct odometry {
+    struct nm *nm;
+    /* in */
+    const Odometry *told;
+    const SupportState *support;
+    /* out */
+    Odometry *odometry;
+    nm_out_queue(TFMessage) tf;
+    /* params */
+    char correct[8];
+    double forward[NM_STEP_TERMS], left[NM_STEP_TERMS], turn[NM_STEP_TERMS];
+    double near_x[NM_STEP_NEAR], near_y[NM_STEP_NEAR], near_turn[NM_STEP_NEAR]; /* m, m, rad */
+    double more_x[NM_STEP_NEAR], more_y[NM_STEP_NEAR], more_turn[NM_STEP_NEAR];
+    double width;
+    /* state */
+    struct nm_step_model model;
+    struct nm_steps steps;
+    struct pose2 robot_to_odom; /* at the end of the last step */
+};
+
+static void take_params(struct odometry *f)
+{
+    struct nm_step_model *m = &f->model;
+    m->linear = strcmp(f->correct, "none") != 0;
+    m->local = !strcmp(f->correct, "local");
+    memcpy(m->forward, f->forward, sizeof m->forward);
+    memcpy(m->left, f->left, sizeof m->left);
+    memcpy(m->turn, f->turn, sizeof m->turn);
+    m->width = f->width;
+    for (int k = 0; k < NM_STEP_NEAR; k++) {
+        m->near[k][0] = f->near_x[k], m->near[k][1] = f->near_y[k], m->near[k][2] = f->near_turn[k];
+        m->more[k][0] = f->more_x[k], m->more[k][1] = f->more_y[k], m->more[k][2] = f->more_turn[k];
+    }
+}
+
+static void tell(struct odometry *f, struct pose2 now)
+{
+    Odometry *out = f->odometry;
+    struct quat rot = quat_rpy(0, 0, now.theta);
+    nm_copy(&Odometry_type, out, f->told);
+    out->pose.pose.position = (Point){now.x, now.y, 0};
+    out->pose.pose.orientation = to_quaternion(rot);
+    nm_put(f->nm, out);
+
+    TFMessage *tf = nm_push(f->nm, &f->tf);
+    TransformStamped *t = nm_append(&tf->transforms, &TransformStamped_type);
+    t->header.stamp = f->told->header.stamp;
+    nm_text(t->header.frame_id, "odom");
+    nm_text(t->child_frame_id, "base_footprint");
+    t->transform.translation = (Vector3){now.x, now.y, 0};
+    t->transform.rotation = to_quaternion(rot);
+}
+
+static void step(struct odometry *f)
+{
+    if (!nm_fresh(f->nm, f->told)) return;
+    const Point *at = &f->told->pose.pose.position;
+    const Quaternion *q = &f->told->pose.pose.orientation;
+    struct pose2 told = {at->x, at->y, quat_yaw((struct quat){q->w, q->x, q->y, q->z})}, part;
+    if (!isfinite(told.x + told.y + told.theta)) return;
+    if (nm_steps_take(&f->steps, told, f->support->changes, &part)) {
+        f->robot_to_odom = pose2_mul(f->robot_to_odom, nm_step_correct(&f->model, part));
+        part = (struct pose2){0};
+    }
+    tell(f, pose2_mul(f->robot_to_odom, part));
+}
+
+static void reset(struct odometry *f)
+{
+    f->steps = (struct nm_steps){0};
+    f->robot_to_odom = (struct pose2){0};
+}
+
+static int init(struct odometry *f)
+{
+    take_params(f);
+    return 0;
+}
+
+#define SELF struct odometry
+static const struct nm_port ports[] = {
+    NM_IN(told, Odometry, "odometry_raw"),
+    NM_IN(support, SupportState, "support_state"),
+    NM_OUT(odometry, Odometry, "odometry"),
+    NM_OUT_QUEUE(tf, TFMessage, "tf", 2, .many = true),
+    {0},
+};
+#define TERMS(member, values, what)                                                                                    \
+    NM_PARAM_LIST(member, values, -10, 10, "1", what " of a step, from the told x, y, turn and 1")
+#define NEAR(member, what, unit) NM_PARAM_LIST(member, "0 0 0 0 0 0", -10, 10, unit, what)
+static const struct nm_param params[] = {
+    NM_PARAM_WORD(correct, "linear", "none linear local", "none: as the body's model tells it; local: linear and more"),
+    TERMS(forward, "1 0 0 0", "x"),
+    TERMS(left, "0 1 0 0", "y"),
+    TERMS(turn, "0 0 1 0", "turn"),
+    NEAR(near_x, "typical steps: their told x", "m"),
+    NEAR(near_y, "their told y", "m"),
+    NEAR(near_turn, "their told turn", "rad"),
+    NEAR(more_x, "what is added to x around each of them", "m"),
+    NEAR(more_y, "to y", "m"),
+    NEAR(more_turn, "to the turn", "rad"),
+    NM_PARAM(width, 0.05, 0.005, 1, "m", "how far around a typical step; a radian of turn counts as 0.2 m"),
+    {0},
+};
+NM_MODULE(odometry, "Odometry with every step corrected by a calibrated model.", .ports = ports, .params = params,
+          .init = NM_CALL(init), .changed = NM_CALL(take_params), .step = NM_CALL(step), .reset = NM_CALL(reset))

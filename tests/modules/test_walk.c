@@ -1,0 +1,322 @@
+/* The walk as a module: what it takes, what it refuses and why, and what it does when sensors die. The body follows its
+ * goals exactly and stands level, so that steps are pure geometry. */
+#include <string.h>
+
+#include "modules/body_rig.h"
+#include "nutmeg_msgs/FootPressure.h"
+#include "nutmeg_msgs/HcmState.h"
+#include "nutmeg_msgs/JointGoals.h"
+#include "nutmeg_msgs/WalkCommand.h"
+#include "nutmeg_msgs/WalkState.h"
+#include "sensor_msgs/Imu.h"
+#include "sensor_msgs/JointState.h"
+
+extern const struct nm_module walk_module;
+
+struct bench {
+    struct nm_arena arena;
+    const struct nm_body *body;
+    struct nm_harness *h;
+    double q[NM_JOINTS];
+    struct pose2 foot; /* the one that stands, where it began to stand */
+    bool left;         /* it is the left one                           */
+    uint32_t ticks;
+    bool imu_frozen;
+};
+
+static void begin(struct bench *b)
+{
+    struct nm_err err = {0};
+    *b = (struct bench){.left = true};
+    b->body = nm_body_load(&b->arena, NM_ROOT "/robots/kid70", &err);
+    if (!b->body) fail_msg("%s", err.text);
+    b->h = nm_harness_new_with(&walk_module, "rise=0.2, stabilise=false, torque_ahead=0, speed_ahead=0", b->body);
+}
+
+static void end(struct bench *b)
+{
+    nm_harness_free(b->h);
+    nm_arena_free(&b->arena);
+}
+
+/* The lower foot bears the robot; both do at the same height. */
+static void feed_feet(struct bench *b)
+{
+    struct nm_kin kin;
+    nm_forward(b->body, POSE_IDENTITY, b->q, &kin);
+    double higher = kin.pose[b->body->foot[NM_LEFT].sole].pos.z - kin.pose[b->body->foot[NM_RIGHT].sole].pos.z;
+    double left = higher < -0.002 ? 1 : higher > 0.002 ? 0 : 0.5 - higher / 0.004;
+    FootPressure *feet = nm_harness_set(b->h, "foot_pressure");
+    feet->left.valid = feet->right.valid = true;
+    for (int i = 0; i < NM_CELLS; i++) {
+        feet->left.cells[i] = (float)(12 * left);
+        feet->right.cells[i] = (float)(12 * (1 - left));
+    }
+}
+
+static void feed(struct bench *b)
+{
+    feed_feet(b);
+    JointState *joints = nm_harness_set(b->h, "joint_states");
+    joints->name.n = joints->position.n = b->body->n_joints;
+    for (uint32_t j = 0; j < b->body->n_joints; j++) {
+        nm_text(joints->name.at[j], "%s", b->body->joints[j].name);
+        joints->position.at[j] = b->q[j];
+    }
+    Imu *imu = nm_harness_set(b->h, "imu/data");
+    imu->orientation = (Quaternion){0, 0, 0, 1};
+    imu->linear_acceleration.z = b->imu_frozen ? 9.81 : 9.81 + 1e-6 * (b->ticks % 7); /* what lives is noisy */
+}
+
+/* A sole seen from the other one. */
+static struct pose2 other_foot(const struct bench *b, bool from_left)
+{
+    struct nm_kin kin;
+    nm_forward(b->body, POSE_IDENTITY, b->q, &kin);
+    struct pose3 p = nm_frame_to_frame(&kin, b->body->foot[from_left ? NM_RIGHT : NM_LEFT].sole,
+                                       b->body->foot[from_left ? NM_LEFT : NM_RIGHT].sole);
+    return (struct pose2){p.pos.x, p.pos.y, quat_yaw(p.rot)};
+}
+
+/* Half way between the feet, from where the standing foot was at the begin. */
+static struct pose2 place(const struct bench *b)
+{
+    struct pose2 apart = other_foot(b, b->left);
+    return pose2_mul(b->foot, (struct pose2){apart.x / 2, apart.y / 2, apart.theta / 2});
+}
+
+static void follow_feet(struct bench *b)
+{
+    const WalkState *w = nm_harness_get(b->h, "walk_state");
+    if (!w || w->left_support == b->left) return;
+    b->foot = pose2_mul(b->foot, other_foot(b, b->left));
+    b->left = w->left_support;
+}
+
+static const WalkState *tick(struct bench *b, int n)
+{
+    while (n--) {
+        feed(b);
+        nm_harness_step(b->h, 0.008);
+        b->ticks++;
+        const JointGoals *goals = nm_harness_get(b->h, "joint_goals");
+        for (uint32_t i = 0; goals && i < goals->name.n; i++) {
+            int32_t joint = nm_find_joint(b->body, goals->name.at[i]);
+            assert_true(joint >= 0 && isfinite(goals->position.at[i]));
+            b->q[joint] = goals->position.at[i];
+        }
+        follow_feet(b);
+    }
+    return nm_harness_get(b->h, "walk_state");
+}
+
+static WalkCommand *command(struct bench *b, uint8_t mode)
+{
+    WalkCommand *c = nm_harness_set(b->h, "walk_command");
+    c->mode = mode;
+    return c;
+}
+
+static void it_says_nothing_before_every_joint_answered(void **state)
+{
+    (void)state;
+    struct bench b;
+    begin(&b);
+    nm_harness_step(b.h, 0.008);
+    assert_null(nm_harness_get(b.h, "joint_goals"));
+    assert_int_equal(tick(&b, 40)->state, WalkState_STANDING);
+    end(&b);
+}
+
+/* A velocity lasts as long as it is repeated. */
+static void it_walks_while_it_is_told_to(void **state)
+{
+    (void)state;
+    struct bench b;
+    begin(&b);
+    tick(&b, 40);
+    for (int i = 0; i < 20; i++) {
+        command(&b, WalkCommand_VELOCITY)->velocity.linear.x = 0.3;
+        tick(&b, 10);
+    }
+    const WalkState *w = tick(&b, 1);
+    assert_int_equal(w->state, WalkState_WALKING);
+    assert_true(w->steps > 3 && fabs(w->velocity.linear.x - 0.3) < 0.05);
+    w = tick(&b, 450);
+    assert_int_equal(w->state, WalkState_STANDING);
+    end(&b);
+}
+
+/* Steps on the spot by a velocity of zero; stands by STAND. */
+static void no_velocity_is_stepping_on_the_spot(void **state)
+{
+    (void)state;
+    struct bench b;
+    begin(&b);
+    tick(&b, 40);
+    command(&b, WalkCommand_VELOCITY);
+    assert_int_equal(tick(&b, 50)->state, WalkState_WALKING);
+    command(&b, WalkCommand_STAND);
+    assert_int_equal(tick(&b, 400)->state, WalkState_STANDING);
+    end(&b);
+}
+
+static void a_target_is_reached(void **state)
+{
+    (void)state;
+    static const struct pose2 targets[] = {{0.6, 0, 0}, {0.3, 0.25, 0.6}, {-0.25, -0.1, -0.5}, {0, 0, 1.5}};
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+        struct bench b;
+        begin(&b);
+        tick(&b, 40);
+        struct pose2 start = place(&b);
+        WalkCommand *c = command(&b, WalkCommand_TARGET);
+        c->target = (Pose2D){targets[i].x, targets[i].y, targets[i].theta};
+        const WalkState *w = tick(&b, 1500);
+        assert_int_equal(w->state, WalkState_STANDING);
+        assert_true(w->steps > 2 && w->steps < 60);
+        struct pose2 moved = pose2_mul(pose2_inv(start), place(&b));
+        assert_true(hypot(moved.x - targets[i].x, moved.y - targets[i].y) < 0.04);
+        assert_true(fabs(angle_normal(moved.theta - targets[i].theta)) < 0.1);
+        end(&b);
+    }
+}
+
+struct refusal {
+    uint8_t mode, kick;
+    float strength, direction;
+    const char *why;
+};
+
+static void a_kick_that_cannot_be_is_refused_with_the_reason(void **state)
+{
+    (void)state;
+    static const struct refusal rows[] = {
+        {WalkCommand_STAND, WalkCommand_KICK_FORWARD, 1, 0, "rides on a step"},
+        {WalkCommand_VELOCITY, WalkCommand_KICK_FORWARD, 0, 0, "strength"},
+        {WalkCommand_VELOCITY, WalkCommand_KICK_FORWARD, 2, 0, "strength"},
+        {WalkCommand_VELOCITY, WalkCommand_KICK_FORWARD, 1, 2, "direction"},
+        {WalkCommand_VELOCITY, WalkCommand_KICK_FORWARD, 1, NAN, "direction"},
+        {WalkCommand_VELOCITY, 77, 1, 0, "no kick"},
+        {9, 0, 0, 0, "no mode"},
+    };
+    struct bench b;
+    begin(&b);
+    tick(&b, 40);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        WalkCommand *c = command(&b, rows[i].mode);
+        c->kick = rows[i].kick;
+        c->kick_strength = rows[i].strength;
+        c->kick_direction = rows[i].direction;
+        const WalkState *w = tick(&b, 1);
+        if (!strstr(w->refused, rows[i].why)) fail_msg("'%s' says nothing of '%s'", w->refused, rows[i].why);
+    }
+    end(&b);
+}
+
+static void a_kick_rides_on_one_step(void **state)
+{
+    (void)state;
+    for (uint8_t kick = WalkCommand_KICK_FORWARD; kick <= WalkCommand_KICK_TURN; kick++)
+        for (int left = 0; left < 2; left++) {
+            struct bench b;
+            begin(&b);
+            tick(&b, 40);
+            for (int i = 0; i < 10; i++) {
+                command(&b, WalkCommand_VELOCITY)->velocity.linear.x = 0.2;
+                tick(&b, 10);
+            }
+            WalkCommand *c = command(&b, WalkCommand_VELOCITY);
+            c->velocity.linear.x = 0.2;
+            c->kick = kick;
+            c->kick_left = left;
+            c->kick_strength = 1;
+            uint32_t kicking = 0, begun = 0;
+            for (int i = 0; i < 250; i++) {
+                if (i % 20 == 19) command(&b, WalkCommand_VELOCITY)->velocity.linear.x = 0.2;
+                const WalkState *w = tick(&b, 1);
+                assert_string_equal(w->refused, "");
+                if (w->state != WalkState_KICKING) continue;
+                assert_true(w->left_support != left); /* the other foot stands */
+                if (!kicking++) begun = w->steps;
+                assert_int_equal(w->steps, begun);
+            }
+            assert_true(kicking > 10);
+            end(&b);
+        }
+}
+
+static void legs_of_somebody_else_are_left_alone(void **state)
+{
+    (void)state;
+    struct bench b;
+    begin(&b);
+    HcmState *hcm = nm_harness_set(b.h, "hcm_state");
+    hcm->left_leg_owner = hcm->right_leg_owner = HcmState_OWNER_ANIMATION;
+    command(&b, WalkCommand_VELOCITY);
+    const WalkState *w = tick(&b, 1);
+    assert_int_equal(w->state, WalkState_OFF);
+    assert_non_null(strstr(w->refused, "somebody else"));
+    assert_false(nm_harness_fresh(b.h, "joint_goals"));
+    /* given back, it rises from where the joints are: no goal is far from there */
+    for (uint32_t j = 0; j < b.body->n_joints; j++) b.q[j] = 0.1;
+    hcm = nm_harness_set(b.h, "hcm_state");
+    hcm->left_leg_owner = hcm->right_leg_owner = HcmState_OWNER_WALK;
+    tick(&b, 1);
+    const JointGoals *goals = nm_harness_get(b.h, "joint_goals");
+    assert_true(goals && goals->name.n > 0);
+    for (uint32_t i = 0; i < goals->name.n; i++) assert_true(fabs(goals->position.at[i] - 0.1) < 0.02);
+    end(&b);
+}
+
+static void a_manager_that_forbids_walking_is_obeyed(void **state)
+{
+    (void)state;
+    struct bench b;
+    begin(&b);
+    HcmState *hcm = nm_harness_set(b.h, "hcm_state");
+    hcm->state = HcmState_PENALTY;
+    hcm->left_leg_owner = hcm->right_leg_owner = HcmState_OWNER_WALK;
+    tick(&b, 40);
+    command(&b, WalkCommand_VELOCITY)->velocity.linear.x = 0.3;
+    const WalkState *w = tick(&b, 20);
+    assert_int_equal(w->state, WalkState_STANDING);
+    assert_true(w->refused[0]);
+    end(&b);
+}
+
+/* Frozen and silent sensors: it stops walking, and says why. */
+static void without_inertial_sensor_it_stands(void **state)
+{
+    (void)state;
+    struct bench b;
+    begin(&b);
+    tick(&b, 40);
+    command(&b, WalkCommand_VELOCITY)->velocity.linear.x = 0.3;
+    assert_int_equal(tick(&b, 50)->state, WalkState_WALKING);
+    b.imu_frozen = true;
+    for (int i = 0; i < 30; i++) {
+        command(&b, WalkCommand_VELOCITY)->velocity.linear.x = 0.3;
+        tick(&b, 10);
+    }
+    const WalkState *w = tick(&b, 1);
+    assert_int_equal(w->state, WalkState_STANDING);
+    assert_non_null(strstr(w->refused, "inertial"));
+    end(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_says_nothing_before_every_joint_answered),
+        cmocka_unit_test(it_walks_while_it_is_told_to),
+        cmocka_unit_test(no_velocity_is_stepping_on_the_spot),
+        cmocka_unit_test(a_target_is_reached),
+        cmocka_unit_test(a_kick_that_cannot_be_is_refused_with_the_reason),
+        cmocka_unit_test(a_kick_rides_on_one_step),
+        cmocka_unit_test(legs_of_somebody_else_are_left_alone),
+        cmocka_unit_test(a_manager_that_forbids_walking_is_obeyed),
+        cmocka_unit_test(without_inertial_sensor_it_stands),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
