@@ -2,6 +2,7 @@
 #include "bench.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 struct nm_bench {
@@ -16,16 +17,21 @@ BENCH(bench_cdr_cyclone);
 BENCH(bench_body);
 BENCH(bench_bus);
 BENCH(bench_log);
+BENCH(bench_record);
 BENCH(bench_sim);
 BENCH(bench_live);
 BENCH(bench_wire);
+BENCH(bench_motion);
 
 static const struct {
     const char *group;
     void (*run)(struct nm_bench *bench);
+    bool alone; /* takes minutes: only when it is named */
 } benches[] = {
-    {"core", bench_core}, {"core", bench_cdr_cyclone}, {"body", bench_body}, {"bus", bench_bus},
-    {"sim", bench_sim},   {"live", bench_live},        {"wire", bench_wire}, {"log", bench_log},
+    {"motion", bench_motion, true}, {"core", bench_core, false}, {"core", bench_cdr_cyclone, false},
+    {"body", bench_body, false},    {"bus", bench_bus, false},   {"sim", bench_sim, false},
+    {"live", bench_live, false},    {"wire", bench_wire, false}, {"log", bench_log, false},
+    {"log", bench_record, false},
 };
 enum { BENCHES = sizeof benches / sizeof *benches };
 
@@ -84,6 +90,54 @@ void nm_bench_report(struct nm_bench *bench, const char *name, double value, con
     bench->missed += !ok;
 }
 
+void nm_bench_beside(struct nm_bench *bench, const char *name, double value, const char *unit, const char *known,
+                     const char *goal, bool ok)
+{
+    FILE *to = bench->options->to;
+    char number[32] = "-";
+    ok &= isfinite(value);
+    bench->missed += !ok;
+    if (isfinite(value)) snprintf(number, sizeof number, "%.4g", value);
+    if (!bench->options->json) {
+        fprintf(to, "%-52s %10s %-6s %9s   %-16s %s\n", name, number, unit, known, goal,
+                ok                ? "ok"
+                : isfinite(value) ? "missed"
+                                  : "not measured");
+        fflush(to);
+        return;
+    }
+    fputs("{\"name\": ", to);
+    json_text(to, name);
+    fputs(", \"value\": ", to);
+    json_number(to, value);
+    fputs(", \"unit\": ", to);
+    json_text(to, unit);
+    fputs(", \"known\": ", to);
+    json_text(to, known);
+    fputs(", \"goal\": ", to);
+    json_text(to, goal);
+    fprintf(to, ", \"ok\": %s}\n", ok ? "true" : "false");
+    fflush(to);
+}
+
+const struct nm_bench_options *nm_bench_options(const struct nm_bench *bench) { return bench->options; }
+
+void nm_bench_say(struct nm_bench *bench, const char *format, ...)
+{
+    va_list list;
+    char text[400];
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    if (bench->options->json) {
+        fputs("{\"note\": ", bench->options->to);
+        json_text(bench->options->to, text);
+        fputs("}\n", bench->options->to);
+    } else {
+        fprintf(bench->options->to, "%s\n", text);
+    }
+}
+
 static int no_group(const char *group, struct nm_err *err)
 {
     const char *names[BENCHES];
@@ -107,8 +161,10 @@ int nm_bench_run(const struct nm_bench_options *options, struct nm_err *err)
     bool any = false;
     for (uint32_t i = 0; i < BENCHES; i++) {
         if (!benches[i].run || (options->group && strcmp(options->group, benches[i].group))) continue;
+        if (!options->group && benches[i].alone) continue;
         if (!any && !options->json)
-            fprintf(options->to, "%-52s %10s %-6s %9s   %-16s\n", "what", "value", "unit", "ratio", "goal");
+            fprintf(options->to, "%-52s %10s %-6s %9s   %-16s\n", "what", "value", "unit",
+                    benches[i].alone ? "known" : "ratio", "goal");
         any = true;
         benches[i].run(&bench);
     }

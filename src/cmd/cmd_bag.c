@@ -266,6 +266,7 @@ int cmd_bag(int argc, char **argv)
     const struct verb verbs[] = {
         {"info", "what a log holds", bag_info},
         {"check", "whether a log is sound, to the last index and CRC", bag_check},
+        {"record", "what a running robot publishes, as a log", bag_record},
         {"cut", "some time and some topics of a log as a new one", bag_cut},
         {"recover", "a log that was cut off or damaged as a whole one", bag_recover},
         {"export", "messages as CSV or JSON, camera frames as pictures", bag_export},

@@ -2,16 +2,35 @@
  */
 #include "../bench/bench.h"
 
+#include <stdlib.h>
+
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/options.h"
 
+/* "7", or "1-20" */
+static bool read_seeds(const char *text, struct nm_bench_options *to)
+{
+    char *end;
+    if (*text < '0' || *text > '9') return false;
+    to->first_seed = to->last_seed = strtoull(text, &end, 10);
+    if (*end == '-' && end[1] >= '0' && end[1] <= '9') to->last_seed = strtoull(end + 1, &end, 10);
+    return !*end && to->first_seed && to->first_seed <= to->last_seed;
+}
+
 int cmd_bench(int argc, char **argv)
 {
     bool json = false, quick = false;
+    const char *robot = NULL, *seeds = NULL;
+    double randomise = -1;
+    int64_t jobs = 2;
     const struct flag flags[] = {
         SWITCH("json", &json, "one object a line with name, value, unit, ratio, goal, ok"),
         SWITCH("quick", &quick, "a tenth of the repetitions: rough figures in seconds"),
+        TEXT("robot", &robot, "NAME", "of scenarios: folder in robots/, instead of theirs"),
+        TEXT("seeds", &seeds, "A-B", "of scenarios: instead of 9001-9020, which nothing was tuned with"),
+        NUMBER("randomise", &randomise, 0, 1, "X", "of scenarios: share of the spread of bodies and grounds"),
+        WHOLE("jobs", &jobs, 1, 64, "N", "of scenarios: processes; 2 unless given", .letter = 'j'),
         {0},
     };
     const struct usage usage = {"nutmeg bench",
@@ -25,6 +44,11 @@ int cmd_bench(int argc, char **argv)
     if (n < 0) return code;
     struct nm_err err = {0};
     struct nm_bench_options options = {.group = n ? argv[1] : NULL, .json = json, .quick = quick, .to = stdout};
+    options.robot = robot;
+    options.randomise = randomise;
+    options.jobs = (uint32_t)jobs;
+    if (seeds && !read_seeds(seeds, &options))
+        return usage_wrong(&usage, "--seeds wants a number, or a range such as 9001-9020, not '%s'", seeds);
     int missed = nm_bench_run(&options, &err);
     if (missed < 0) {
         complain(&err);

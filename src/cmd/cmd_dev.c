@@ -10,7 +10,7 @@ static void work(struct nm_player *player, void *user) { workshop_tick(user, pla
 
 int cmd_dev(int argc, char **argv)
 {
-    struct playing_options options = {.loaded = learn, .tick = work};
+    struct playing_options options = {.loaded = learn, .tick = work, .log = LOGGING_NONE};
     const struct flag flags[] = {PLAYING_FLAGS(&options), LINEUP_FLAGS(&options.flags), {0}};
     const struct usage usage = {
         "nutmeg dev",
@@ -23,6 +23,7 @@ int cmd_dev(int argc, char **argv)
         1};
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
+    if (logging_check(&usage, &options.log)) return EXIT_USAGE;
     struct nm_err err = {0};
     struct setup setup;
     struct workshop shop;

@@ -7,7 +7,7 @@
 
 int cmd_run(int argc, char **argv)
 {
-    struct playing_options options = {0};
+    struct playing_options options = {.log = LOGGING_NONE};
     const char *speed = NULL;
     const struct flag flags[] = {
         PLAYING_FLAGS(&options),
@@ -25,6 +25,7 @@ int cmd_run(int argc, char **argv)
                                 1};
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
+    if (logging_check(&usage, &options.log)) return EXIT_USAGE;
     if (speed && strcmp(speed, "max")) {
         char *end;
         options.speed = strtod(speed, &end);

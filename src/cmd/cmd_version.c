@@ -4,9 +4,12 @@
 #include <sys/utsname.h>
 
 #include "cmd/commands.h"
+#include "cmd/logging.h"
 #include "cmd/machine.h"
 #include "cmd/options.h"
 #include "core/nm.h"
+
+const char *program_revision(void) { return *NM_REVISION ? NM_REVISION : "unknown"; }
 
 int cmd_version(int argc, char **argv)
 {

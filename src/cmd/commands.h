@@ -2,11 +2,15 @@
 #ifndef NM_CMD_COMMANDS_H
 #define NM_CMD_COMMANDS_H
 
+int cmd_action(int argc, char **argv);
 int cmd_animate(int argc, char **argv);
 int cmd_bag(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int cmd_bus(int argc, char **argv) __attribute__((weak)); /* not part of every build */
+int cmd_compare(int argc, char **argv);
+int cmd_calibrate(int argc, char **argv);
 int cmd_dev(int argc, char **argv);
+int cmd_drive(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_graph(int argc, char **argv);
 int cmd_lineup(int argc, char **argv);
@@ -16,6 +20,7 @@ int cmd_new(int argc, char **argv);
 int cmd_node(int argc, char **argv);
 int cmd_param(int argc, char **argv);
 int cmd_play(int argc, char **argv);
+int cmd_replay(int argc, char **argv);
 int cmd_robot(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_service(int argc, char **argv);
@@ -23,6 +28,7 @@ int cmd_sim(int argc, char **argv) __attribute__((weak));      /* needs the simu
 int cmd_snapshot(int argc, char **argv) __attribute__((weak)); /* needs the simulator */
 int cmd_stop(int argc, char **argv);
 int cmd_tasks(int argc, char **argv);
+int cmd_tune(int argc, char **argv) __attribute__((weak)); /* needs the simulator */
 int cmd_topic(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 int cmd_why(int argc, char **argv);

@@ -56,52 +56,6 @@ static void read_lineup(struct reading *r, const struct nm_yaml *node, const str
 
 /* ---- the world ---- */
 
-static void read_self(struct reading *r, const struct nm_yaml *node, const struct row *row, void *to)
-{
-    static const char *const words[] = {[NM_SELF_NONE] = "none", [NM_SELF_FEET] = "feet", [NM_SELF_ALL] = "all"};
-    uint32_t i = read_word(r, node, row->key, words, 3);
-    if (i != UINT32_MAX) *(enum nm_self_collision *)to = (enum nm_self_collision)i;
-}
-
-#define SPREAD(member) offsetof(struct nm_world_spread, member)
-static void read_spread(struct reading *r, const struct nm_yaml *node, const struct row *row, void *to)
-{
-    static const struct row rows[] = {
-        {"mass", read_number, SPREAD(mass), 0, 0.5, false},
-        {"gain", read_number, SPREAD(gain), 0, 0.9, false},
-        {"friction", read_number, SPREAD(friction), 0, 0.9, false},
-        {"zero", read_number, SPREAD(zero), 0, 0.3, false},
-        {"command_delay", read_seconds, SPREAD(command_delay), 0, 0.03, false},
-        {"sensor_delay", read_seconds, SPREAD(sensor_delay), 0, 0.03, false},
-        {"gyro_bias", read_number, SPREAD(gyro_bias), 0, 1, false},
-        {"accel_bias", read_number, SPREAD(accel_bias), 0, 5, false},
-        {"cell_gain", read_number, SPREAD(cell_gain), 0, 0.9, false},
-    };
-    (void)row;
-    READ_ROWS(r, node, rows, to);
-}
-
-#define WORLD(member) offsetof(struct nm_world_options, member)
-static void read_world(struct reading *r, const struct nm_yaml *node, const struct row *row, void *to)
-{
-    static const struct row rows[] = {
-        {"step", read_nanos, WORLD(step), 0.0005, 0.01, false},
-        {"command_delay", read_nanos, WORLD(command_delay), 0, 0.06, false},
-        {"sensor_delay", read_nanos, WORLD(sensor_delay), 0, 0.06, false},
-        {"gyro_noise", read_number, WORLD(gyro_noise), 0, 1, false},
-        {"accel_noise", read_number, WORLD(accel_noise), 0, 10, false},
-        {"cell_noise", read_number, WORLD(cell_noise), 0, 50, false},
-        {"turf", read_number, WORLD(turf), 0, 0.1, false},
-        {"friction", read_number, WORLD(friction), 0.01, 5, false},
-        {"ball_roll", read_number, WORLD(ball_roll), 0.1, 50, false},
-        {"backlash", read_switch, WORLD(backlash), 0, 0, false},
-        {"self_collision", read_self, WORLD(self), 0, 0, false},
-        {"spread", read_spread, WORLD(spread), 0, 0, false},
-    };
-    (void)row;
-    READ_ROWS(r, node, rows, to);
-}
-
 /* 7, or 1-20 */
 static void read_seeds(struct reading *r, const struct nm_yaml *node, const struct row *row, void *to)
 {
@@ -207,10 +161,15 @@ static void read_set(struct reading *r, const struct nm_yaml *node, const struct
 
 #define ROBOT(member) offsetof(struct nm_scenario_robot, member)
 static const struct row robot_rows[] = {
-    {"name", read_text, ROBOT(name), 0, 0, false},        {"robot", read_folder, ROBOT(folder), 0, 0, false},
-    {"lineup", read_lineup, ROBOT(lineup), 0, 0, false},  {"team", read_whole, ROBOT(team), 1, 2, false},
-    {"number", read_whole, ROBOT(number), 1, 99, false},  {"at", read_pose, ROBOT(at), -FAR, FAR, true},
-    {"lying", read_posture, ROBOT(posture), 0, 0, false}, {"set", read_set, 0, 0, 0, false},
+    {"name", read_text, ROBOT(name), 0, 0, false},
+    {"robot", read_folder, ROBOT(folder), 0, 0, false},
+    {"lineup", read_lineup, ROBOT(lineup), 0, 0, false},
+    {"team", read_whole, ROBOT(team), 1, 2, false},
+    {"number", read_whole, ROBOT(number), 1, 99, false},
+    {"at", read_pose, ROBOT(at), -FAR, FAR, true},
+    {"lying", read_posture, ROBOT(posture), 0, 0, false},
+    {"scatter", read_number, ROBOT(scatter), 0, 1, false},
+    {"set", read_set, 0, 0, 0, false},
 };
 
 struct defaults {
@@ -285,6 +244,7 @@ static const struct row file_rows[] = {
     {"field", read_field, WHOLE(field), 0, 0, true},
     {"fidelity", read_fidelity, WHOLE(fidelity), 0, 0, false},
     {"seeds", read_seeds, 0, 0, 0, false},
+    {"conditions", read_surrounds, WHOLE(world), 0, 0, false}, /* what follows may change them */
     {"random", read_random, WHOLE(world.random), 0, 1, false},
     {"duration", read_seconds, WHOLE(duration), 0.01, 1e5, true},
     {"world", read_world, WHOLE(world), 0, 0, false},
@@ -299,6 +259,7 @@ static const struct row file_rows[] = {
     {"robots", NULL, 0, 0, 0, true},
     {"events", NULL, 0, 0, 0, false},
     {"measures", NULL, 0, 0, 0, false},
+    {"score", NULL, 0, 0, 0, false},
     {"until", NULL, 0, 0, 0, false},
     {"expect", NULL, 0, 0, 0, false},
 };
@@ -317,6 +278,7 @@ static void read_file(struct reading *r, const struct nm_yaml *file)
     check_places(r);
     if ((node = nm_yaml_get(file, "events"))) read_events(r, node);
     if ((node = nm_yaml_get(file, "measures"))) read_measures(r, node);
+    if ((node = nm_yaml_get(file, "score"))) read_score(r, node);
     if ((node = nm_yaml_get(file, "until"))) read_conditions(r, node, &s->until, &s->n_until);
     if ((node = nm_yaml_get(file, "expect"))) read_conditions(r, node, &s->expect, &s->n_expect);
 }

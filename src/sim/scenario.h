@@ -7,7 +7,8 @@
  *     while (nm_run_step(run) > 0) {}
  *     nm_run_result(run, &result);
  *
- * Wherever a time line has a number it may have two, [low, high]: then every seed draws its own. */
+ * What it measures can be weighed into one score, which `nutmeg tune` improves. Wherever a time line has a number it
+ * may have two, [low, high]: then every seed draws its own. */
 #ifndef NM_SIM_SCENARIO_H
 #define NM_SIM_SCENARIO_H
 
@@ -16,7 +17,7 @@
 
 enum {
     NM_SCENARIO_EVENTS = 256,
-    NM_SCENARIO_MEASURES = 12,
+    NM_SCENARIO_MEASURES = 16,
     NM_SCENARIO_CONDITIONS = 32,
     NM_SCENARIO_REPEATS = 10000, /* of one event */
 };
@@ -42,18 +43,33 @@ enum nm_measure_kind {
     NM_MEASURE_TURNED,
     NM_MEASURE_BALL_NEAR,
     NM_MEASURE_GOALS,
+    NM_MEASURE_KICKING,
+    NM_MEASURE_SURVIVED,
+    NM_MEASURE_UP_AFTER,
+    /* of a robot, over a window of time */
+    NM_MEASURE_SPEED_X,
+    NM_MEASURE_SPEED_Y,
+    NM_MEASURE_SPEED_TURN,
+    NM_MEASURE_STEPS,
+    NM_MEASURE_STEPS_TO_SPEED,
+    NM_MEASURE_IMPACT,
+    NM_MEASURE_TORQUE_MAX,
+    NM_MEASURE_TILT_ERROR,
+    NM_MEASURE_ODOMETRY_DRIFT,
     NM_MEASURE_TIME_TO, /* s, until a condition held first */
     /* of the world */
     NM_MEASURE_TIME,
     NM_MEASURE_BALL_SPEED,
     NM_MEASURE_BALL_SPEED_MAX,
     NM_MEASURE_BALL_DISTANCE,
+    NM_MEASURE_BALL_DIRECTION,
     NM_MEASURE_BALL_X,
     NM_MEASURE_BALL_Y,
     NM_MEASURE_SCORED,
     NM_MEASURE_INCIDENTS,
     NM_MEASURES,
     NM_MEASURES_OF_ROBOTS = NM_MEASURE_TIME_TO + 1,
+    NM_MEASURE_WINDOWS = NM_MEASURE_SPEED_X, /* the first that has one; the last stands before time_to */
 };
 struct nm_measure_row {
     const char *name, *unit, *about;
@@ -75,7 +91,16 @@ struct nm_condition {
 struct nm_measure {
     enum nm_measure_kind kind;
     const char *label;
-    struct nm_condition until; /* of NM_MEASURE_TIME_TO */
+    double from, to;           /* s, the window of those that have one */
+    struct nm_condition until; /* of NM_MEASURE_TIME_TO                */
+};
+
+/* What a run is worth: a weighted sum of measures, each the mean over the robots. More is better. */
+struct nm_score {
+    uint32_t measure; /* index                                    */
+    double weight;
+    double least, most; /* the value counts as at least and at most */
+    double missing;     /* counts where nothing was measured        */
 };
 
 /* ---- what happens ---- */
@@ -91,6 +116,8 @@ enum nm_event_kind {
     NM_EVENT_SAY,
     NM_EVENT_POWER,
     NM_EVENT_PRESS,
+    NM_EVENT_DRIVE,
+    NM_EVENT_KICK,
     NM_EVENTS
 };
 
@@ -102,7 +129,7 @@ struct nm_event {
     enum nm_event_kind kind;
     const struct nm_yaml *node; /* for sentences                                        */
     struct nm_range at;         /* s                                                    */
-    double every;               /* s, 0: once                                           */
+    struct nm_range every;      /* s, 0: once                                           */
     uint32_t times;
     uint32_t robots;           /* a bit each                                           */
     struct nm_range size;      /* impulse (N s), pull-back (m) or speed (m/s)          */
@@ -110,10 +137,15 @@ struct nm_event {
     struct nm_somewhere place; /* where to                                             */
     struct nm_somewhere from;  /* of a shot                                            */
     bool has_from;
-    struct nm_somewhere velocity; /* of the ball, m/s                                     */
-    struct nm_somewhere point;    /* of the trunk's frame                                 */
-    uint32_t target;              /* robot that a shot is aimed at; NM_PLAYERS: a place   */
-    double duration;              /* s; infinite: for good                                */
+    struct nm_somewhere velocity; /* of the ball, m/s; of a drive, theta in rad/s         */
+    bool either;                  /* from this side or from the other, as the seed says   */
+    uint32_t of;                  /* robot in whose frame a ball is put; NM_PLAYERS: field */
+    bool waits;                   /* for a condition, instead of a time                   */
+    struct nm_condition when;
+    double rest;               /* share of drives that stand still instead             */
+    struct nm_somewhere point; /* of the trunk's frame                                 */
+    uint32_t target;           /* robot that a shot is aimed at; NM_PLAYERS: a place   */
+    double duration;           /* s; infinite: for good                                */
     enum nm_posture posture;
     enum nm_fault_kind fault;
     const char *part; /* joint or side of a fault, button, parameter, topic   */
@@ -129,6 +161,7 @@ struct nm_scenario_robot {
     uint32_t team, number; /* team 0 or 1 */
     struct nm_somewhere at;
     enum nm_posture posture;
+    double scatter; /* share of each joint's range in which it begins anyhow */
     uint32_t n_set, n_says;
     const char *const *set;
     const char **says; /* topics of its `say` events */
@@ -145,15 +178,17 @@ struct nm_scenario {
     double duration; /* s */
     struct nm_world_options world;
     double bus_period, camera_delay; /* s; 0: as on every stage */
+    bool listens;                    /* to what the brains say of themselves */
     bool bus;                        /* goals and measurements go through the real driver */
     float colours[2][3];
-    uint32_t n_robots, n_events, n_measures, n_until, n_expect;
+    uint32_t n_robots, n_events, n_measures, n_until, n_expect, n_score;
     struct nm_scenario_robot robots[NM_PLAYERS];
     bool has_ball;
     struct nm_somewhere ball, ball_velocity;
     struct nm_event *events;
     struct nm_measure *measures;
     struct nm_condition *until, *expect;
+    struct nm_score *score;
 };
 
 /* NULL with every fault found, each `file:line: …` with the nearest valid name. `root`: the folder with robots/,
@@ -170,9 +205,13 @@ int nm_seeds_parse(const char *text, uint64_t *first, uint64_t *last);
 
 struct nm_run_options {
     uint64_t seed;
+    uint64_t body; /* seed of the world, for the same body with other events; 0: the same */
     uint32_t workers;
     double seconds;     /* instead of the scenario's; 0: that */
     const char *lineup; /* file, for every robot that has one; NULL: its own */
+    const char *robot;  /* folder, for every robot; NULL: its own                */
+    uint32_t n_set;
+    const char *const *set; /* parameters of every robot's line-up, over the scenario's own */
     struct nm_registry *registry;
     void (*enter)(void *); /* these as in nm_stage_options */
     void (*leave)(void *);
@@ -180,6 +219,7 @@ struct nm_run_options {
     void (*said)(void *user, uint32_t robot, const Log *line);
     void *user;
     const struct nm_stage_hardware *bus; /* for scenarios that want it; NULL: this program has none */
+    bool elsewhere;                      /* brains play in other processes, see nm_stage_options */
 };
 
 /* One seed's outcome; flat, so that it can travel through a pipe. */
@@ -197,6 +237,7 @@ struct nm_result {
     uint32_t n_faults; /* of events that could not happen */
     char fault[160];   /* the first of them               */
     double values[NM_SCENARIO_MEASURES][NM_PLAYERS];
+    double score; /* NaN: the scenario has none */
 };
 
 struct nm_run;

@@ -63,6 +63,21 @@ static void read_message(struct reading *r, const struct nm_yaml *node, const st
         r->rc = nm_yaml_fail(node, r->err, "%s: a map of the message's members is needed here", row->key);
 }
 
+static void read_robot_row(struct reading *r, const struct nm_yaml *node, const struct row *row, void *to)
+{
+    uint32_t i = read_robot(r, node);
+    (void)row;
+    if (i != UINT32_MAX) *(uint32_t *)to = i;
+}
+
+static void read_when(struct reading *r, const struct nm_yaml *node, const struct row *row, void *to)
+{
+    struct nm_event *event = to;
+    (void)row;
+    event->waits = true;
+    read_condition(r, node, &event->when);
+}
+
 /* ---- the kinds of events ---- */
 
 #define ROBOTS                                                                                                         \
@@ -78,12 +93,14 @@ static const struct row push_rows[] = {
     {"impulse", read_range, FIELD(size), 0, 1000, true},
     {"direction", read_angles, FIELD(direction), ANY_ANGLE, false},
     {"point", read_point, FIELD(point), -2, 2, false},
+    {"either_side", read_switch, FIELD(either), 0, 0, false},
     FOR,
 };
 static const struct row pendulum_rows[] = {
     ROBOTS,
     {"distance", read_range, FIELD(size), 0.01, 1.89, true},
     {"from", read_angles, FIELD(direction), ANY_ANGLE, false},
+    {"either_side", read_switch, FIELD(either), 0, 0, false},
 };
 static const struct row place_rows[] = {
     ROBOTS,
@@ -93,6 +110,7 @@ static const struct row place_rows[] = {
 static const struct row ball_rows[] = {
     {"at", read_point, FIELD(place), -FAR, FAR, true},
     {"velocity", read_point, FIELD(velocity), -20, 20, false},
+    {"of", read_robot_row, FIELD(of), 0, 0, false},
 };
 static const struct row shoot_rows[] = {
     {"from", read_from, 0, -FAR, FAR, false},
@@ -125,6 +143,19 @@ static const struct row press_rows[] = {
     FOR,
 };
 
+/* the ball, wherever it lies, towards a place; asked for by the action `kick` */
+static const struct row kick_rows[] = {
+    ROBOTS,
+    {"to", read_point, FIELD(place), -FAR, FAR, true},
+};
+/* forwards, left (m/s), turning left (rad/s); said again and again, as whoever drives a robot must */
+static const struct row drive_rows[] = {
+    ROBOTS,
+    {"velocity", read_pose, FIELD(velocity), -3, 3, true},
+    {"rest", read_number, FIELD(rest), 0, 1, false},
+    FOR,
+};
+
 #define KIND(name, rows, lasts)                                                                                        \
     {                                                                                                                  \
         name, rows, sizeof(rows) / sizeof(rows)[0], lasts                                                              \
@@ -135,11 +166,18 @@ static const struct {
     uint32_t n;
     double lasts; /* s, unless `for` is given */
 } kinds[NM_EVENTS] = {
-    [NM_EVENT_PUSH] = KIND("push", push_rows, 0.02), [NM_EVENT_PENDULUM] = KIND("pendulum", pendulum_rows, 0),
-    [NM_EVENT_PLACE] = KIND("place", place_rows, 0), [NM_EVENT_BALL] = KIND("ball", ball_rows, 0),
-    [NM_EVENT_SHOOT] = KIND("shoot", shoot_rows, 0), [NM_EVENT_FAULT] = KIND("fault", fault_rows, INFINITY),
-    [NM_EVENT_SET] = KIND("set", set_rows, 0),       [NM_EVENT_SAY] = KIND("say", say_rows, 0),
-    [NM_EVENT_POWER] = KIND("power", power_rows, 0), [NM_EVENT_PRESS] = KIND("press", press_rows, 0.2),
+    [NM_EVENT_PUSH] = KIND("push", push_rows, 0.02),
+    [NM_EVENT_PENDULUM] = KIND("pendulum", pendulum_rows, 0),
+    [NM_EVENT_PLACE] = KIND("place", place_rows, 0),
+    [NM_EVENT_BALL] = KIND("ball", ball_rows, 0),
+    [NM_EVENT_SHOOT] = KIND("shoot", shoot_rows, 0),
+    [NM_EVENT_FAULT] = KIND("fault", fault_rows, INFINITY),
+    [NM_EVENT_SET] = KIND("set", set_rows, 0),
+    [NM_EVENT_SAY] = KIND("say", say_rows, 0),
+    [NM_EVENT_POWER] = KIND("power", power_rows, 0),
+    [NM_EVENT_PRESS] = KIND("press", press_rows, 0.2),
+    [NM_EVENT_DRIVE] = KIND("drive", drive_rows, INFINITY),
+    [NM_EVENT_KICK] = KIND("kick", kick_rows, 0),
 };
 
 /* ---- reading ---- */
@@ -157,8 +195,9 @@ static void read_count(struct reading *r, const struct nm_yaml *node, const stru
 }
 
 static const struct row clock_rows[] = {
-    {"at", read_times, FIELD(at), 0, LONG, true},
-    {"every", read_seconds, FIELD(every), 0.001, LONG, false},
+    {"at", read_times, FIELD(at), 0, LONG, false},
+    {"when", read_when, 0, 0, 0, false},
+    {"every", read_times, FIELD(every), 0.001, LONG, false},
     {"times", read_count, FIELD(times), 1, NM_SCENARIO_REPEATS, false},
 };
 
@@ -210,9 +249,9 @@ static const struct nm_yaml *what(struct reading *r, const struct nm_yaml *node,
         if (body) found = body, *kind = (enum nm_event_kind)k;
     }
     if (!found)
-        r->rc = nm_yaml_fail(
-            node, r->err,
-            "nothing happens here: push, pendulum, place, ball, shoot, fault, set, say, power or press is needed");
+        r->rc = nm_yaml_fail(node, r->err,
+                             "nothing happens here: push, pendulum, place, ball, shoot, fault, set, say, power, press, "
+                             "drive or kick is needed");
     return found;
 }
 
@@ -221,7 +260,7 @@ static void read_event(struct reading *r, const struct nm_yaml *node)
     struct row rows[sizeof clock_rows / sizeof *clock_rows + NM_EVENTS];
     uint32_t n = sizeof clock_rows / sizeof *clock_rows;
     struct nm_event *event = &r->scenario->events[r->scenario->n_events++];
-    *event = (struct nm_event){.node = node, .times = 1, .target = NM_PLAYERS, .index = UINT32_MAX};
+    *event = (struct nm_event){.node = node, .times = 1, .target = NM_PLAYERS, .index = UINT32_MAX, .of = NM_PLAYERS};
     memcpy(rows, clock_rows, sizeof clock_rows);
     for (int k = 0; k < NM_EVENTS; k++) rows[n++] = (struct row){.key = kinds[k].name};
     int before = r->rc;
@@ -232,12 +271,17 @@ static void read_event(struct reading *r, const struct nm_yaml *node)
         event->duration = kinds[event->kind].lasts;
         read_rows(r, body, kinds[event->kind].rows, kinds[event->kind].n, event);
     }
-    if (event->times > 1 && !(event->every > 0))
+    if (event->times > 1 && !(event->every.low > 0))
         r->rc = nm_yaml_fail(node, r->err, "what happens several times needs `every:`");
-    else if (event->every > 0 && !nm_yaml_get(node, "times"))
+    else if (event->every.low > 0 && !nm_yaml_get(node, "times"))
         event->times = NM_SCENARIO_REPEATS;
     if (body && !r->rc && event->kind == NM_EVENT_FAULT) check_part(r, event);
-    if (body && !r->rc && event->kind == NM_EVENT_SAY) note_topic(r, event);
+    if (node->kind == NM_YAML_MAP && !nm_yaml_get(node, "at") == !event->waits)
+        r->rc = nm_yaml_fail(node, r->err, "%s", event->waits ? "either `at:` or `when:`" : "`at:` is missing here");
+    if (event->kind == NM_EVENT_DRIVE) event->part = "cmd_vel";
+    if (event->kind == NM_EVENT_KICK) event->part = "kick/_action/send_goal/request";
+    if (body && !r->rc && event->part && event->kind != NM_EVENT_FAULT && event->kind != NM_EVENT_SET)
+        note_topic(r, event);
     if (event->kind == NM_EVENT_PENDULUM) r->scenario->world.pendulum = true;
     r->rc |= before;
 }

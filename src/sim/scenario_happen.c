@@ -3,7 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "body/state.h"
+#include "geometry_msgs/Twist.h"
+#include "humanoid_league_msgs/Kick.h"
 #include "sim/scenario_parts.h"
+
+static const int64_t KEEP_DRIVING = 100000000; /* ns between two words of a driver; walks stop after half a second */
 
 double draw(struct nm_dice *dice, struct nm_range range)
 {
@@ -37,12 +42,29 @@ static int64_t lasts(const struct nm_event *event)
     return isfinite(event->duration) ? nm_ns(event->duration) : INT64_MAX;
 }
 
+/* Another stream than the event's own, so that it shifts nothing. */
+static double side_of(const struct moment *m)
+{
+    struct nm_dice coin = nm_dice_new(m->run->options.seed, 104, m->event->node->line);
+    return m->event->either && nm_dice_roll(&coin) < 0.5 ? -1 : 1;
+}
+
+struct pose3 footprint(const struct nm_run *run, uint32_t robot)
+{
+    struct nm_truth truth;
+    struct nm_kin kin;
+    const struct nm_body *body = nm_stage_body(run->stage, robot);
+    nm_world_truth(nm_stage_world(run->stage), robot, &truth);
+    nm_forward(body, truth.base_to_field, truth.q, &kin);
+    return nm_ground_pose(nm_robot_to_odom(body, &kin));
+}
+
 /* ---- what can happen ---- */
 
 static int push(const struct moment *m, struct nm_err *err)
 {
     double size = draw(m->dice, m->event->size);
-    double direction = yaw_of(m->run, m->robot) + draw(m->dice, m->event->direction);
+    double direction = yaw_of(m->run, m->robot) + side_of(m) * draw(m->dice, m->event->direction);
     struct vec3 impulse = {size * cos(direction), size * sin(direction), 0};
     (void)err;
     nm_stage_push(m->run->stage, m->robot, impulse, draw_point(m->dice, &m->event->point), lasts(m->event));
@@ -52,7 +74,7 @@ static int push(const struct moment *m, struct nm_err *err)
 static int pendulum(const struct moment *m, struct nm_err *err)
 {
     double distance = draw(m->dice, m->event->size);
-    double from = yaw_of(m->run, m->robot) + draw(m->dice, m->event->direction);
+    double from = yaw_of(m->run, m->robot) + side_of(m) * draw(m->dice, m->event->direction);
     struct nm_world *world = nm_stage_world(m->run->stage);
     if (world && nm_world_pendulum(world, m->robot, from, distance)) return 0;
     return nm_fail(err, "there is no pendulum");
@@ -71,7 +93,12 @@ static int place(const struct moment *m, struct nm_err *err)
 static int put_ball(const struct moment *m, struct nm_err *err)
 {
     struct vec3 at = draw_point(m->dice, &m->event->place), velocity = draw_point(m->dice, &m->event->velocity);
-    (void)err;
+    if (m->event->of < NM_PLAYERS && !nm_stage_world(m->run->stage)) return nm_fail(err, "a flat robot has no feet");
+    if (m->event->of < NM_PLAYERS) {
+        struct pose3 robot = footprint(m->run, m->event->of);
+        at = pose_apply(robot, at);
+        velocity = quat_apply(robot.rot, velocity);
+    }
     nm_stage_put_ball(m->run->stage, at, velocity);
     m->run->ball_start = at;
     return 0;
@@ -127,10 +154,35 @@ static int press(const struct moment *m, struct nm_err *err)
     return 0;
 }
 
+static int drive(const struct moment *m, struct nm_err *err)
+{
+    const struct nm_somewhere *v = &m->event->velocity;
+    struct drive *d = &m->run->drives[m->robot];
+    double x = draw(m->dice, v->x), y = draw(m->dice, v->y), turn = draw(m->dice, v->theta);
+    bool rests = nm_dice_roll(m->dice) < m->event->rest;
+    int64_t now = nm_stage_now(m->run->stage), most = lasts(m->event);
+    (void)err;
+    *d = (struct drive){.on = true, .next = now, .until = most < INT64_MAX - now ? now + most : INT64_MAX};
+    if (!rests) d->x = x, d->y = y, d->turn = turn;
+    return 0;
+}
+
+static int kick(const struct moment *m, struct nm_err *err)
+{
+    struct vec3 to = draw_point(m->dice, &m->event->place), ball = nm_stage_ball(m->run->stage, NULL);
+    struct pose3 field_to_robot = pose_inv(footprint(m->run, m->robot));
+    Kick_SendGoal_Request request = {0};
+    ball = pose_apply(field_to_robot, ball);
+    to = pose_apply(field_to_robot, to);
+    request.goal.ball_pos = (Vector3){ball.x, ball.y, 0};
+    request.goal.target = (Vector3){to.x, to.y, 0};
+    return nm_stage_put(m->run->stage, m->robot, m->event->part, &Kick_SendGoal_Request_type, &request, err);
+}
+
 static int (*const deeds[NM_EVENTS])(const struct moment *, struct nm_err *) = {
     [NM_EVENT_PUSH] = push,   [NM_EVENT_PENDULUM] = pendulum, [NM_EVENT_PLACE] = place, [NM_EVENT_BALL] = put_ball,
     [NM_EVENT_SHOOT] = shoot, [NM_EVENT_FAULT] = fault,       [NM_EVENT_SET] = set,     [NM_EVENT_SAY] = say,
-    [NM_EVENT_POWER] = power, [NM_EVENT_PRESS] = press,
+    [NM_EVENT_POWER] = power, [NM_EVENT_PRESS] = press,       [NM_EVENT_DRIVE] = drive, [NM_EVENT_KICK] = kick,
 };
 
 /* ---- before it begins ---- */
@@ -154,6 +206,11 @@ static int check_event(struct nm_run *run, const struct nm_event *event, uint32_
     }
     if (event->kind == NM_EVENT_SET) bad = nm_stage_check_set(run->stage, robot, event->part, &why);
     if (event->kind == NM_EVENT_SAY) bad = nm_stage_check_say(run->stage, robot, event->part, event->message, &why);
+    if (event->kind == NM_EVENT_DRIVE) bad = nm_stage_put(run->stage, robot, event->part, &Twist_type, NULL, &why);
+    if (event->kind == NM_EVENT_KICK)
+        bad = nm_stage_put(run->stage, robot, event->part, &Kick_SendGoal_Request_type, NULL, &why);
+    if (!nm_stage_world(run->stage) && event->kind == NM_EVENT_KICK)
+        bad = nm_fail(&why, "on a flat world nobody kicks");
     if (!nm_stage_world(run->stage) && event->kind == NM_EVENT_PENDULUM)
         bad = nm_fail(&why, "a flat world has no pendulum");
     size_t file = strlen(event->node->file);
@@ -170,11 +227,13 @@ int events_prepare(struct nm_run *run, struct nm_err *err)
     const struct nm_scenario *s = run->scenario;
     int bad = 0;
     run->dice = nm_take_n(&run->arena, struct nm_dice, s->n_events + 1);
+    run->clocks = nm_take_n(&run->arena, struct nm_dice, s->n_events + 1);
     run->due = nm_take_n(&run->arena, int64_t, s->n_events + 1);
     run->done = nm_take_n(&run->arena, uint32_t, s->n_events + 1);
     run->parts = nm_take_n(&run->arena, uint32_t, NM_PLAYERS * (s->n_events + 1));
     for (uint32_t i = 0; i < s->n_events; i++) {
         run->dice[i] = nm_dice_new(run->options.seed, 100, i);
+        run->clocks[i] = nm_dice_new(run->options.seed, 103, i);
         run->due[i] = nm_ns(draw(&run->dice[i], s->events[i].at));
         for (uint32_t k = 0; k < s->n_robots; k++)
             if (s->events[i].robots >> k & 1)
@@ -201,15 +260,30 @@ static void happen(struct nm_run *run, uint32_t i)
                  err.text);
 }
 
+/* A drive goes on until the next one, or until its time is up; then nothing more is said. */
+static void keep_driving(struct nm_run *run, uint32_t robot, int64_t now)
+{
+    struct drive *d = &run->drives[robot];
+    if (!d->on || now < d->next) return;
+    Twist twist = {0};
+    d->on = now < d->until;
+    d->next = now + KEEP_DRIVING;
+    if (d->on) twist = (Twist){.linear = {d->x, d->y, 0}, .angular = {0, 0, d->turn}};
+    nm_stage_put(run->stage, robot, "cmd_vel", &Twist_type, &twist, NULL);
+}
+
 void events_happen(struct nm_run *run)
 {
     int64_t now = nm_stage_now(run->stage);
     for (uint32_t i = 0; i < run->scenario->n_events; i++) {
         const struct nm_event *event = &run->scenario->events[i];
+        if (event->waits && !run->done[i] && !condition_holds(run, &event->when)) continue;
+        if (event->waits && !run->done[i]) run->due[i] = now;
         while (run->done[i] < event->times && run->due[i] <= now) {
             happen(run, i);
             run->done[i]++;
-            run->due[i] += nm_ns(event->every);
+            run->due[i] += nm_ns(draw(&run->clocks[i], event->every));
         }
     }
+    for (uint32_t k = 0; k < run->scenario->n_robots; k++) keep_driving(run, k, now);
 }

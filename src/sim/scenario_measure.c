@@ -1,9 +1,11 @@
-/* What a scenario measures: each robot's trail and the ball's, and the conditions that are made of them. */
+/* What a scenario measures: each robot's trail and the ball's, and the conditions that are made of them. What is
+ * measured over a window of time is scenario_tally.c's. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "sim/scenario_parts.h"
+#include "sim/stance.h"
 
 const struct nm_measure_row nm_measure_rows[NM_MEASURES] = {
     [NM_MEASURE_FALLEN] = {"fallen", "", "lies on the ground", true},
@@ -19,127 +21,30 @@ const struct nm_measure_row nm_measure_rows[NM_MEASURES] = {
     [NM_MEASURE_TURNED] = {"turned", "rad", "to the left, all turns added", false},
     [NM_MEASURE_BALL_NEAR] = {"ball_near", "m", "from the trunk to the ball, on the ground", false},
     [NM_MEASURE_GOALS] = {"goals", "", "sets of joint goals that its servos were given", false},
+    [NM_MEASURE_KICKING] = {"kicking", "", "its walk says that it kicks", true},
+    [NM_MEASURE_SURVIVED] = {"survived", "", "share of the time before it fell first", false},
+    [NM_MEASURE_UP_AFTER] = {"up_after", "s", "from lying still to standing for good", false},
+    [NM_MEASURE_SPEED_X] = {"speed_x", "m/s", "forwards, the mean over the window", false},
+    [NM_MEASURE_SPEED_Y] = {"speed_y", "m/s", "to its left, the mean over the window", false},
+    [NM_MEASURE_SPEED_TURN] = {"speed_turn", "rad/s", "turning left, the mean over the window", false},
+    [NM_MEASURE_STEPS] = {"steps", "", "changes of the foot that carries it, in the window", false},
+    [NM_MEASURE_STEPS_TO_SPEED] = {"steps_to_speed", "",
+                                   "steps from the window's begin to nine tenths of the speed at its end", false},
+    [NM_MEASURE_IMPACT] = {"impact", "m/s2", "the trunk's largest acceleration in the window", false},
+    [NM_MEASURE_TORQUE_MAX] = {"torque_max", "Nm", "the largest on any gear in the window", false},
+    [NM_MEASURE_TILT_ERROR] = {"tilt_error", "rad", "of imu/data, rms over the window", false},
+    [NM_MEASURE_ODOMETRY_DRIFT] = {"odometry_drift", "m", "between odometry and truth at the window's end", false},
     [NM_MEASURE_TIME_TO] = {"time_to", "s", "when a condition held first", false},
     [NM_MEASURE_TIME] = {"time", "s", "simulated", false},
     [NM_MEASURE_BALL_SPEED] = {"ball_speed", "m/s", "now", false},
     [NM_MEASURE_BALL_SPEED_MAX] = {"ball_speed_max", "m/s", "the largest so far", false},
     [NM_MEASURE_BALL_DISTANCE] = {"ball_distance", "m", "from where it was last put", false},
+    [NM_MEASURE_BALL_DIRECTION] = {"ball_direction", "rad", "to where it is from where it was last put", false},
     [NM_MEASURE_BALL_X] = {"ball_x", "m", "", false},
     [NM_MEASURE_BALL_Y] = {"ball_y", "m", "", false},
     [NM_MEASURE_SCORED] = {"scored", "", "1: in the goal at +x, -1: in the other", false},
     [NM_MEASURE_INCIDENTS] = {"incidents", "", "of the world: robots torn, numbers that are none", false},
 };
-
-/* ---- reading ---- */
-
-static void measure_names(const char *names[NM_MEASURES])
-{
-    for (int i = 0; i < NM_MEASURES; i++) names[i] = nm_measure_rows[i].name;
-}
-
-static void read_kind(struct reading *r, const struct nm_yaml *node, const struct row *row, void *to)
-{
-    const char *names[NM_MEASURES];
-    measure_names(names);
-    uint32_t i = read_word(r, node, row->key, names, NM_MEASURES);
-    if (i == NM_MEASURE_TIME_TO)
-        r->rc = nm_yaml_fail(node, r->err, "time_to is made of a condition, it cannot be in one");
-    if (i != UINT32_MAX) *(enum nm_measure_kind *)to = (enum nm_measure_kind)i;
-}
-
-/* true, false, or a number */
-static void read_is(struct reading *r, const struct nm_yaml *node, const struct row *row, void *to)
-{
-    struct nm_condition *c = to;
-    bool yes = node->kind == NM_YAML_SCALAR && !node->quoted && !strcmp(node->text, "true"),
-         no = node->kind == NM_YAML_SCALAR && !node->quoted && !strcmp(node->text, "false");
-    c->is = true;
-    if (yes || no)
-        c->value = yes;
-    else
-        read_number(r, node, row, &c->value);
-}
-
-static void read_of(struct reading *r, const struct nm_yaml *node, const struct row *row, void *to)
-{
-    struct nm_condition *c = to;
-    c->all = !(node->kind == NM_YAML_SCALAR && !strcmp(node->text, "any"));
-    read_robots(r, node, row, &c->robots);
-}
-
-#define FIELD(member) offsetof(struct nm_condition, member)
-static const struct row condition_rows[] = {
-    {"measure", read_kind, FIELD(measure), 0, 0, true},
-    {"of", read_of, 0, 0, 0, false},
-    {"above", read_number, FIELD(above), -1e9, 1e9, false},
-    {"below", read_number, FIELD(below), -1e9, 1e9, false},
-    {"is", read_is, 0, -1e9, 1e9, false},
-    {"after", read_nanos, FIELD(after), 0, 1e5, false},
-};
-
-static void read_condition(struct reading *r, const struct nm_yaml *node, struct nm_condition *c)
-{
-    *c = (struct nm_condition){.above = -INFINITY, .below = INFINITY, .line = node->line, .all = true};
-    c->robots = (1u << r->scenario->n_robots) - 1;
-    READ_ROWS(r, node, condition_rows, c);
-    if (node->kind != NM_YAML_MAP) return;
-    if (!nm_yaml_get(node, "above") && !nm_yaml_get(node, "below") && !nm_yaml_get(node, "is"))
-        r->rc = nm_yaml_fail(node, r->err, "`above:`, `below:` or `is:` is missing here");
-    if (c->measure >= NM_MEASURES_OF_ROBOTS && nm_yaml_get(node, "of"))
-        r->rc = nm_yaml_fail(node, r->err, "%s is no measure of a robot: leave `of:` out",
-                             nm_measure_rows[c->measure].name);
-}
-
-void read_conditions(struct reading *r, const struct nm_yaml *list, struct nm_condition **to, uint32_t *n)
-{
-    if (list->kind != NM_YAML_LIST || list->n > NM_SCENARIO_CONDITIONS) {
-        r->rc = nm_yaml_fail(list, r->err, "%s: a list of at most %d conditions is needed here", list->key,
-                             NM_SCENARIO_CONDITIONS);
-        return;
-    }
-    *to = nm_take_n(&r->scenario->arena, struct nm_condition, list->n + 1);
-    nm_yaml_each(node, list) read_condition(r, node, &(*to)[(*n)++]);
-}
-
-/* A name, or {time_to: CONDITION, name: LABEL}. */
-static void read_measure(struct reading *r, const struct nm_yaml *node, struct nm_measure *to)
-{
-    static const char *const keys[] = {"time_to", "name"};
-    if (node->kind != NM_YAML_MAP) {
-        const char *names[NM_MEASURES];
-        measure_names(names);
-        uint32_t i = read_word(r, node, "measure", names, NM_MEASURES);
-        if (i == UINT32_MAX) return;
-        if (i == NM_MEASURE_TIME_TO)
-            r->rc = nm_yaml_fail(node, r->err, "time_to needs a condition: {time_to: {measure: …}, name: …}");
-        *to = (struct nm_measure){.kind = (enum nm_measure_kind)i, .label = nm_measure_rows[i].name};
-        return;
-    }
-    const struct nm_yaml *condition = nm_yaml_get(node, "time_to"), *name = nm_yaml_get(node, "name");
-    *to = (struct nm_measure){.kind = NM_MEASURE_TIME_TO, .label = "time_to"};
-    if (nm_yaml_keys(node, keys, 2, r->err)) r->rc = -1;
-    if (condition)
-        read_condition(r, condition, &to->until);
-    else
-        r->rc = nm_yaml_fail(node, r->err, "`time_to:` is missing here");
-    if (name) read_text(r, name, &(struct row){.key = "name"}, &to->label);
-}
-
-void read_measures(struct reading *r, const struct nm_yaml *list)
-{
-    if (list->kind != NM_YAML_LIST || list->n > NM_SCENARIO_MEASURES) {
-        r->rc = nm_yaml_fail(list, r->err, "%s: a list of at most %d measures is needed here", list->key,
-                             NM_SCENARIO_MEASURES);
-        return;
-    }
-    r->scenario->measures = nm_take_n(&r->scenario->arena, struct nm_measure, list->n + 1);
-    nm_yaml_each(node, list)
-    {
-        struct nm_measure *m = &r->scenario->measures[r->scenario->n_measures++];
-        *m = (struct nm_measure){.label = ""};
-        read_measure(r, node, m);
-    }
-}
 
 /* ---- following ---- */
 
@@ -157,15 +62,43 @@ void trail_moved(struct nm_run *run, uint32_t robot)
     t->fallen = t->where.fallen;
 }
 
+/* Height of the trunk in a slightly bent stand. */
+static double stands_at(const struct nm_body *body)
+{
+    double q[NM_JOINTS];
+    nm_stance(body, 0.1, q);
+    return nm_standing_height(body, QUAT_IDENTITY, q);
+}
+
 void trail_start(struct nm_run *run)
 {
     for (uint32_t i = 0; i < run->scenario->n_robots; i++) {
+        struct trail *t = &run->trails[i];
         trail_moved(run, i);
-        run->trails[i].start = run->trails[i].last;
+        t->start = t->last;
+        t->first_fall = t->lay_still = t->up_since = NAN;
+        t->stands = stands_at(nm_stage_body(run->stage, i));
     }
+    tally_start(run);
     run->ball = run->ball_start = nm_stage_ball(run->stage, &run->ball_velocity);
     for (int m = 0; m < NM_SCENARIO_MEASURES; m++)
         for (int i = 0; i < NM_PLAYERS; i++) run->reached[m][i] = NAN;
+}
+
+/* It lies still when it has not moved for a while, and stands when the trunk is upright and as high as it began, or as
+ * high as its body stands. */
+static void note_standing(const struct nm_run *run, struct trail *t)
+{
+    static const double STILL = 0.3, SLOW = 0.05, TURNS = 0.3, UPRIGHT = 0.35, HIGH = 0.85;
+    double now = nm_seconds(nm_stage_now(run->stage)), height = t->where.base_to_field.pos.z;
+    bool moves = vec3_norm(t->where.velocity) > SLOW || vec3_norm(t->where.angular_velocity) > TURNS;
+    if (t->fallen && isnan(t->first_fall)) t->first_fall = now;
+    if (!t->fallen || moves) t->still_since = now;
+    if (isnan(t->lay_still) && now - t->still_since >= STILL) t->lay_still = now;
+    if (t->tilt > UPRIGHT || height < HIGH * t->stands)
+        t->up_since = NAN;
+    else if (isnan(t->up_since))
+        t->up_since = now;
 }
 
 static void follow_robot(struct nm_run *run, uint32_t robot)
@@ -178,9 +111,13 @@ static void follow_robot(struct nm_run *run, uint32_t robot)
     t->tilt_max = fmax(t->tilt_max, t->tilt);
     t->falls += t->where.fallen && !t->fallen;
     t->fallen = t->where.fallen;
-    t->path += hypot(now.x - t->last.x, now.y - t->last.y);
+    double dx = now.x - t->last.x, dy = now.y - t->last.y, c = cos(now.theta), s = sin(now.theta);
+    t->path += hypot(dx, dy);
+    t->ahead += c * dx + s * dy;
+    t->aside += c * dy - s * dx;
     if (!t->fallen) t->turned += angle_normal(now.theta - t->last.theta);
     t->last = now;
+    note_standing(run, t);
 }
 
 static bool holds_for(const struct nm_run *run, const struct nm_condition *c, uint32_t robot);
@@ -203,10 +140,19 @@ void trail_follow(struct nm_run *run)
     run->ball = nm_stage_ball(run->stage, &run->ball_velocity);
     run->ball_speed_max = fmax(run->ball_speed_max, vec3_norm(run->ball_velocity));
     if (!run->scored) run->scored = nm_pitch_scored(&run->pitch, run->ball);
+    tally_follow(run);
     note_times(run);
 }
 
 /* ---- values ---- */
+
+/* From lying still; of one that did not wait for that, from the fall itself. */
+static double up_after(const struct trail *t)
+{
+    static const double AT_ONCE = 1; /* s */
+    double down = t->lay_still - t->first_fall < AT_ONCE ? t->lay_still : t->first_fall;
+    return t->up_since > down ? t->up_since - down : NAN;
+}
 
 static double of_robot(const struct nm_run *run, enum nm_measure_kind kind, uint32_t robot)
 {
@@ -226,6 +172,9 @@ static double of_robot(const struct nm_run *run, enum nm_measure_kind kind, uint
     case NM_MEASURE_TURNED: return t->turned;
     case NM_MEASURE_BALL_NEAR: return hypot(run->ball.x - t->last.x, run->ball.y - t->last.y);
     case NM_MEASURE_GOALS: return (double)nm_stage_goals(run->stage, robot);
+    case NM_MEASURE_KICKING: return run->listeners[robot].kicking;
+    case NM_MEASURE_SURVIVED: return isnan(t->first_fall) ? 1 : t->first_fall / nm_run_length(run);
+    case NM_MEASURE_UP_AFTER: return up_after(t);
     default: return NAN;
     }
 }
@@ -237,6 +186,7 @@ static double of_world(const struct nm_run *run, enum nm_measure_kind kind)
     case NM_MEASURE_BALL_SPEED: return vec3_norm(run->ball_velocity);
     case NM_MEASURE_BALL_SPEED_MAX: return run->ball_speed_max;
     case NM_MEASURE_BALL_DISTANCE: return hypot(run->ball.x - run->ball_start.x, run->ball.y - run->ball_start.y);
+    case NM_MEASURE_BALL_DIRECTION: return atan2(run->ball.y - run->ball_start.y, run->ball.x - run->ball_start.x);
     case NM_MEASURE_BALL_X: return run->ball.x;
     case NM_MEASURE_BALL_Y: return run->ball.y;
     case NM_MEASURE_SCORED: return run->scored;
@@ -253,6 +203,8 @@ static double value_of(const struct nm_run *run, enum nm_measure_kind kind, uint
 double measure_value(const struct nm_run *run, const struct nm_measure *measure, uint32_t index, uint32_t robot)
 {
     if (measure->kind == NM_MEASURE_TIME_TO) return run->reached[index][robot];
+    if (measure->kind >= NM_MEASURE_WINDOWS && measure->kind < NM_MEASURE_TIME_TO)
+        return tally_value(run, index, robot);
     return value_of(run, measure->kind, robot);
 }
 
@@ -297,4 +249,35 @@ void nm_condition_text(const struct nm_scenario *scenario, const struct nm_condi
     if (isfinite(c->below)) snprintf(bounds + used, sizeof bounds - used, " below %g %s", c->below, row->unit);
     snprintf(to, size, "%s%s%s", who, row->name, bounds);
     for (size_t n = strlen(to); n && to[n - 1] == ' ';) to[--n] = '\0';
+}
+
+/* ---- score ---- */
+
+/* A robot's measure counts as the mean over the robots that have it. */
+static double mean_of(const struct nm_run *run, uint32_t measure)
+{
+    const struct nm_measure *m = &run->scenario->measures[measure];
+    enum nm_measure_kind kind = m->kind == NM_MEASURE_TIME_TO ? m->until.measure : m->kind;
+    if (kind >= NM_MEASURES_OF_ROBOTS) return measure_value(run, m, measure, 0);
+    double sum = 0;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < run->scenario->n_robots; i++) {
+        double value = measure_value(run, m, measure, i);
+        if (isnan(value)) continue;
+        sum += value;
+        n++;
+    }
+    return n ? sum / n : NAN;
+}
+
+double score_of(const struct nm_run *run)
+{
+    const struct nm_scenario *s = run->scenario;
+    double sum = 0;
+    for (uint32_t i = 0; i < s->n_score; i++) {
+        const struct nm_score *row = &s->score[i];
+        double value = mean_of(run, row->measure);
+        sum += row->weight * (isnan(value) ? row->missing : fmin(fmax(value, row->least), row->most));
+    }
+    return s->n_score ? sum : NAN;
 }

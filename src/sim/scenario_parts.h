@@ -46,18 +46,64 @@ uint32_t read_word(struct reading *r, const struct nm_yaml *node, const char *wh
 uint32_t read_robot(struct reading *r, const struct nm_yaml *node);
 
 void read_events(struct reading *r, const struct nm_yaml *list);   /* scenario_events.c  */
-void read_measures(struct reading *r, const struct nm_yaml *list); /* scenario_measure.c */
+void read_measures(struct reading *r, const struct nm_yaml *list); /* scenario_aims.c    */
+void read_score(struct reading *r, const struct nm_yaml *map);
+void read_condition(struct reading *r, const struct nm_yaml *node, struct nm_condition *c);
 void read_conditions(struct reading *r, const struct nm_yaml *list, struct nm_condition **to, uint32_t *n);
+read_value read_world;     /* struct nm_world_options: scenario_world.c */
+read_value read_surrounds; /* the same, by a name                      */
 
 /* ---- playing ---- */
 
 struct trail { /* of one robot */
     struct pose2 start, last;
-    double path, turned; /* m, rad */
+    double path, turned;        /* m, rad */
+    double ahead, aside;        /* m, the way along its own forward direction and to its left */
+    double stands;              /* m, height of the trunk when it does                         */
+    double first_fall;          /* s; NaN: never                                               */
+    double still_since;         /* s, lying                                                    */
+    double lay_still, up_since; /* s; NaN: not yet, or not now                         */
     double tilt, tilt_max;
     uint32_t falls;
     bool fallen;
     struct nm_whereabouts where;
+};
+
+struct drive { /* what a robot is told on cmd_vel */
+    bool on;
+    double x, y, turn;   /* m/s, rad/s */
+    int64_t next, until; /* ns         */
+};
+
+enum { GAIT = 48, GLANCES = 32 };
+
+/* What one measure has gathered of one robot in its window. */
+struct tally {
+    double since, until;         /* s, looked at so far; NaN: not yet */
+    double ahead, aside, turned; /* of the trail at its begin         */
+    double ahead_now, aside_now, turned_now;
+    double sum, most;
+    uint32_t n, steps;
+    double step_time[GAIT], step_ahead[GAIT]; /* of the first steps */
+    struct pose2 odometry, truth;             /* at its begin: base_footprint, as thought and as it is */
+    double drift;
+};
+
+/* What a robot's own brain says, and what is needed to judge it. */
+struct listener {
+    struct nm_edge *edge; /* NULL: nobody asks        */
+    bool odometry_known, kicking;
+    struct pose2 odometry;
+    struct quat torso;              /* by the brain             */
+    int64_t torso_time, torso_seen; /* ns       */
+    struct {
+        int64_t time;
+        struct quat rot;
+    } glances[GLANCES]; /* the truth of the last moments */
+    uint32_t n_glances;
+    uint32_t support; /* foot that carries it; 2: none did yet */
+    uint32_t steps;
+    struct vec3 velocity; /* of the trunk, a step ago */
 };
 
 struct nm_run {
@@ -66,13 +112,17 @@ struct nm_run {
     struct nm_pitch pitch;
     struct nm_stage *stage;
     struct nm_arena arena;
-    int64_t end;          /* ns */
-    struct nm_dice *dice; /* of each event        */
-    int64_t *due;         /* ns, of each event    */
-    uint32_t *done;       /* how often it has happened */
-    uint32_t *parts;      /* what a fault's part is on each robot: NM_PLAYERS an event */
+    int64_t end;                   /* ns */
+    struct nm_dice *dice, *clocks; /* of each event: what it does, and when again */
+    int64_t *due;                  /* ns, of each event    */
+    uint32_t *done;                /* how often it has happened */
+    uint32_t *parts;               /* what a fault's part is on each robot: NM_PLAYERS an event */
 
+    struct drive drives[NM_PLAYERS];
     struct trail trails[NM_PLAYERS];
+    bool windows;                        /* something is measured over one */
+    struct tally (*tallies)[NM_PLAYERS]; /* of each measure */
+    struct listener listeners[NM_PLAYERS];
     struct vec3 ball, ball_velocity, ball_start;
     double ball_speed_max;
     int scored;
@@ -90,6 +140,14 @@ void trail_follow(struct nm_run *run);
 void trail_moved(struct nm_run *run, uint32_t robot); /* by hand: the way there does not count */
 double measure_value(const struct nm_run *run, const struct nm_measure *measure, uint32_t index, uint32_t robot);
 bool condition_holds(const struct nm_run *run, const struct nm_condition *condition);
+double score_of(const struct nm_run *run);
+/* scenario_tally.c */
+int tally_listen(struct nm_run *run, uint32_t robot, struct nm_player *player, struct nm_err *err);
+void tally_start(struct nm_run *run);
+void tally_follow(struct nm_run *run);
+double tally_value(const struct nm_run *run, uint32_t measure, uint32_t robot);
+/* scenario_happen.c */
+struct pose3 footprint(const struct nm_run *run, uint32_t robot); /* base_footprint in the field, as it is true */
 /* scenario_events.c */
 int events_prepare(struct nm_run *run, struct nm_err *err);
 void events_happen(struct nm_run *run);

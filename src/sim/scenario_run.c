@@ -14,12 +14,13 @@ static void cast_robot(const struct nm_run *run, uint32_t i, struct nm_stage_rob
     struct nm_dice dice = nm_dice_new(run->options.seed, 101, i);
     double x = draw(&dice, from->at.x), y = draw(&dice, from->at.y), theta = draw(&dice, from->at.theta);
     *row = (struct nm_stage_robot){.name = from->name,
-                                   .folder = from->folder,
+                                   .folder = run->options.robot ? run->options.robot : from->folder,
                                    .lineup = from->lineup && run->options.lineup ? run->options.lineup : from->lineup,
                                    .team = from->team,
                                    .shirt = {.number = from->number},
                                    .start = {x, y, theta},
                                    .posture = from->posture,
+                                   .scatter = from->scatter,
                                    .n_set = from->n_set,
                                    .set = from->set,
                                    .n_says = from->n_says,
@@ -38,6 +39,29 @@ static void place_ball(struct nm_run *run)
     if (s->has_ball) nm_stage_put_ball(run->stage, place, velocity);
 }
 
+/* The caller's settings stand behind the scenario's: the later counts. */
+static void more_settings(struct nm_run *run, struct nm_stage_robot *row)
+{
+    uint32_t n = row->n_set + run->options.n_set;
+    const char **all = nm_take_n(&run->arena, const char *, n + 1);
+    for (uint32_t i = 0; i < n; i++) all[i] = i < row->n_set ? row->set[i] : run->options.set[i - row->n_set];
+    row->n_set = n;
+    row->set = all;
+}
+
+static int ready(void *user, uint32_t robot, struct nm_player *player, struct nm_err *err)
+{
+    struct nm_run *run = user;
+    if (tally_listen(run, robot, player, err)) return -1;
+    return run->options.ready ? run->options.ready(run->options.user, robot, player, err) : 0;
+}
+
+static void said(void *user, uint32_t robot, const Log *line)
+{
+    struct nm_run *run = user;
+    if (run->options.said) run->options.said(run->options.user, robot, line);
+}
+
 static int start(struct nm_run *run, struct nm_err *err)
 {
     const struct nm_scenario *s = run->scenario;
@@ -49,18 +73,21 @@ static int start(struct nm_run *run, struct nm_err *err)
     options.pitch = &run->pitch;
     options.fidelity = s->fidelity;
     options.world = s->world;
-    options.world.seed = run->options.seed;
+    options.world.seed = run->options.body ? run->options.body : run->options.seed;
     options.workers = run->options.workers;
     options.bus_period = nm_ns(s->bus_period);
     options.camera_delay = nm_ns(s->camera_delay);
     options.enter = run->options.enter;
     options.leave = run->options.leave;
-    options.ready = run->options.ready;
-    options.said = run->options.said;
-    options.user = run->options.user;
+    options.ready = ready;
+    options.said = run->options.said ? said : NULL;
+    options.user = run;
+    options.elsewhere = run->options.elsewhere;
     options.hardware = s->bus ? run->options.bus : NULL;
     if (s->bus && !run->options.bus) return nm_fail(err, "%s: there is no servo bus in this program", s->file);
     for (uint32_t i = 0; i < s->n_robots; i++) cast_robot(run, i, &rows[i]);
+    for (uint32_t i = 0; i < s->n_robots; i++)
+        if (rows[i].lineup) more_settings(run, &rows[i]);
     run->stage = nm_stage_new(rows, s->n_robots, &options, err);
     if (!run->stage) return -1;
     place_ball(run);
@@ -154,4 +181,5 @@ void nm_run_result(const struct nm_run *run, struct nm_result *result)
     for (uint32_t m = 0; m < s->n_measures; m++)
         for (uint32_t i = 0; i < s->n_robots + !s->n_robots; i++) /* the world's stand in the first place */
             result->values[m][i] = measure_value(run, &s->measures[m], m, i);
+    result->score = score_of(run);
 }

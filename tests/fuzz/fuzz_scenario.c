@@ -76,7 +76,11 @@ static void check_condition(const struct nm_scenario *s, const struct nm_conditi
 static void check_event(const struct nm_scenario *s, const struct nm_event *e)
 {
     require(e->kind < NM_EVENTS && e->robots >> s->n_robots == 0);
-    require(e->times >= 1 && e->times <= NM_SCENARIO_REPEATS && e->every >= 0 && (e->times == 1 || e->every > 0));
+    require(e->times >= 1 && e->times <= NM_SCENARIO_REPEATS && (e->times == 1 || e->every.low > 0));
+    require(e->of <= NM_PLAYERS && (e->of == NM_PLAYERS || e->of < s->n_robots) && e->rest >= 0 && e->rest <= 1);
+    check_range(e->every);
+    if (e->waits) check_condition(s, &e->when);
+    if (e->kind == NM_EVENT_DRIVE || e->kind == NM_EVENT_KICK) require(e->part != NULL);
     require(e->duration >= 0 && e->posture < NM_POSTURES && e->fault < NM_FAULTS);
     require(e->target <= NM_PLAYERS && (e->target == NM_PLAYERS || e->target < s->n_robots));
     check_range(e->at);
@@ -100,6 +104,7 @@ static void check(const struct nm_scenario *s)
     for (uint32_t i = 0; i < s->n_robots; i++) {
         const struct nm_scenario_robot *r = &s->robots[i];
         require(r->name && r->folder && r->team < 2 && r->number >= 1 && r->posture < NM_POSTURES);
+        require(r->scatter >= 0 && r->scatter <= 1);
         check_place(&r->at);
         for (uint32_t k = 0; k < r->n_set; k++) require(r->set[k] != NULL);
         for (uint32_t k = 0; k < r->n_says; k++) require(r->says[k] != NULL);
@@ -107,8 +112,14 @@ static void check(const struct nm_scenario *s)
     for (uint32_t i = 0; i < s->n_events; i++) check_event(s, &s->events[i]);
     for (uint32_t i = 0; i < s->n_until; i++) check_condition(s, &s->until[i]);
     for (uint32_t i = 0; i < s->n_expect; i++) check_condition(s, &s->expect[i]);
+    for (uint32_t i = 0; i < s->n_score; i++) {
+        const struct nm_score *row = &s->score[i];
+        require(row->measure < s->n_measures && isfinite(row->weight + row->missing));
+        require(!isnan(row->least) && !isnan(row->most));
+    }
     for (uint32_t i = 0; i < s->n_measures; i++) {
         require(s->measures[i].kind < NM_MEASURES && s->measures[i].label);
+        require(s->measures[i].from >= 0 && s->measures[i].from < s->measures[i].to);
         if (s->measures[i].kind == NM_MEASURE_TIME_TO) check_condition(s, &s->measures[i].until);
     }
 }

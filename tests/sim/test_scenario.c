@@ -49,16 +49,15 @@ static struct nm_result play(const struct nm_scenario *s, uint64_t seed)
 
 /* ---- files ---- */
 
-static void the_scenarios_that_come_along_are_good(void **state)
+static void good_in(const char *folder, uint32_t least)
 {
-    (void)state;
     struct nm_arena arena = {0};
     uint32_t n;
-    const char *const *names = nm_files_in(&arena, NM_ROOT "/scenarios", ".yaml", &n);
-    assert_true(n >= 6);
+    const char *const *names = nm_files_in(&arena, folder, ".yaml", &n);
+    assert_true(n >= least);
     for (uint32_t i = 0; i < n; i++) {
         struct nm_err err = {0};
-        const char *path = nm_take_format(&arena, NM_ROOT "/scenarios/%s.yaml", names[i]);
+        const char *path = nm_take_format(&arena, "%s/%s.yaml", folder, names[i]);
         struct nm_scenario *s = nm_scenario_read(path, NM_ROOT, &err);
         if (!s) fail_msg("%s", err.text);
         assert_true(*s->about);
@@ -69,6 +68,13 @@ static void the_scenarios_that_come_along_are_good(void **state)
         nm_scenario_free(s);
     }
     nm_arena_free(&arena);
+}
+
+static void the_scenarios_that_come_along_are_good(void **state)
+{
+    (void)state;
+    good_in(NM_ROOT "/scenarios", 6);
+    good_in(NM_ROOT "/scenarios/motion", 20);
 }
 
 /* One fault a line: what stands behind HEAD, and what must be said of it. */

@@ -372,6 +372,35 @@ static void the_pendulum_arrives_with_the_right_speed(void **state)
     }
 }
 
+/* Rope and bob are in the picture from the moment they are let go, the bob where MuJoCo has it; parked they are not. */
+static void the_pendulum_is_seen_while_it_swings(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_world_robot robot = robot_at(f->kid70, f->stance, 1, 0.5, 0);
+    struct nm_world_options options = NM_WORLD_OPTIONS;
+    static struct nm_scene scene;
+    options.pendulum = true;
+    struct nm_world *world = make_world(&f->pitch, &robot, 1, &options);
+    int body = mj_name2id(nm_world_model(world), mjOBJ_BODY, "pendulum");
+    nm_scene_new(&scene, &f->pitch, 1);
+    nm_world_scene(world, &scene, NULL);
+    uint32_t parked = scene.n_solids;
+    assert_true(nm_world_pendulum(world, 0, 0.7, 0.5));
+    for (int k = 0; k < 40; k++) {
+        nm_world_scene(world, &scene, NULL);
+        assert_int_equal(scene.n_solids, parked + 2);
+        mj_kinematics(nm_world_model(world), nm_world_data(world));
+        const double *bob = nm_world_data(world)->geom_xpos + 3 * nm_world_model(world)->body_geomadr[body];
+        const struct nm_solid *rope = &scene.solids[scene.n_still + 1], *shown = rope + 1;
+        for (int i = 0; i < 3; i++) assert_near((double)shown->pos[i], bob[i], 1e-5);
+        assert_near((double)rope->half[2], 0.95, 1e-6);
+        assert_near((double)(rope->pos[2] + rope->rot[2][2] * rope->half[2]),
+                    nm_world_model(world)->body_pos[3 * body + 2], 1e-5);
+        nm_world_step(world, 5);
+    }
+    nm_world_free(world);
+}
+
 static void self_collision_leaves_a_standing_robot_alone(void **state)
 {
     struct fixture *f = *state;
@@ -508,6 +537,7 @@ int main(void)
         cmocka_unit_test(motors_without_torque_let_the_robot_sink),
         cmocka_unit_test(a_push_changes_momentum_by_its_impulse),
         cmocka_unit_test(the_pendulum_arrives_with_the_right_speed),
+        cmocka_unit_test(the_pendulum_is_seen_while_it_swings),
         cmocka_unit_test(self_collision_leaves_a_standing_robot_alone),
         cmocka_unit_test(a_broken_robot_is_put_back_and_the_others_go_on),
         cmocka_unit_test(a_bad_position_and_a_bad_force_are_survived_too),

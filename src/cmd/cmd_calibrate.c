@@ -1,0 +1,158 @@
+/* nutmeg calibrate: finds what only a robot itself can tell about it. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/calibrate.h"
+#include "cmd/commands.h"
+#include "cmd/console.h"
+#include "cmd/sim_play.h"
+#include "core/files.h"
+
+enum { DRIVES = 256 };
+
+struct order {
+    bool sim, linear;
+    int64_t body;
+    const char *robot, *seeds, *output;
+    int64_t jobs;
+};
+
+/* ---- drives ---- */
+
+/* LOG@X,Y or LOG@X,Y,DEGREES */
+static int read_log(const char *text, struct drive_steps *d, struct nm_err *err)
+{
+    const char *at = strrchr(text, '@');
+    char path[PATH_MAX];
+    double end[3] = {0};
+    int used = 0, n = at ? sscanf(at + 1, "%lf,%lf%n,%lf%n", &end[0], &end[1], &used, &end[2], &used) : 0;
+    if (n < 2 || at[1 + used] || at - text >= PATH_MAX || !isfinite(end[0] + end[1] + end[2]))
+        return nm_fail(err, "%s: LOG@X,Y or LOG@X,Y,DEGREES is needed: where the drive ended, seen from its begin",
+                       text);
+    snprintf(path, sizeof path, "%.*s", (int)(at - text), text);
+    if (calibrate_log(path, d, err)) return -1;
+    d->end = (struct pose2){end[0], end[1], end[2] * M_PI / 180};
+    d->turn_known = n == 3;
+    return 0;
+}
+
+/* ---- the result ---- */
+
+static void print_list(FILE *to, const char *name, const double *values, uint32_t n, uint32_t stride)
+{
+    fprintf(to, "  %s: [", name);
+    for (uint32_t i = 0; i < n; i++) fprintf(to, "%s%.5g", i ? ", " : "", values[i * stride]);
+    fprintf(to, "]\n");
+}
+
+static void print_model(FILE *to, const struct nm_step_model *m)
+{
+    fprintf(to, "odometry:\n  correct: %s\n", m->local ? "local" : "linear");
+    print_list(to, "forward", m->forward, NM_STEP_TERMS, 1);
+    print_list(to, "left", m->left, NM_STEP_TERMS, 1);
+    print_list(to, "turn", m->turn, NM_STEP_TERMS, 1);
+    if (!m->local) return;
+    static const char *const near[] = {"near_x", "near_y", "near_turn"}, *const more[] = {"more_x", "more_y",
+                                                                                          "more_turn"};
+    for (int a = 0; a < 3; a++) print_list(to, near[a], &m->near[0][a], NM_STEP_NEAR, 3);
+    for (int a = 0; a < 3; a++) print_list(to, more[a], &m->more[0][a], NM_STEP_NEAR, 3);
+    fprintf(to, "  width: %.5g\n", m->width);
+}
+
+/* Half of the drives, or all where they are few, find the model; the others say how good it is. */
+static int fit(const struct drive_steps *drives, uint32_t n, const struct order *o, struct nm_err *err)
+{
+    uint32_t known = n >= 12 ? 2 * n / 3 : n, rest = n - known;
+    struct nm_step_model linear, local;
+    bool many = o->sim && !o->body;
+    calibrate_fit(drives, known, many ? CALIBRATE_SYMMETRIC : CALIBRATE_LINEAR, &linear);
+    calibrate_fit(drives, known, CALIBRATE_LOCAL, &local);
+    const struct drive_steps *judges = rest ? drives + known : drives;
+    uint32_t n_judges = rest ? rest : n;
+    double plain = calibrate_drift(NULL, judges, n_judges), by_linear = calibrate_drift(&linear, judges, n_judges),
+           by_local = calibrate_drift(&local, judges, n_judges);
+    printf("%u drives fitted; mean distance from the end of %u %s:\n", known, n_judges,
+           rest ? "others" : "drives, which are the fitted ones: twelve would leave some to judge by");
+    printf("  uncorrected %.1f cm, linear %.1f cm, locally weighted %.1f cm\n", 100 * plain, 100 * by_linear,
+           100 * by_local);
+    const struct nm_step_model *chosen = many || o->linear || by_linear <= by_local ? &linear : &local;
+    FILE *to = o->output ? fopen(o->output, "w") : stdout;
+    if (!to) return nm_fail(err, "%s cannot be written", o->output);
+    print_model(to, chosen);
+    if (o->output) fclose(to);
+    return 0;
+}
+
+static int odometry(struct setup *setup, const struct order *o, uint64_t first, uint64_t last, char **logs, int n_logs,
+                    struct nm_err *err)
+{
+    struct drive_steps *drives = calloc(DRIVES, sizeof *drives);
+    uint32_t n = 0;
+    int bad = 0;
+    if (!drives) abort();
+    for (int i = 0; i < n_logs && n < DRIVES && !bad; i++) bad = read_log(logs[i], &drives[n++], err);
+    if (o->sim && !calibrate_sim) bad = nm_fail(err, "this program has no simulator");
+    const char *robot = o->robot && o->sim && calibrate_sim ? sim_robot(setup, o->robot, err) : NULL;
+    if (o->robot && o->sim && !robot) bad = -1;
+    if (!bad && o->sim) {
+        uint32_t most = (uint32_t)(last - first + 1 < DRIVES - n ? last - first + 1 : DRIVES - n);
+        n += calibrate_sim(setup, robot, (uint64_t)o->body, first, most, (uint32_t)o->jobs, drives + n, err);
+    }
+    if (!bad && n < 3) bad = nm_fail(err, "%u drives are not enough: drive at least three times, in all directions", n);
+    if (!bad) bad = fit(drives, n, o, err);
+    free(drives);
+    return bad;
+}
+
+static int cmd_odometry(int argc, char **argv)
+{
+    struct order o = {.jobs = 2};
+    uint64_t first = 1, last = 36;
+    const struct flag flags[] = {
+        SWITCH("sim", &o.sim, "drives in the simulator, scenario motion/odometry"),
+        TEXT("robot", &o.robot, "NAME", "of the simulator: folder in robots/"),
+        WHOLE("one-body", &o.body, 1, 1000000000, "SEED",
+              "of the simulator: this body drives; otherwise each drive has another"),
+        TEXT("seeds", &o.seeds, "A-B", "of the simulator: one drive each; 1-36 unless given"),
+        WHOLE("jobs", &o.jobs, 1, 64, "N", "of the simulator: processes; 2 unless given", .letter = 'j'),
+        SWITCH("linear", &o.linear, "the linear model, even if the locally weighted one is better"),
+        TEXT("output", &o.output, "FILE", "where the parameters go; printed unless given", .letter = 'o'),
+        {0},
+    };
+    const struct usage usage = {
+        "nutmeg calibrate odometry",
+        "[LOG@X,Y[,DEGREES]…]",
+        "Fits the model that corrects each step of the odometry, from drives between known points:\n"
+        "a log of each with the topics odometry_raw and support_state, and where it ended, in metres\n"
+        "forwards and to the left of where it began. Prints parameters for robots/NAME/params.yaml.",
+        flags,
+        0,
+        DRIVES};
+    int code, n = usage_begin(&usage, argc, argv, &code);
+    if (n < 0) return code;
+    if (o.seeds) {
+        char *end;
+        first = last = strtoull(o.seeds, &end, 10);
+        if (*end == '-') last = strtoull(end + 1, &end, 10);
+        if (*end || end == o.seeds || last < first || last - first >= DRIVES)
+            return usage_wrong(&usage, "--seeds wants a range of at most %d, not '%s'", DRIVES, o.seeds);
+    }
+    if (!n && !o.sim) return usage_wrong(&usage, "logs are needed, or --sim");
+    struct setup setup;
+    struct nm_err err = {0};
+    setup_begin(&setup);
+    code = odometry(&setup, &o, first, last, argv + 1, n, &err) ? EXIT_USAGE : EXIT_OK;
+    if (err.n) complain(&err);
+    setup_end(&setup);
+    return code;
+}
+
+int cmd_calibrate(int argc, char **argv)
+{
+    static const struct verb verbs[] = {
+        {"odometry", "how far steps really go, from drives between known points", cmd_odometry},
+        {0},
+    };
+    return verbs_run("nutmeg calibrate", "Finds what only a robot itself can tell about it.", verbs, argc, argv);
+}

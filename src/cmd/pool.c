@@ -1,0 +1,138 @@
+#include "cmd/pool.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { JOBS = 64 };
+
+struct job {
+    pid_t pid; /* 0: free */
+    int pipe;
+    uint32_t index;
+    size_t got;
+    unsigned char *result;
+};
+
+struct crew {
+    const struct pool *pool;
+    uint32_t n, next;
+    struct job jobs[JOBS];
+};
+
+static void write_all(int to, const unsigned char *bytes, size_t n)
+{
+    for (size_t at = 0; at < n;) {
+        ssize_t k = write(to, bytes + at, n - at);
+        if (k < 0 && errno == EINTR) continue;
+        if (k <= 0) return;
+        at += (size_t)k;
+    }
+}
+
+static void child(const struct crew *c, struct job *job, int to)
+{
+    if (c->pool->seconds > 0) {
+        rlim_t most = (rlim_t)c->pool->seconds + 1;
+        setrlimit(RLIMIT_CPU, &(struct rlimit){most, most});
+    }
+    c->pool->work(c->pool->user, job->index, job->result);
+    write_all(to, job->result, c->pool->size);
+    _exit(0);
+}
+
+static int begin(struct crew *c, struct job *job, struct nm_err *err)
+{
+    int ends[2];
+    if (pipe(ends)) return nm_fail(err, "no pipe for a process: %s", strerror(errno));
+    fflush(NULL);
+    job->index = c->next;
+    job->got = 0;
+    memset(job->result, 0, c->pool->size);
+    job->pid = fork();
+    if (job->pid < 0) {
+        close(ends[0]);
+        close(ends[1]);
+        job->pid = 0;
+        return nm_fail(err, "no process for a piece of work: %s", strerror(errno));
+    }
+    if (!job->pid) {
+        close(ends[0]);
+        child(c, job, ends[1]);
+    }
+    close(ends[1]);
+    job->pipe = ends[0];
+    c->next++;
+    return 0;
+}
+
+static void end(struct crew *c, struct job *job)
+{
+    char died[120] = "";
+    int status = 0;
+    close(job->pipe);
+    while (waitpid(job->pid, &status, 0) < 0 && errno == EINTR) {}
+    job->pid = 0;
+    if (job->got == c->pool->size) {
+        c->pool->done(c->pool->user, job->index, job->result, NULL);
+        return;
+    }
+    if (WIFSIGNALED(status))
+        snprintf(died, sizeof died, "its process ended by signal %d (%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+    else
+        snprintf(died, sizeof died, "its process ended with code %d", WEXITSTATUS(status));
+    c->pool->done(c->pool->user, job->index, NULL, died);
+}
+
+/* Waits until a child has written or ended. */
+static void listen_to(struct crew *c)
+{
+    struct pollfd fds[JOBS];
+    uint32_t which[JOBS], count = 0;
+    for (uint32_t i = 0; i < c->n; i++)
+        if (c->jobs[i].pid) {
+            fds[count] = (struct pollfd){.fd = c->jobs[i].pipe, .events = POLLIN};
+            which[count++] = i;
+        }
+    if (poll(fds, count, -1) < 0) return;
+    for (uint32_t k = 0; k < count; k++) {
+        struct job *job = &c->jobs[which[k]];
+        if (!fds[k].revents) continue;
+        ssize_t got = read(job->pipe, job->result + job->got, c->pool->size - job->got);
+        if (got > 0) job->got += (size_t)got;
+        if (got == 0 || (got < 0 && errno != EINTR)) end(c, job);
+    }
+}
+
+static bool working(const struct crew *c)
+{
+    for (uint32_t i = 0; i < c->n; i++)
+        if (c->jobs[i].pid) return true;
+    return false;
+}
+
+int pool_run(const struct pool *pool, struct nm_err *err)
+{
+    struct crew c = {.pool = pool, .n = pool->jobs < 1 ? 1 : pool->jobs > JOBS ? JOBS : pool->jobs};
+    int bad = 0;
+    for (uint32_t i = 0; i < c.n; i++) {
+        c.jobs[i].result = malloc(pool->size + 1);
+        if (!c.jobs[i].result) abort();
+    }
+    while (!bad && (c.next < pool->n || working(&c))) {
+        bool quit = pool->quit && pool->quit();
+        for (uint32_t i = 0; i < c.n && !bad && !quit; i++)
+            if (!c.jobs[i].pid && c.next < pool->n) bad = begin(&c, &c.jobs[i], err);
+        if (!working(&c)) break;
+        listen_to(&c);
+    }
+    while (working(&c)) listen_to(&c);
+    for (uint32_t i = 0; i < c.n; i++) free(c.jobs[i].result);
+    return bad;
+}

@@ -1,0 +1,28 @@
+/* Pieces of work in processes of their own, several at a time: a crash costs one piece, and two cores do twice the
+ * work. A piece sends its result through a pipe as the flat struct that it is. */
+#ifndef NM_CMD_POOL_H
+#define NM_CMD_POOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct pool {
+    uint32_t n;     /* pieces, numbered from 0                                      */
+    uint32_t jobs;  /* processes at a time                                          */
+    size_t size;    /* of a result                                                  */
+    double seconds; /* of CPU that a piece may take before it is ended; 0: no limit */
+    /* In a child: fills the result. The child then ends without closing anything of its parent's. */
+    void (*work)(void *user, uint32_t index, void *result);
+    /* In the parent, as pieces end, in any order. `died` says why there is no result. */
+    void (*done)(void *user, uint32_t index, const void *result, const char *died);
+    bool (*quit)(void); /* true: nothing more is begun. NULL: never */
+    void *user;
+};
+
+/* Returns when all pieces have ended; -1 with a sentence if no process can be made. */
+int pool_run(const struct pool *pool, struct nm_err *err);
+
+#endif

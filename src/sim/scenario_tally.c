@@ -1,0 +1,216 @@
+/* Measures over a window of time: speeds along the robot's own axes, steps, blows, and how right the robot's brain was
+ * about itself. Everything but the brain's own words is taken from the world, so that rivals are measured alike. */
+#include <math.h>
+#include <string.h>
+
+#include "nav_msgs/Odometry.h"
+#include "nutmeg_msgs/WalkState.h"
+#include "sensor_msgs/Imu.h"
+#include "sim/scenario_parts.h"
+
+enum { PORT_ODOMETRY, PORT_IMU, PORT_WALK, PORTS };
+enum { NO_FOOT = 2 };
+
+static bool window(const struct nm_measure *m) { return m->kind >= NM_MEASURE_WINDOWS && m->kind < NM_MEASURE_TIME_TO; }
+
+/* ---- what the brain says ---- */
+
+int tally_listen(struct nm_run *run, uint32_t robot, struct nm_player *player, struct nm_err *err)
+{
+    const struct nm_edge_port ports[PORTS] = {
+        [PORT_ODOMETRY] = {.topic = "odometry", .kind = NM_PORT_IN | NM_EDGE_OPTIONAL, .type = &Odometry_type},
+        [PORT_IMU] = {.topic = "imu/data", .kind = NM_PORT_IN | NM_EDGE_OPTIONAL, .type = &Imu_type},
+        [PORT_WALK] = {.topic = "walk_state", .kind = NM_PORT_IN | NM_EDGE_OPTIONAL, .type = &WalkState_type},
+    };
+    if (!run->scenario->listens) return 0;
+    run->listeners[robot].edge = nm_edge_new(player, "scenario", ports, PORTS, err);
+    return run->listeners[robot].edge ? 0 : -1;
+}
+
+static void hear(struct nm_run *run, uint32_t robot)
+{
+    struct listener *l = &run->listeners[robot];
+    const struct nm_body *body = nm_stage_body(run->stage, robot);
+    if (!l->edge) return;
+    nm_edge_begin(l->edge, nm_stage_now(run->stage));
+    const Odometry *o = nm_edge_in(l->edge, PORT_ODOMETRY);
+    const Imu *imu = nm_edge_in(l->edge, PORT_IMU);
+    if (o && nm_edge_fresh(l->edge, PORT_ODOMETRY)) {
+        const Quaternion *q = &o->pose.pose.orientation;
+        l->odometry_known = true;
+        l->odometry = (struct pose2){o->pose.pose.position.x, o->pose.pose.position.y,
+                                     quat_yaw((struct quat){q->w, q->x, q->y, q->z})};
+    }
+    if (imu && nm_edge_fresh(l->edge, PORT_IMU) && (body->imu < 0 || body->frames[body->imu].link == 0)) {
+        struct quat q = {imu->orientation.w, imu->orientation.x, imu->orientation.y, imu->orientation.z};
+        struct quat mount = body->imu >= 0 ? body->frames[body->imu].to_link.rot : QUAT_IDENTITY;
+        l->torso = quat_mul(q, quat_inv(mount));
+        l->torso_time = (int64_t)imu->header.stamp.sec * 1000000000 + imu->header.stamp.nanosec;
+    }
+    const WalkState *walk = nm_edge_in(l->edge, PORT_WALK);
+    l->kicking = walk && walk->state == WalkState_KICKING;
+    nm_edge_end(l->edge);
+}
+
+/* rad, between the brain's idea of upwards and the truth when it was measured; NaN: nothing new, or too old. */
+static double tilt_error(struct listener *l)
+{
+    if (l->torso_time <= l->torso_seen) return NAN;
+    l->torso_seen = l->torso_time;
+    for (uint32_t i = 0; i < GLANCES && i < l->n_glances; i++) {
+        if (l->glances[i].time != l->torso_time) continue;
+        struct vec3 up = {0, 0, 1}, a = quat_apply(quat_inv(l->torso), up),
+                    b = quat_apply(quat_inv(l->glances[i].rot), up);
+        return acos(fmin(fmax(vec3_dot(a, b), -1), 1));
+    }
+    return NAN;
+}
+
+/* ---- what really happens ---- */
+
+/* The foot that carries most of the weight; another one is a step. */
+static void count_steps(struct listener *l, const struct nm_truth *truth)
+{
+    static const double MOST = 0.8, LEAST = 2; /* share; N */
+    double left = truth->foot_force[NM_LEFT], right = truth->foot_force[NM_RIGHT], sum = left + right;
+    if (!(sum > LEAST)) return;
+    uint32_t foot = left > MOST * sum ? NM_LEFT : right > MOST * sum ? NM_RIGHT : NO_FOOT;
+    if (foot == NO_FOOT || foot == l->support) return;
+    l->steps += l->support != NO_FOOT;
+    l->support = foot;
+}
+
+/* The odometry is that of base_footprint, which a trunk that rises or leans does not move. */
+static struct pose2 on_ground(const struct nm_run *run, uint32_t robot)
+{
+    struct pose3 p = nm_stage_world(run->stage) ? footprint(run, robot) : run->trails[robot].where.base_to_field;
+    return (struct pose2){p.pos.x, p.pos.y, quat_yaw(p.rot)};
+}
+
+static void begin(struct tally *t, const struct trail *trail, const struct listener *l, double now)
+{
+    t->since = now;
+    t->ahead = trail->ahead, t->aside = trail->aside, t->turned = trail->turned;
+    t->steps = l->steps;
+    t->odometry = l->odometry;
+    t->step_time[0] = now, t->step_ahead[0] = trail->ahead;
+    t->n = 1;
+}
+
+static void note_step(struct tally *t, const struct trail *trail, const struct listener *l, double now)
+{
+    uint32_t steps = l->steps - t->steps;
+    if (steps < t->n || t->n >= GAIT) return;
+    t->step_time[t->n] = now;
+    t->step_ahead[t->n++] = trail->ahead;
+}
+
+/* How far the odometry's idea of the way since the begin is from the way itself. */
+static double drift(const struct nm_run *run, uint32_t robot, const struct tally *t)
+{
+    const struct listener *l = &run->listeners[robot];
+    struct pose2 thought = pose2_mul(pose2_inv(t->odometry), l->odometry),
+                 went = pose2_mul(pose2_inv(t->truth), on_ground(run, robot));
+    return l->odometry_known ? hypot(thought.x - went.x, thought.y - went.y) : NAN;
+}
+
+static void follow(struct nm_run *run, uint32_t measure, uint32_t robot, double now, double value)
+{
+    const struct nm_measure *m = &run->scenario->measures[measure];
+    const struct trail *trail = &run->trails[robot];
+    struct listener *l = &run->listeners[robot];
+    struct tally *t = &run->tallies[measure][robot];
+    if (now < m->from || now > m->to) return;
+    bool first = isnan(t->since);
+    if (first) begin(t, trail, l, now);
+    if (first && m->kind == NM_MEASURE_ODOMETRY_DRIFT) t->truth = on_ground(run, robot);
+    t->until = now;
+    t->ahead_now = trail->ahead, t->aside_now = trail->aside, t->turned_now = trail->turned;
+    if (m->kind == NM_MEASURE_STEPS) t->sum = l->steps - t->steps;
+    if (m->kind == NM_MEASURE_STEPS_TO_SPEED) note_step(t, trail, l, now);
+    if (m->kind == NM_MEASURE_ODOMETRY_DRIFT) t->drift = drift(run, robot, t);
+    if (m->kind == NM_MEASURE_TILT_ERROR && !isnan(value)) t->sum += value * value, t->n++;
+    if (m->kind == NM_MEASURE_IMPACT || m->kind == NM_MEASURE_TORQUE_MAX) t->most = fmax(t->most, value);
+}
+
+static double torque(const struct nm_run *run, uint32_t robot, const struct nm_truth *truth)
+{
+    double most = 0;
+    for (uint32_t j = 0; j < nm_stage_body(run->stage, robot)->n_joints; j++) most = fmax(most, fabs(truth->torque[j]));
+    return most;
+}
+
+static void follow_robot(struct nm_run *run, uint32_t robot, double now)
+{
+    struct listener *l = &run->listeners[robot];
+    struct nm_world *world = nm_stage_world(run->stage);
+    struct nm_truth truth = {.base_to_field = run->trails[robot].where.base_to_field};
+    double dt = nm_seconds(nm_stage_tick(run->stage));
+    if (world) nm_world_truth(world, robot, &truth);
+    count_steps(l, &truth);
+    l->glances[l->n_glances % GLANCES].time = nm_stage_now(run->stage);
+    l->glances[l->n_glances++ % GLANCES].rot = truth.base_to_field.rot;
+    hear(run, robot);
+    struct vec3 velocity = run->trails[robot].where.velocity;
+    const double values[NM_MEASURES] = {
+        [NM_MEASURE_TILT_ERROR] = tilt_error(l),
+        [NM_MEASURE_IMPACT] = vec3_norm(vec3_sub(velocity, l->velocity)) / dt,
+        [NM_MEASURE_TORQUE_MAX] = torque(run, robot, &truth),
+    };
+    l->velocity = velocity;
+    for (uint32_t m = 0; m < run->scenario->n_measures; m++)
+        if (window(&run->scenario->measures[m])) follow(run, m, robot, now, values[run->scenario->measures[m].kind]);
+}
+
+void tally_start(struct nm_run *run)
+{
+    const struct nm_scenario *s = run->scenario;
+    for (uint32_t i = 0; i < s->n_robots; i++) run->listeners[i].support = NO_FOOT;
+    for (uint32_t m = 0; m < s->n_measures; m++) run->windows |= window(&s->measures[m]);
+    run->windows |= s->listens;
+    if (!run->windows) return;
+    run->tallies = nm_take(&run->arena, sizeof *run->tallies * s->n_measures);
+    for (uint32_t m = 0; m < s->n_measures; m++)
+        for (uint32_t i = 0; i < s->n_robots; i++) run->tallies[m][i].since = NAN;
+}
+
+void tally_follow(struct nm_run *run)
+{
+    double now = nm_seconds(nm_stage_now(run->stage));
+    for (uint32_t i = 0; run->windows && i < run->scenario->n_robots; i++) follow_robot(run, i, now);
+}
+
+/* ---- values ---- */
+
+/* Steps until two of them together went at nine tenths of the speed of the window's second half. */
+static double steps_to_speed(const struct tally *t)
+{
+    uint32_t last = t->n ? t->n - 1 : 0, half = last / 2;
+    if (last < 6) return NAN;
+    double full = (t->step_ahead[last] - t->step_ahead[half]) / (t->step_time[last] - t->step_time[half]);
+    for (uint32_t k = 1; k <= last; k++) {
+        uint32_t from = k > 1 ? k - 2 : 0;
+        double speed = (t->step_ahead[k] - t->step_ahead[from]) / (t->step_time[k] - t->step_time[from]);
+        if (speed / full >= 0.9) return k;
+    }
+    return NAN;
+}
+
+double tally_value(const struct nm_run *run, uint32_t measure, uint32_t robot)
+{
+    const struct tally *t = &run->tallies[measure][robot];
+    double span = t->until - t->since;
+    if (isnan(t->since)) return NAN;
+    switch (run->scenario->measures[measure].kind) {
+    case NM_MEASURE_SPEED_X: return span > 0 ? (t->ahead_now - t->ahead) / span : NAN;
+    case NM_MEASURE_SPEED_Y: return span > 0 ? (t->aside_now - t->aside) / span : NAN;
+    case NM_MEASURE_SPEED_TURN: return span > 0 ? (t->turned_now - t->turned) / span : NAN;
+    case NM_MEASURE_STEPS: return t->sum;
+    case NM_MEASURE_STEPS_TO_SPEED: return steps_to_speed(t);
+    case NM_MEASURE_IMPACT:
+    case NM_MEASURE_TORQUE_MAX: return t->most;
+    case NM_MEASURE_TILT_ERROR: return t->n > 1 ? sqrt(t->sum / (t->n - 1)) : NAN;
+    case NM_MEASURE_ODOMETRY_DRIFT: return t->drift;
+    default: return NAN;
+    }
+}

@@ -1,0 +1,249 @@
+/* What a scenario measures over a window, what it makes a score of, and the words that only motion needs: drives that
+ * go on, conditions by name, blows from either side, robots that lie as they fell. */
+#include "sim_help.h"
+
+#include "sim/scenario_parts.h"
+
+extern const struct nm_module *const __start_nm_modules[], *const __stop_nm_modules[];
+
+static struct nm_scenario *good(const char *text)
+{
+    struct nm_err err = {0};
+    struct nm_scenario *s = nm_scenario_parse("test.yaml", text, strlen(text), NM_ROOT, &err);
+    if (!s) fail_msg("%s", err.text);
+    return s;
+}
+
+struct desk {
+    struct nm_arena arena;
+    struct nm_registry registry;
+};
+
+static struct nm_run *begin(struct desk *d, const struct nm_scenario *s, struct nm_run_options options)
+{
+    struct nm_err err = {0};
+    memset(d, 0, sizeof *d);
+    nm_registry_init(&d->registry, &d->arena, __start_nm_modules, __stop_nm_modules);
+    options.registry = &d->registry;
+    struct nm_run *run = nm_run_new(s, &options, &err);
+    if (!run) fail_msg("%s", err.text);
+    return run;
+}
+
+static struct nm_result play(const struct nm_scenario *s, struct nm_run_options options)
+{
+    struct desk d;
+    struct nm_result result;
+    struct nm_run *run = begin(&d, s, options);
+    while (nm_run_step(run) > 0) {}
+    nm_run_result(run, &result);
+    nm_run_free(run);
+    nm_arena_free(&d.arena);
+    return result;
+}
+
+#define WALKER "field: kid\nrobot: kid70\nlineup: walk\nrobots: [{name: kid, at: [0, 10, 90 deg]}]\n"
+
+static void a_drive_goes_on_until_the_next_one(void **state)
+{
+    (void)state;
+    struct nm_scenario *s = good(WALKER "duration: 12 s\nevents:\n"
+                                        "  - {at: 2 s, drive: {robot: kid, velocity: [0.3, 0, 0]}}\n"
+                                        "  - {at: 7 s, drive: {robot: kid, velocity: [0, 0, 0]}}\n"
+                                        "measures:\n"
+                                        "  - {measure: speed_x, from: 4 s, to: 7 s, name: ahead}\n"
+                                        "  - {measure: speed_y, from: 4 s, to: 7 s, name: aside}\n"
+                                        "  - {measure: speed_x, from: 10 s, name: after}\n"
+                                        "  - {measure: steps, from: 4 s, to: 7 s, name: steps}\n"
+                                        "  - {measure: steps, from: 10 s, name: steps_after}\n"
+                                        "  - {measure: steps_to_speed, from: 2 s, to: 7 s, name: start}\n"
+                                        "  - falls\n");
+    struct nm_result r = play(s, (struct nm_run_options){.seed = 1});
+    assert_true(r.values[6][0] == 0);
+    assert_true(r.values[0][0] > 0.15 && r.values[0][0] < 0.45);
+    assert_true(fabs(r.values[1][0]) < 0.1);
+    assert_true(fabs(r.values[2][0]) < 0.02);
+    assert_true(r.values[3][0] >= 6 && r.values[3][0] <= 20);
+    assert_true(r.values[4][0] == 0);
+    assert_true(r.values[5][0] >= 1 && r.values[5][0] <= 12);
+    assert_true(isnan(r.score));
+    nm_scenario_free(s);
+}
+
+static void a_drive_that_has_a_time_ends(void **state)
+{
+    (void)state;
+    struct nm_scenario *s = good(WALKER "duration: 8 s\nevents:\n"
+                                        "  - {at: 2 s, drive: {robot: kid, velocity: [0.3, 0, 0], for: 2 s}}\n"
+                                        "measures: [{measure: steps, from: 2 s, to: 4 s, name: a}, "
+                                        "{measure: steps, from: 6.5 s, name: b}]\n");
+    struct nm_result r = play(s, (struct nm_run_options){.seed = 1});
+    assert_true(r.values[0][0] > 2);
+    assert_true(r.values[1][0] == 0);
+    nm_scenario_free(s);
+}
+
+/* Nobody moves: every value is known, so the score is known. */
+static void a_score_is_the_weighted_sum_of_measures(void **state)
+{
+    (void)state;
+    struct nm_scenario *s = good(
+        "field: kid\nduration: 1 s\nrobot: kid70\nrobots: [{name: a, at: [2, 1]}, {name: b, at: [2, -1]}]\n"
+        "ball: {at: [3, 2]}\nmeasures: [survived, falls, time, ball_x, {measure: speed_x, from: 5 s, name: never}]\n"
+        "score: {survived: 2, falls: -9, time: {weight: 1, most: 0.5}, ball_x: {weight: 1, least: 10},\n"
+        "  never: {weight: 3, missing: 7}}\n");
+    struct nm_result r = play(s, (struct nm_run_options){.seed = 1});
+    assert_near(r.score, 2 * 1 + 0 + 0.5 + 10 + 21, 1e-6);
+    nm_scenario_free(s);
+}
+
+static void odometry_and_orientation_are_compared_with_the_truth(void **state)
+{
+    (void)state;
+    struct nm_scenario *s =
+        good("field: kid\nrobot: kid70\nlineup: motion\nconditions: nominal\n"
+             "robots: [{name: kid, at: [0, 10, 90 deg]}]\nduration: 9 s\nevents:\n"
+             "  - {at: 2 s, drive: {robot: kid, velocity: [0.3, 0, 0], for: 4 s}}\n"
+             "measures: [{measure: odometry_drift, from: 1.5 s}, {measure: tilt_error, from: 1 s}, path]\n");
+    struct nm_result r = play(s, (struct nm_run_options){.seed = 1});
+    assert_true(r.values[2][0] > 0.5);
+    assert_true(r.values[0][0] >= 0 && r.values[0][0] < 0.3 * r.values[2][0]);
+    assert_true(r.values[1][0] > 0 && r.values[1][0] < 0.05);
+    nm_scenario_free(s);
+}
+
+static void conditions_have_names_and_can_be_changed(void **state)
+{
+    (void)state;
+    struct nm_scenario *s =
+        good("field: kid\nduration: 1 s\nrobots: []\nworld: {sensor_delay: 16 ms}\nconditions: hard\n");
+    assert_true(s->world.backlash && s->world.random == 1);
+    assert_near(s->world.play, M_PI / 180, 1e-4);
+    assert_int_equal(s->world.command_delay, 8000000);
+    assert_int_equal(s->world.sensor_delay, 16000000); /* whatever stands first in the file */
+    nm_scenario_free(s);
+}
+
+static void settings_of_the_caller_count_more(void **state)
+{
+    (void)state;
+    struct nm_scenario *s = good("field: kid\nduration: 1 s\nrobot: kid70\n"
+                                 "robots: [{name: kid, lineup: stand, at: [1, 1], set: [hold_pose.duration=3]}]\n");
+    struct desk d;
+    const char *set = "hold_pose.duration=5";
+    struct nm_run *run = begin(&d, s, (struct nm_run_options){.seed = 1, .n_set = 1, .set = &set});
+    const struct nm_player *player = nm_stage_player(nm_run_stage(run), 0);
+    const struct nm_lineup *lineup = nm_player_lineup(player);
+    uint32_t i = nm_lineup_instance(lineup, "hold_pose");
+    struct nm_value value;
+    nm_player_value(player, i, (uint32_t)nm_param_find(lineup->instances[i].module, "duration", NULL), &value);
+    assert_near(value.number[0], 5, 1e-6);
+    nm_run_free(run);
+    nm_arena_free(&d.arena);
+    nm_scenario_free(s);
+}
+
+/* A push to the left or to the right: over some seeds both happen. */
+static void a_blow_comes_from_either_side(void **state)
+{
+    (void)state;
+    struct nm_scenario *s =
+        good("field: kid\nduration: 1.4 s\nrobot: kid70\nrobots: [{name: kid, at: [1, 1, 0]}]\nevents:\n"
+             "  - {at: 1 s, push: {robot: kid, impulse: 6, direction: 90 deg, point: [0, 0, 0.1], "
+             "either_side: true}}\nmeasures: [{measure: speed_y, from: 1 s}]\n");
+    int left = 0, right = 0;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        struct nm_result r = play(s, (struct nm_run_options){.seed = seed});
+        left += r.values[0][0] > 0.1;
+        right += r.values[0][0] < -0.1;
+    }
+    assert_int_equal(left + right, 8);
+    assert_true(left && right);
+    nm_scenario_free(s);
+}
+
+static void who_fell_lies_anyhow_but_whole(void **state)
+{
+    (void)state;
+    struct nm_scenario *s = good("field: kid\nduration: 3 s\nrobot: kid70\nworld: {self_collision: all}\n"
+                                 "robots: [{name: kid, at: [1, 1, 0], lying: back, scatter: 0.6}]\n"
+                                 "measures: [fallen, incidents, {measure: impact}, {measure: torque_max}]\n");
+    double joints[4];
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        struct desk d;
+        struct nm_run *run = begin(&d, s, (struct nm_run_options){.seed = seed});
+        struct nm_truth truth;
+        nm_world_truth(nm_stage_world(nm_run_stage(run)), 0, &truth);
+        joints[seed - 1] = truth.q[3];
+        assert_true(nm_world_overlap(nm_stage_world(nm_run_stage(run)), 0) < 0.004);
+        nm_run_free(run);
+        nm_arena_free(&d.arena);
+        struct nm_result r = play(s, (struct nm_run_options){.seed = seed});
+        assert_true(r.values[0][0] == 1 && r.values[1][0] == 0);
+        assert_true(r.values[2][0] > 5 && r.values[3][0] > 0);
+    }
+    assert_true(fabs(joints[0] - joints[1]) > 1e-3 && fabs(joints[1] - joints[2]) > 1e-3);
+    nm_scenario_free(s);
+}
+
+static void an_event_waits_for_its_condition(void **state)
+{
+    (void)state;
+    struct nm_scenario *s = good("field: kid\nduration: 3 s\nrobot: kid70\nrobots: [{name: kid, at: [1, 1, 90 deg]}]\n"
+                                 "ball: {at: [3, 2], velocity: [1, 0]}\nevents:\n"
+                                 "  - {when: {measure: ball_x, above: 3.3}, ball: {at: [0.5, 0], of: kid}}\n"
+                                 "measures: [ball_x, ball_y, {time_to: {measure: ball_x, above: 3.3}}]\n");
+    struct nm_result r = play(s, (struct nm_run_options){.seed = 1});
+    assert_true(r.values[2][0] > 0.2 && r.values[2][0] < 1);
+    assert_near(r.values[0][0], 1, 0.05); /* half a metre before a robot that looks to the left */
+    assert_near(r.values[1][0], 1.5, 0.1);
+    nm_scenario_free(s);
+}
+
+/* One fault a line. */
+#define HEAD "field: kid\nduration: 1 s\nrobot: kid70\nrobots: [{name: kid, at: [1, 1]}]\n"
+static const struct {
+    const char *text, *sentence;
+} faults[] = {
+    {HEAD "conditions: hardly\n", "did you mean 'hard'"},
+    {HEAD "measures: [{measure: speed_x, from: 2 s, to: 1 s}]\n", "ends after it begins"},
+    {HEAD "measures: [{measure: tilt, from: 2 s}]\n", "no measure of a window"},
+    {HEAD "measures: [{name: x}]\n", "`measure:` or `time_to:`"},
+    {HEAD "until: [{measure: speed_x, above: 1}]\n", "cannot be in a condition"},
+    {HEAD "measures: [falls]\nscore: {fals: 1}\n", "did you mean 'falls'"},
+    {HEAD "measures: [falls]\nscore: [falls]\n", "weights"},
+    {HEAD "measures: [falls]\nscore: {falls: {most: 1}}\n", "`weight:` is missing"},
+    {HEAD "events: [{at: 1 s, drive: {robot: kid}}]\n", "`velocity:` is missing"},
+    {HEAD "events: [{at: 1 s, drive: {robot: kid, velocity: [9, 0, 0]}}]\n", "not between"},
+    {HEAD "events: [{at: 1 s, when: {measure: time, above: 1}, ball: {at: [1, 1]}}]\n", "either `at:` or `when:`"},
+    {HEAD "events: [{at: 1 s, ball: {at: [1, 1], of: kit}}]\n", "did you mean 'kid'"},
+    {HEAD "events: [{at: 1 s, every: [3 s, 1 s], ball: {at: [1, 1]}}]\n", "above 1"},
+};
+
+static void what_is_wrong_is_told(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        struct nm_err err = {0};
+        struct nm_scenario *s = nm_scenario_parse("test.yaml", faults[i].text, strlen(faults[i].text), NM_ROOT, &err);
+        if (s) fail_msg("this was taken: %s", faults[i].text);
+        if (!strstr(err.text, faults[i].sentence)) fail_msg("%sgave: %s", faults[i].text, err.text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_drive_goes_on_until_the_next_one),
+        cmocka_unit_test(a_drive_that_has_a_time_ends),
+        cmocka_unit_test(a_score_is_the_weighted_sum_of_measures),
+        cmocka_unit_test(odometry_and_orientation_are_compared_with_the_truth),
+        cmocka_unit_test(conditions_have_names_and_can_be_changed),
+        cmocka_unit_test(settings_of_the_caller_count_more),
+        cmocka_unit_test(a_blow_comes_from_either_side),
+        cmocka_unit_test(who_fell_lies_anyhow_but_whole),
+        cmocka_unit_test(an_event_waits_for_its_condition),
+        cmocka_unit_test(what_is_wrong_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
