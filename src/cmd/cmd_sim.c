@@ -60,6 +60,12 @@ static int play(struct setup *setup, struct sim_options *o, const char *seeds, s
     if (file && o->lineup) o->lineup = sim_find(setup, "lineups", "line-up", o->lineup, err);
     struct nm_scenario *scenario = file && !err->n ? nm_scenario_read(file, setup->root, err) : NULL;
     if (!scenario) return EXIT_USAGE;
+    if (o->bus && scenario->fidelity == NM_FIDELITY_FLAT) {
+        nm_fail(err, "%s: flat bodies have no servos, so no bus", file);
+        nm_scenario_free(scenario);
+        return EXIT_USAGE;
+    }
+    scenario->bus |= o->bus;
     o->first = scenario->first_seed;
     o->last = scenario->last_seed;
     if (seeds) nm_seeds_parse(seeds, &o->first, &o->last); /* looked at already */
@@ -92,6 +98,7 @@ int cmd_sim(int argc, char **argv)
         TEXT("from", &o.photo_from, "LIST", "where they are taken from: top, stand, robots, as in top,red1"),
         WHOLE("workers", &o.workers, 1, 16, "N", "threads for brains and cameras; the bits stay the same"),
         WHOLE("jobs", &o.jobs, 1, 64, "N", "seeds played at the same time, each in its own process", .letter = 'j'),
+        SWITCH("bus", &o.bus, "servos and sensors behind the real driver on a virtual bus, as `hardware: bus`"),
         TEXT("lineup", &o.lineup, "L", "plays instead of the scenario's, on every robot that has one"),
         MAYBE("live", &o.live, "[PORT]",
               "shows the first robot to viewers, at port 8765 unless given; 0: any that is free"),

@@ -20,6 +20,7 @@ struct sim_options {
     const char *photo_folder, *photo_from;
     struct logging_flags log; /* of every robot, one file each in the folder */
     const char *live;         /* port of the server of viewers, of the first robot; NULL: none, "": the usual one */
+    bool bus;                 /* everything goes through the real driver       */
     bool wire;                /* brains are elsewhere, see sim_wire.c          */
     bool processes;           /* … and this process starts them                */
     const char *domain;       /* of DDS; NULL: what ROS_DOMAIN_ID says         */
