@@ -177,13 +177,6 @@ static int open_file(struct tape *tape)
     return 0;
 }
 
-int files_open(struct tape *tape, struct nm_err *err)
-{
-    choose_name(tape);
-    if (!open_file(tape)) return 0;
-    return nm_fail(err, "%s: the log cannot be written: %s", tape->options.path, strerror(errno));
-}
-
 /* What the file holds is now final. */
 static void note_file(struct tape *tape, bool complete)
 {
@@ -223,10 +216,22 @@ static void give_up(struct tape *tape, int why)
         tape->fd = -1;
     }
     if (!tape->broken)
-        say(tape, "%s: the log stops: %s; the robot plays on, and logging goes on when it can",
+        say(tape, "%s: the log stands still: %s; the robot plays on, and logging goes on when it can",
             path ? path : tape->options.path, strerror(why));
     tape->broken = true;
     tape->retry = now_of(tape) + (tape->options.retry ? tape->options.retry : try_again);
+}
+
+/* What a disk has and a path has not: it may pass. */
+static bool may_pass(int fault) { return fault == ENOSPC || fault == EROFS || fault == EIO || fault == EDQUOT; }
+
+int files_open(struct tape *tape, struct nm_err *err)
+{
+    choose_name(tape);
+    if (!open_file(tape)) return 0;
+    if (!may_pass(errno)) return nm_fail(err, "%s: the log cannot be written: %s", tape->options.path, strerror(errno));
+    give_up(tape, errno);
+    return 0;
 }
 
 static int flush(struct tape *tape)

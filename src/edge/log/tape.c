@@ -223,4 +223,4 @@ uint64_t tape_bytes(const struct tape *tape)
 }
 uint32_t tape_begun(const struct tape *tape) { return atomic_load_explicit(&tape->begun, memory_order_relaxed); }
 int64_t tape_cpu(const struct tape *tape) { return atomic_load_explicit(&tape->cpu, memory_order_relaxed); }
-const char *tape_path(const struct tape *tape) { return tape->files[0].path; }
+const char *tape_path(const struct tape *tape) { return tape->n_files ? tape->files[0].path : tape->options.path; }

@@ -29,7 +29,8 @@ struct tape_options {
     void *user;
 };
 
-/* Opens the first file; -1 where that cannot be: a log that never began is a fault, unlike one that stops. */
+/* Opens the first file; NULL where that can never be, as under a path that is none. A disk that is full or read-only
+ * now may be better later: that is only told. */
 struct tape *tape_new(const struct tape_options *options, struct nm_err *err);
 void tape_end(struct tape *tape);  /* writes what is left, closes */
 void tape_free(struct tape *tape); /* ends first */
@@ -50,7 +51,7 @@ uint64_t tape_dropped(const struct tape *tape, int channel);
 uint32_t tape_begun(const struct tape *tape); /* files, so far */
 uint64_t tape_bytes(const struct tape *tape); /* of all files */
 int64_t tape_cpu(const struct tape *tape);    /* ns that its thread has worked */
-/* Where it writes first. */
+/* Where it writes first, or will. */
 const char *tape_path(const struct tape *tape);
 
 #endif
