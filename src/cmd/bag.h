@@ -15,6 +15,9 @@ struct bag_part {
     bool *chosen; /* channels, by place in the list of contents */
 };
 
+/* Who says to have written a replay: such a log holds what was made again, not what it was made from. */
+#define BAG_REPLAY "nutmeg replay"
+
 struct bag {
     struct nm_arena arena;
     uint32_t n;

@@ -57,10 +57,24 @@ static bool exactly(const char *topic, const char *word)
     return !strcmp(topic, word) || !strcmp(topic + (*topic == '/'), word);
 }
 
+static bool is_replay(const struct bag *bag)
+{
+    struct nm_bytes library = bag->n ? bag->parts[0].contents.library : (struct nm_bytes){0};
+    return library.n == strlen(BAG_REPLAY) && !memcmp(library.at, BAG_REPLAY, library.n);
+}
+
+/* Of a replay and something else what the replay has; otherwise all. */
+static bool usual(const struct compare *c, const struct compare_topic *topic)
+{
+    bool replay[2] = {is_replay(&c->bags[LOG_A]), is_replay(&c->bags[LOG_B])};
+    if (replay[LOG_A] == replay[LOG_B]) return true;
+    return topic->type[replay[LOG_A] ? LOG_A : LOG_B];
+}
+
 /* A word means the topics of exactly this name in either log, otherwise all whose name matches. */
 static int choose(struct compare *c)
 {
-    for (uint32_t t = 0; t < c->n; t++) c->at[t].chosen = !c->topics.n;
+    for (uint32_t t = 0; t < c->n; t++) c->at[t].chosen = !c->topics.n && usual(c, &c->at[t]);
     for (uint32_t i = 0; i < c->topics.n; i++) {
         char *rest = nm_take_text(&c->arena, c->topics.at[i]);
         for (char *word; (word = strsep(&rest, ","));) {

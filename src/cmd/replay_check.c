@@ -41,7 +41,7 @@ int replay_out_begin(struct replay *r, struct nm_err *err)
     r->out.file = -1;
     if (!r->options->out) return 0;
     if (bag_out_begin(&r->out, &r->arena, r->options->out, r->options->force)) return -1;
-    r->writer = nm_mcap_writer_new(&(struct nm_mcap_write_options){.packing = NM_MCAP_ZSTD});
+    r->writer = nm_mcap_writer_new(&(struct nm_mcap_write_options){.packing = NM_MCAP_ZSTD, .library = BAG_REPLAY});
     if (nm_mcap_start(r->writer, bag_out_write, &r->out, err)) return -1;
     for (uint32_t i = 0; i < r->n_streams; i++)
         if (r->streams[i].replayed && add_channel(r, &r->streams[i], err)) return -1;
