@@ -257,6 +257,20 @@ int32_t nm_find_joint_near(const struct nm_body *body, const char *name, uint32_
     return nm_find_joint(body, name);
 }
 
+uint64_t nm_take_joints(const struct nm_body *body, const char (*names)[NM_JOINT_NAME], uint32_t n_names,
+                        const double *positions, uint32_t n_positions, double q[])
+{
+    uint64_t taken = 0;
+    for (uint32_t i = 0, guess = 0; i < n_names && i < n_positions; i++) {
+        int32_t joint = nm_find_joint_near(body, names[i], guess);
+        if (joint < 0 || !isfinite(positions[i])) continue;
+        guess = (uint32_t)joint + 1;
+        q[joint] = positions[i];
+        taken |= 1ull << joint;
+    }
+    return taken;
+}
+
 int32_t nm_find_frame(const struct nm_body *body, const char *name)
 {
     for (uint32_t i = 0; i < body->n_frames; i++)

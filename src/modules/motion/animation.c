@@ -47,13 +47,7 @@ struct animation {
 static void read_joints(struct animation *f)
 {
     const JointState *in = f->joints;
-    for (uint32_t i = 0, guess = 0; i < in->name.n && i < in->position.n; i++) {
-        int32_t joint = nm_find_joint_near(f->nm->body, in->name.at[i], guess);
-        if (joint < 0 || !isfinite(in->position.at[i])) continue;
-        guess = (uint32_t)joint + 1;
-        f->q[joint] = in->position.at[i];
-        f->known |= 1ull << joint;
-    }
+    f->known |= nm_take_joints(f->nm->body, in->name.at, in->name.n, in->position.at, in->position.n, f->q);
 }
 
 /* ---- goals ---- */

@@ -54,16 +54,13 @@ struct joint_owners {
 static void read_joints(struct joint_owners *f)
 {
     const JointState *in = f->joints;
-    for (uint32_t i = 0, guess = 0; i < in->name.n && i < in->position.n; i++) {
-        int32_t joint = nm_find_joint_near(f->nm->body, in->name.at[i], guess);
-        if (joint < 0 || !isfinite(in->position.at[i])) continue;
-        guess = (uint32_t)joint + 1;
-        f->q[joint] = in->position.at[i];
-        if (f->known >> joint & 1) continue;
-        f->known |= 1ull << joint;
-        f->told[joint] = in->position.at[i]; /* until somebody says more, it stays where it was found */
-        f->stiffness[joint] = 1;
+    uint64_t heard = nm_take_joints(f->nm->body, in->name.at, in->name.n, in->position.at, in->position.n, f->q);
+    for (uint32_t j = 0; j < f->nm->body->n_joints; j++) {
+        if (!((heard & ~f->known) >> j & 1)) continue;
+        f->told[j] = f->q[j]; /* until somebody says more, it stays where it was found */
+        f->stiffness[j] = 1;
     }
+    f->known |= heard;
 }
 
 static uint8_t owner_of(const struct joint_owners *f, uint8_t group)

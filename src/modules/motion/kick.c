@@ -74,13 +74,7 @@ static void take_params(struct kick *f)
 static void read_joints(struct kick *f)
 {
     const JointState *in = f->joints;
-    for (uint32_t i = 0, guess = 0; i < in->name.n && i < in->position.n; i++) {
-        int32_t joint = nm_find_joint_near(f->nm->body, in->name.at[i], guess);
-        if (joint < 0 || !isfinite(in->position.at[i])) continue;
-        guess = (uint32_t)joint + 1;
-        f->q[joint] = in->position.at[i];
-        f->known |= 1ull << joint;
-    }
+    f->known |= nm_take_joints(f->nm->body, in->name.at, in->name.n, in->position.at, in->position.n, f->q);
 }
 
 /* Where the joints were told to be, so that load does not make them jump. */
@@ -88,12 +82,7 @@ static void read_told(struct kick *f)
 {
     const JointGoals *in = f->last_goals;
     memcpy(f->told, f->q, sizeof f->told);
-    for (uint32_t i = 0, guess = 0; i < in->name.n && i < in->position.n; i++) {
-        int32_t joint = nm_find_joint_near(f->nm->body, in->name.at[i], guess);
-        if (joint < 0 || !isfinite(in->position.at[i])) continue;
-        guess = (uint32_t)joint + 1;
-        f->told[joint] = in->position.at[i];
-    }
+    nm_take_joints(f->nm->body, in->name.at, in->name.n, in->position.at, in->position.n, f->told);
 }
 
 static struct pose2 robot_to_odom(const struct kick *f)

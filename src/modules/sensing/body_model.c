@@ -215,10 +215,7 @@ static void tell_goal(struct body_model *f)
     const JointGoals *in = f->goals;
     double *q = f->state.goal;
     struct nm_kin kin;
-    for (uint32_t i = 0; i < in->name.n && i < in->position.n; i++) {
-        int32_t joint = nm_find_joint_near(body, in->name.at[i], i);
-        if (joint >= 0 && isfinite(in->position.at[i])) q[joint] = in->position.at[i];
-    }
+    nm_take_joints(body, in->name.at, in->name.n, in->position.at, in->position.n, q);
     nm_apply_mimics(body, q);
     uint32_t sole = body->foot[support_side(f)].sole;
     nm_forward(body, POSE_IDENTITY, q, &kin);
