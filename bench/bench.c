@@ -3,11 +3,13 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct nm_bench {
     const struct nm_bench_options *options;
     int missed;
+    char above[96]; /* the last row that stands under no other */
 };
 
 /* A build without a benchmark's file (and the peer that it needs) simply has fewer rows. */
@@ -97,6 +99,7 @@ void nm_bench_beside(struct nm_bench *bench, const char *name, double value, con
     char number[32] = "-";
     ok &= isfinite(value);
     bench->missed += !ok;
+    if (strncmp(name, "  ", 2)) snprintf(bench->above, sizeof bench->above, "%s", name);
     if (isfinite(value)) snprintf(number, sizeof number, "%.4g", value);
     if (!bench->options->json) {
         fprintf(to, "%-52s %10s %-6s %9s   %-16s %s\n", name, number, unit, known, goal,
@@ -106,12 +109,19 @@ void nm_bench_beside(struct nm_bench *bench, const char *name, double value, con
         fflush(to);
         return;
     }
+    /* a row that stands indented under another is named after both */
+    char whole[160], *rest;
+    bool under = !strncmp(name, "  ", 2);
+    snprintf(whole, sizeof whole, "%s%s%s", under ? bench->above : "", under ? ": " : "", under ? name + 2 : name);
+    double beside = strtod(known, &rest);
     fputs("{\"name\": ", to);
-    json_text(to, name);
+    json_text(to, whole);
     fputs(", \"value\": ", to);
     json_number(to, value);
     fputs(", \"unit\": ", to);
     json_text(to, unit);
+    fputs(", \"ratio\": ", to);
+    json_number(to, *known && !*rest && beside != 0 ? value / beside : NAN);
     fputs(", \"known\": ", to);
     json_text(to, known);
     fputs(", \"goal\": ", to);

@@ -186,6 +186,7 @@ static const struct nm_param params[] = {
     NM_PARAM(tilt, 0.9, 0.2, 1.5, "rad", "a trunk that will tilt so far is falling"),
     NM_PARAM(ahead, 0.2, 0, 1, "s", "how far ahead that is looked"),
     NM_PARAM(least, 0.3, 0, 1.5, "rad", "with less tilt it is no fall, however fast the trunk turns"),
+    NM_PARAM(least_kick, 0.45, 0, 1.5, "rad", "the same while kicking, which throws the trunk about"),
     NM_PARAM(upright, 0.6, 0.1, 1.5, "rad", "with less tilt it stands"),
     NM_PARAM(quiet, 0.6, 0.05, 10, "rad/s", "slower turning is being still"),
     NM_PARAM(settle, 0.25, 0, 5, "s", "for so long"),

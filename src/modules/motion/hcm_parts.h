@@ -80,14 +80,14 @@ struct hcm {
     HcmState *state_out;
     RobotControlState *control_state;
     /* params */
-    double tilt, ahead, least; /* of a fall                        */
-    double upright;            /* rad                              */
-    double quiet, settle;      /* rad/s, s: is still               */
-    double rocking, landed;    /* rad/s, s: lies                   */
-    double no_load, lifted;    /* N, s: somebody carries it        */
-    double put_down;           /* s                                */
-    double startup;            /* s                                */
-    double idle;               /* s, 0: never                      */
+    double tilt, ahead, least, least_kick; /* of a fall            */
+    double upright;                        /* rad                              */
+    double quiet, settle;                  /* rad/s, s: is still               */
+    double rocking, landed;                /* rad/s, s: lies                   */
+    double no_load, lifted;                /* N, s: somebody carries it        */
+    double put_down;                       /* s                                */
+    double startup;                        /* s                                */
+    double idle;                           /* s, 0: never                      */
     bool get_up, protect;
     bool limp; /* for a recording */
     int32_t tries;

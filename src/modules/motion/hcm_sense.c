@@ -26,7 +26,7 @@ static void feel_trunk(struct hcm *f)
     if (turning > AT_REST) f->at_rest_since = f->nm->now;
     if (turning > f->rocking || fall_tilt(f->up) < LIES) f->down_since = f->nm->now;
 
-    const struct fall_params p = {f->tilt, f->ahead, f->least};
+    const struct fall_params p = {f->tilt, f->ahead, f->state == KICKING ? fmax(f->least, f->least_kick) : f->least};
     enum fall_way way = fall_coming(&p, f->up, f->turning);
     f->coming = way ? f->coming + nm_seconds(f->nm->dt) : 0;
     if (way && f->coming <= nm_seconds(f->nm->dt)) f->fall = way;
