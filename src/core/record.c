@@ -5,7 +5,7 @@
 #include "core/internal.h"
 
 enum {
-    NOTES = 256,  /* runs that find room between two looks               */
+    NOTES = 1024, /* runs that find room between two looks: a second     */
     ASKED = 32,   /* requests and replies of one run                     */
     CHANGES = 64, /* changes of parameters between two looks             */
     SNAP_IDLE = 0,
@@ -222,6 +222,12 @@ bool nm_record_next(struct nm_record *record, uint32_t cycle, struct nm_run *run
     run->made = note->seqs + run->n_consumed;
     run->asked = note->asked;
     return true;
+}
+
+uint64_t nm_record_count(const struct nm_record *record, uint32_t cycle)
+{
+    const struct notes *notes = record->player->cycles[cycle]->notes;
+    return notes ? atomic_load_explicit(&notes->written, memory_order_acquire) : 0;
 }
 
 uint64_t nm_record_lost(const struct nm_record *record, uint32_t cycle)

@@ -49,6 +49,8 @@ struct nm_run {
 
 /* The next note of a cycle; false where there is none. It lives until the next call for this cycle. */
 bool nm_record_next(struct nm_record *record, uint32_t cycle, struct nm_run *run);
+/* Notes of a cycle so far. What a run made has been handed over before its note is there. */
+uint64_t nm_record_count(const struct nm_record *record, uint32_t cycle);
 /* Notes of a cycle that found no room. */
 uint64_t nm_record_lost(const struct nm_record *record, uint32_t cycle);
 

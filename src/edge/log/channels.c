@@ -14,7 +14,7 @@
 #include "sensor_msgs/Image.h"
 
 /* A queue keeps what comes in a second in which the log gets no time, but no more than so many bytes of it. */
-enum { DEPTH_LEAST = 16, DEPTH_USUAL = 128, DEPTH_MOST = 512, QUEUE_BYTES = 1 << 20, IMAGE_DEPTH = 4 };
+enum { DEPTH_LEAST = 16, DEPTH_USUAL = 128, DEPTH_MOST = 1024, QUEUE_BYTES = 1 << 20, IMAGE_DEPTH = 4 };
 
 uint8_t *log_room(uint8_t **bytes, size_t *room, size_t n)
 {
@@ -43,7 +43,8 @@ static uint32_t depth_of(const struct nm_lineup *lineup, const struct nm_topic *
 {
     if (topic->type->blobs) return IMAGE_DEPTH;
     uint32_t least = topic->queue && topic->depth > DEPTH_LEAST ? topic->depth : DEPTH_LEAST;
-    uint32_t depth = topic->queue ? 4 * least : rate_of(lineup, topic);
+    uint32_t depth = rate_of(lineup, topic);
+    if (topic->queue && depth < 4 * least) depth = 4 * least;
     if (depth > DEPTH_MOST) depth = DEPTH_MOST;
     while (depth > least && (size_t)depth * topic->type->size > QUEUE_BYTES) depth /= 2;
     return depth < least ? least : depth;

@@ -52,6 +52,7 @@ struct nm_log {
 
     int64_t snapped, reported; /* ns */
     uint32_t begun;            /* files of the tapes: each has a snapshot near its beginning */
+    uint64_t *noted, *told;    /* of each cycle: notes at the beginning of this look, notes in the log */
     uint64_t told_losses;
     pthread_t thread;
     bool threaded;
@@ -67,6 +68,7 @@ void channels_take(struct nm_log *log);                    /* what the line-up m
 
 /* notes.c */
 int notes_open(struct nm_log *log, struct nm_err *err);
+void notes_look(struct nm_log *log); /* before channels_take: which notes notes_take may take */
 void notes_take(struct nm_log *log, bool last);
 
 /* about.c: what every file begins with */

@@ -111,8 +111,10 @@ static int open_channels(struct nm_log *log, struct nm_err *err)
     return bad ? -1 : 0;
 }
 
+/* A note goes to the log behind everything that it speaks of: wherever a crash cuts the log, its runs are whole. */
 static void look(struct nm_log *log, bool last)
 {
+    notes_look(log);
     channels_take(log);
     notes_take(log, last);
 }

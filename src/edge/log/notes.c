@@ -97,6 +97,8 @@ int notes_open(struct nm_log *log, struct nm_err *err)
         }
     }
     log->scratch = nm_take(&log->arena, most);
+    log->noted = nm_take_n(&log->arena, uint64_t, nm_record_cycles(log->record));
+    log->told = nm_take_n(&log->arena, uint64_t, nm_record_cycles(log->record));
     for (uint32_t c = 0; c < nm_record_cycles(log->record); c++) tell_topics(log, c);
     size_t marks = 0;
     for (uint32_t c = 0; c < log->lineup->n_cycles; c++) marks += nm_cycle_mark_size(log->player, c);
@@ -238,6 +240,11 @@ static void tell_losses(struct nm_log *log, int64_t now)
 
 /* ---- all of it ---- */
 
+void notes_look(struct nm_log *log)
+{
+    for (uint32_t c = 0; c < nm_record_cycles(log->record); c++) log->noted[c] = nm_record_count(log->record, c);
+}
+
 void notes_take(struct nm_log *log, bool last)
 {
     struct nm_record_change change;
@@ -245,7 +252,8 @@ void notes_take(struct nm_log *log, bool last)
     int64_t now = nm_player_now(log->player);
     while (nm_record_change(log->record, &change)) tell_change(log, &change);
     for (uint32_t c = 0; c < nm_record_cycles(log->record); c++) {
-        while (nm_record_next(log->record, c, &run)) tell_run(log, &run);
+        while (log->told[c] < log->noted[c] && nm_record_next(log->record, c, &run))
+            tell_run(log, &run), log->told[c]++;
         tell_snapshot(log, c);
     }
     uint32_t begun = 0;
