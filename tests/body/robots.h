@@ -37,6 +37,28 @@ static inline const struct nm_body *load(struct nm_arena *arena, const char *pat
     return body;
 }
 
+static inline const struct nm_body *load_text(struct nm_arena *arena, const char *urdf)
+{
+    struct nm_err err = {0};
+    const struct nm_urdf *parsed = nm_urdf_parse(arena, "text", urdf, strlen(urdf), &err);
+    const struct nm_body *body = parsed ? nm_body_from_urdf(arena, parsed, &err) : NULL;
+    if (!body) fail_msg("%s", err.text);
+    return body;
+}
+
+/* A slider on a turntable, 1 m above the ground, for closed forms: 2 kg, 0.5 kg m^2 about the vertical. */
+static inline const struct nm_body *load_crane(struct nm_arena *arena)
+{
+    return load_text(
+        arena,
+        "<robot name='crane'><link name='base_link'/><link name='table'/><link name='slide'><inertial><mass value='2'/>"
+        "<inertia ixx='1' iyy='1' izz='0.5'/></inertial></link>"
+        "<joint name='turn' type='continuous'><parent link='base_link'/><child link='table'/>"
+        "<axis xyz='0 0 2'/></joint>"
+        "<joint name='push' type='prismatic'><parent link='table'/><child link='slide'/><origin xyz='0 0 1'/>"
+        "<axis xyz='1 0 0'/><limit lower='0' upper='1' effort='1' velocity='1'/></joint></robot>");
+}
+
 /* xorshift64*, uniform in [low, high) */
 static inline double dice(uint64_t *seed, double low, double high)
 {

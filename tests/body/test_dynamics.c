@@ -158,19 +158,8 @@ static void acceleration_moves_the_zero_moment_point(void **state)
 static void a_slider_on_a_turntable_feels_coriolis(void **state)
 {
     (void)state;
-    static const char text[] =
-        "<robot name='crane'><link name='base_link'/><link name='table'/><link name='slide'><inertial><mass value='2'/>"
-        "<inertia ixx='1' iyy='1' izz='0.5'/></inertial></link>"
-        "<joint name='turn' type='continuous'><parent link='base_link'/><child link='table'/><axis xyz='0 0 "
-        "1'/></joint>"
-        "<joint name='push' type='prismatic'><parent link='table'/><child link='slide'/>"
-        "<axis xyz='1 0 0'/><limit lower='0' upper='1' effort='1' velocity='1'/></joint></robot>";
     struct nm_arena arena = {0};
-    struct nm_err err = {0};
-    const struct nm_urdf *urdf = nm_urdf_parse(&arena, "crane", text, strlen(text), &err);
-    assert_non_null(urdf);
-    const struct nm_body *body = nm_body_from_urdf(&arena, urdf, &err);
-    assert_non_null(body);
+    const struct nm_body *body = load_crane(&arena);
     double q[2] = {0.4, 0.3}, qd[2] = {3, 0.7}, qdd[2] = {-2, 1.1};
     struct nm_motion motion = {.base_to_world = POSE_IDENTITY, .q = q, .qd = qd, .qdd = qdd};
     struct nm_effort effort;

@@ -173,23 +173,11 @@ static void a_base_pose_moves_everything_with_it(void **state)
     nm_arena_free(&arena);
 }
 
-/* a slider on a turntable: closed form */
 static void sliding_joints_slide(void **state)
 {
     (void)state;
-    static const char text[] =
-        "<robot name='crane'><link name='base_link'/><link name='table'/><link name='slide'><inertial><mass value='2'/>"
-        "<inertia ixx='1' iyy='1' izz='1'/></inertial></link>"
-        "<joint name='turn' type='continuous'><parent link='base_link'/><child link='table'/><axis xyz='0 0 "
-        "2'/></joint>"
-        "<joint name='push' type='prismatic'><parent link='table'/><child link='slide'/><origin xyz='0 0 1'/>"
-        "<axis xyz='1 0 0'/><limit lower='0' upper='1' effort='1' velocity='1'/></joint></robot>";
     struct nm_arena arena = {0};
-    struct nm_err err = {0};
-    const struct nm_urdf *urdf = nm_urdf_parse(&arena, "crane", text, strlen(text), &err);
-    assert_non_null(urdf);
-    const struct nm_body *body = nm_body_from_urdf(&arena, urdf, &err);
-    assert_non_null(body);
+    const struct nm_body *body = load_crane(&arena);
     struct nm_kin kin;
     struct nm_twist column[NM_JOINTS], link[NM_LINKS];
     const double q[2] = {0.5, 0.3}, qd[2] = {2, 1};

@@ -145,11 +145,7 @@ static void every_order_of_hip_axes_is_solved(void **state)
         }
         strcat(text, "</robot>");
         struct nm_arena arena = {0};
-        struct nm_err err = {0};
-        const struct nm_urdf *urdf = nm_urdf_parse(&arena, "legs", text, strlen(text), &err);
-        if (!urdf) fail_msg("%s", err.text);
-        const struct nm_body *body = nm_body_from_urdf(&arena, urdf, &err);
-        assert_non_null(body);
+        const struct nm_body *body = load_text(&arena, text);
         assert_int_equal(body->leg[NM_LEFT].n, 6);
         assert_true(round_trip(body, NM_LEFT, 20000, 1).worst_pose < 1e-9); /* several answers keep these limits */
         nm_arena_free(&arena);

@@ -89,11 +89,7 @@ static void a_sphere_gives_a_circle(void **state)
         "<joint name='h' type='fixed'><parent link='base_link'/><child link='hand'/><origin xyz='1 0 "
         "0'/></joint></robot>";
     struct nm_arena arena = {0};
-    struct nm_err err = {0};
-    const struct nm_urdf *urdf = nm_urdf_parse(&arena, "eye", text, strlen(text), &err);
-    assert_non_null(urdf);
-    const struct nm_body *body = nm_body_from_urdf(&arena, urdf, &err);
-    assert_non_null(body);
+    const struct nm_body *body = load_text(&arena, text);
     assert_int_equal(body->n_cameras, 1);
     struct nm_kin kin;
     struct nm_outline outline;

@@ -65,20 +65,39 @@ static struct pose2 robot_of(const struct walker *w)
     return nm_robot_to_odom(w->body, &kin);
 }
 
+/* The body as it is at a time, felt by its sensors. */
+static void feel(struct nm_state *s, struct walker *w, int64_t time)
+{
+    walk_to(w, time);
+    struct nm_readings r = readings(w, time);
+    nm_state_update(s, w->body, &r);
+}
+
+static struct nm_arena arena;
+
+static int begin(void **state)
+{
+    *state = calloc(1, sizeof(struct nm_state));
+    return 0;
+}
+
+static int end(void **state)
+{
+    nm_arena_free(&arena);
+    free(*state);
+    return 0;
+}
+
 static void steps_add_up_to_odometry(void **state)
 {
-    (void)state;
-    struct nm_arena arena = {0};
+    struct nm_state *s = *state;
     struct walker w;
-    struct nm_state *s = calloc(1, sizeof *s);
     start_walker(&w, &arena, KID70);
     walk_to(&w, 800 * MS);
     nm_state_reset(s, w.body, robot_of(&w));
     double worst = 0;
     for (int64_t ms = 800; ms < 10000; ms += 8) {
-        walk_to(&w, ms * MS);
-        struct nm_readings r = readings(&w, ms * MS);
-        nm_state_update(s, w.body, &r);
+        feel(s, &w, ms * MS);
         struct pose2 truth = robot_of(&w);
         worst = fmax(worst, hypot(truth.x - s->robot_to_odom.x, truth.y - s->robot_to_odom.y));
         assert_near(angle_normal(truth.theta - s->robot_to_odom.theta), 0, 1e-9);
@@ -86,27 +105,19 @@ static void steps_add_up_to_odometry(void **state)
     }
     printf("23 steps: %.1e m\n", worst);
     assert_true(worst < 1e-9);
-    nm_arena_free(&arena);
-    free(s);
 }
 
 static void any_moment_of_two_seconds_is_rebuilt(void **state)
 {
-    (void)state;
+    struct nm_state *s = *state;
     static const int64_t periods[] = {1, 3, 8, 20}; /* ms */
-    struct nm_arena arena = {0};
     struct walker w;
-    struct nm_state *s = calloc(1, sizeof *s);
     start_walker(&w, &arena, KID70);
     for (size_t p = 0; p < sizeof periods / sizeof *periods; p++) {
         int64_t ms = 800;
         walk_to(&w, 800 * MS);
         nm_state_reset(s, w.body, robot_of(&w));
-        for (; ms < 4000; ms += periods[p]) {
-            walk_to(&w, ms * MS);
-            struct nm_readings r = readings(&w, ms * MS);
-            nm_state_update(s, w.body, &r);
-        }
+        for (; ms < 4000; ms += periods[p]) feel(s, &w, ms * MS);
         struct nm_sample at;
         int64_t newest = s->ring[s->newest].time;
         uint32_t head = (uint32_t)nm_find_joint(w.body, "head_yaw");
@@ -125,17 +136,13 @@ static void any_moment_of_two_seconds_is_rebuilt(void **state)
     nm_state_reset(s, w.body, (struct pose2){0, 0, 0});
     struct nm_sample none;
     assert_false(nm_state_at(s, w.body, 0, &none));
-    nm_arena_free(&arena);
-    free(s);
 }
 
 /* At its own time a sample comes back to the last bit. */
 static void samples_come_back_exactly(void **state)
 {
-    (void)state;
-    struct nm_arena arena = {0};
+    struct nm_state *s = *state;
     struct walker w;
-    struct nm_state *s = calloc(1, sizeof *s);
     double q[20][NM_JOINTS];
     start_walker(&w, &arena, KID70);
     walk_to(&w, 1000 * MS);
@@ -151,26 +158,20 @@ static void samples_come_back_exactly(void **state)
         assert_true(nm_state_at(s, w.body, (1000 + 10 * i) * MS, &at));
         assert_memory_equal(at.q, q[i], w.body->n_joints * sizeof(double));
     }
-    nm_arena_free(&arena);
-    free(s);
 }
 
 /* A picture is worked on for 150 ms; the walk asks for the ball every cycle. */
 static void a_ball_seen_once_stays_where_it_is(void **state)
 {
-    (void)state;
-    struct nm_arena arena = {0};
+    struct nm_state *s = *state;
     struct walker w;
-    struct nm_state *s = calloc(1, sizeof *s);
     start_walker(&w, &arena, KID70);
     walk_to(&w, 800 * MS);
     nm_state_reset(s, w.body, robot_of(&w));
     const struct vec3 ball = {1.5, 0.4, 0};
     struct vec3 remembered = {0};
     for (int64_t ms = 800; ms < 4000; ms += 8) {
-        walk_to(&w, ms * MS);
-        struct nm_readings r = readings(&w, ms * MS);
-        nm_state_update(s, w.body, &r);
+        feel(s, &w, ms * MS);
         if (ms == 1600) { /* an old picture, taken at 1448 ms */
             struct walker then = w;
             walk_to(&then, 1448 * MS);
@@ -182,17 +183,13 @@ static void a_ball_seen_once_stays_where_it_is(void **state)
         struct vec3 truth = pose_apply(pose_inv(nm_ground_pose(robot_of(&w))), ball);
         assert_near(vec3_norm(vec3_sub(fresh, truth)), 0, 1e-4); /* what lies between two samples is a straight line */
     }
-    nm_arena_free(&arena);
-    free(s);
 }
 
 /* Soft ground: the body leans more than its joints say; the IMU is right. */
 static void the_imu_is_believed(void **state)
 {
-    (void)state;
-    struct nm_arena arena = {0};
+    struct nm_state *s = *state;
     const struct nm_body *body = load(&arena, DARWIN);
-    struct nm_state *s = calloc(1, sizeof *s);
     double q[NM_JOINTS] = {0};
     struct quat lean = quat_rpy(0.03, -0.08, 1.2);
     struct nm_kin kin;
@@ -205,16 +202,12 @@ static void the_imu_is_believed(void **state)
     assert_near(s->robot_to_odom.x, 1, 1e-12);
     assert_near(s->robot_to_odom.y, 2, 1e-12);
     assert_near(s->robot_to_odom.theta, 1.2, 1e-9);
-    nm_arena_free(&arena);
-    free(s);
 }
 
 static void support_follows_the_weight_without_flicker(void **state)
 {
-    (void)state;
-    struct nm_arena arena = {0};
+    struct nm_state *s = *state;
     const struct nm_body *body = load(&arena, KID70);
-    struct nm_state *s = calloc(1, sizeof *s);
     double q[NM_JOINTS] = {0};
     const struct {
         double left, right;
@@ -239,16 +232,12 @@ static void support_follows_the_weight_without_flicker(void **state)
     set(body, q, "right_hip_pitch", -20), set(body, q, "right_knee", 40), set(body, q, "right_ankle_pitch", -20);
     nm_state_update(s, body, &(struct nm_readings){210 * MS, q, QUAT_IDENTITY, {-1, -1}});
     assert_int_equal(s->ring[s->newest].support, NM_LEFT);
-    nm_arena_free(&arena);
-    free(s);
 }
 
 static void old_samples_are_left_out_and_a_clock_that_jumps_back_starts_anew(void **state)
 {
-    (void)state;
-    struct nm_arena arena = {0};
+    struct nm_state *s = *state;
     const struct nm_body *body = load(&arena, KID70);
-    struct nm_state *s = calloc(1, sizeof *s);
     double q[NM_JOINTS] = {0};
     nm_state_reset(s, body, (struct pose2){0, 0, 0});
     nm_state_update(s, body, &(struct nm_readings){10000 * MS, q, QUAT_IDENTITY, {1, 1}});
@@ -258,20 +247,18 @@ static void old_samples_are_left_out_and_a_clock_that_jumps_back_starts_anew(voi
     assert_int_equal(s->n, 2);
     nm_state_update(s, body, &(struct nm_readings){0, q, QUAT_IDENTITY, {1, 1}});
     assert_int_equal(s->n, 1);
-    nm_arena_free(&arena);
-    free(s);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_add_up_to_odometry),
-        cmocka_unit_test(any_moment_of_two_seconds_is_rebuilt),
-        cmocka_unit_test(samples_come_back_exactly),
-        cmocka_unit_test(a_ball_seen_once_stays_where_it_is),
-        cmocka_unit_test(the_imu_is_believed),
-        cmocka_unit_test(support_follows_the_weight_without_flicker),
-        cmocka_unit_test(old_samples_are_left_out_and_a_clock_that_jumps_back_starts_anew),
+        cmocka_unit_test_setup_teardown(steps_add_up_to_odometry, begin, end),
+        cmocka_unit_test_setup_teardown(any_moment_of_two_seconds_is_rebuilt, begin, end),
+        cmocka_unit_test_setup_teardown(samples_come_back_exactly, begin, end),
+        cmocka_unit_test_setup_teardown(a_ball_seen_once_stays_where_it_is, begin, end),
+        cmocka_unit_test_setup_teardown(the_imu_is_believed, begin, end),
+        cmocka_unit_test_setup_teardown(support_follows_the_weight_without_flicker, begin, end),
+        cmocka_unit_test_setup_teardown(old_samples_are_left_out_and_a_clock_that_jumps_back_starts_anew, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,8 @@
 /* nutmeg bag on logs made here: what it tells is what was written, what it writes is sound, and every mistake is
  * answered with a sentence and the right exit code. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <ftw.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "said.h"
+#include "logs.h"
 
-#include "base/type.h"
-#include "cmd/commands.h"
-#include "codec/bag_yaml.h"
-#include "codec/cdr.h"
 #include "codec/mcap_read.h"
 #include "codec/jpeg.h"
 #include "sensor_msgs/CompressedImage.h"
@@ -24,48 +11,7 @@
 #include "std_msgs/Empty.h"
 #include "std_msgs/String.h"
 
-static char folder[] = "/tmp/nutmeg-bag-XXXXXX";
-static char said[1 << 16];
-
-/* ---- running the command ---- */
-
-static int run_words(int argc, char **argv)
-{
-    fflush(stdout);
-    fflush(stderr);
-    FILE *to = fopen("said", "w+");
-    int out = dup(STDOUT_FILENO), err = dup(STDERR_FILENO);
-    dup2(fileno(to), STDOUT_FILENO);
-    dup2(fileno(to), STDERR_FILENO);
-    int code = cmd_bag(argc, argv);
-    fflush(stdout);
-    fflush(stderr);
-    dup2(out, STDOUT_FILENO);
-    dup2(err, STDERR_FILENO);
-    close(out);
-    close(err);
-    rewind(to);
-    said[fread(said, 1, sizeof said - 1, to)] = '\0';
-    fclose(to);
-    return code;
-}
-
-/* `nutmeg bag` and the words of a line. */
-static int run(const char *line)
-{
-    char text[500], *words[30] = {text}, *rest = text;
-    int n = 0;
-    snprintf(text, sizeof text, "bag %s", line);
-    for (char *word; (word = strsep(&rest, " "));) words[n++] = word;
-    return run_words(n, words);
-}
-
-static void ends(int code, const char *line, const char *part)
-{
-    int got = run(line);
-    if (got != code) fail_msg("%s ended with %d, not %d: %s", line, got, code, said);
-    if (!strstr(said, part)) fail_msg("%s: '%s' is not in: %s", line, part, said);
-}
+#define ends(code, line, part) assert_ends(cmd_bag, code, "bag " line, part)
 
 static void assert_file(const char *path, const char *wanted)
 {
@@ -77,34 +23,7 @@ static void assert_file(const char *path, const char *wanted)
     assert_string_equal(text, wanted);
 }
 
-/* ---- logs ---- */
-
-static int to_file(void *user, const void *bytes, size_t n) { return fwrite(bytes, 1, n, user) == n ? 0 : -1; }
-
-static int channel_of(struct nm_mcap_writer *w, const char *topic, const struct nm_type *type)
-{
-    uint8_t map[1000];
-    struct nm_text_out qos = {.grows = true};
-    nm_bag_qos(&qos, (struct nm_bag_qos){.depth = 5});
-    size_t used = nm_mcap_add_text(map, 0, sizeof map, nm_bytes_of("offered_qos_profiles"), nm_bytes_of(qos.text));
-    free(qos.text);
-    struct nm_mcap_schema schema = {0, nm_bytes_of(type->name), nm_bytes_of("ros2msg"), nm_bytes_of(type->schema)};
-    struct nm_mcap_channel channel = {
-        0, (uint16_t)nm_mcap_add_schema(w, &schema, NULL), nm_bytes_of(topic), nm_bytes_of("cdr"), {map, used}};
-    return nm_mcap_add_channel(w, &channel, NULL);
-}
-
-static void say(struct nm_mcap_writer *w, int channel, const struct nm_type *type, const void *message, uint64_t time)
-{
-    static uint8_t cdr[10000];
-    int64_t n = nm_cdr_encode(type, message, cdr, sizeof cdr);
-    assert_true(n > 0);
-    struct nm_mcap_message m = {(uint16_t)channel, 0, time, time, {cdr, (size_t)n}};
-    assert_int_equal(nm_mcap_write(w, &m, NULL), 0);
-}
-
 enum { SECONDS = 10, HZ = 10 };
-static const uint64_t start = 1700000000000000000u;
 
 /* Ten seconds of a small robot, from `first` on; a file of its own. */
 static void make_log(const char *path, int first, int n)
@@ -122,26 +41,26 @@ static void make_log(const char *path, int first, int n)
     nm_mcap_start(w, to_file, file, NULL);
     nm_mcap_announce(w, never, NULL);
     nm_mcap_attach(w,
-                   &(struct nm_mcap_attachment){start, 0, nm_bytes_of("robot.urdf"), nm_bytes_of("text/xml"),
+                   &(struct nm_mcap_attachment){log_start, 0, nm_bytes_of("robot.urdf"), nm_bytes_of("text/xml"),
                                                 nm_bytes_of("<robot/>"), 0},
                    NULL);
     uint8_t map[100];
     size_t used = nm_mcap_add_text(map, 0, sizeof map, nm_bytes_of("robot"), nm_bytes_of("minibot"));
     nm_mcap_describe(w, &(struct nm_mcap_metadata){nm_bytes_of("run"), {map, used}}, NULL);
     for (int i = first; i < first + n; i++) {
-        uint64_t time = start + (uint64_t)i * (1000000000 / HZ);
+        uint64_t time = log_start + (uint64_t)i * (1000000000 / HZ);
         imu.linear_acceleration.x = i * 0.5;
         imu.linear_acceleration.y = i ? 1.0 / i : 0.0 / 0.0;
         nm_text(imu.header.frame_id, "imu");
-        say(w, imus, &Imu_type, &imu, time);
-        say(w, imus_raw, &Imu_type, &imu, time);
+        say(w, imus, &Imu_type, &imu, 0, time);
+        say(w, imus_raw, &Imu_type, &imu, 0, time);
         if (i % HZ) continue;
         nm_text(text.data, "goal, \"%d\"", i);
-        say(w, texts, &String_type, &text, time);
+        say(w, texts, &String_type, &text, 0, time);
         jpeg[7] = (uint8_t)i;
         nm_text(image.format, "jpeg");
         image.data = (struct nm_blob){.data = jpeg, .n = sizeof jpeg, .cap = sizeof jpeg};
-        say(w, images, &CompressedImage_type, &image, time);
+        say(w, images, &CompressedImage_type, &image, 0, time);
     }
     assert_int_equal(nm_mcap_finish(w, NULL), 0);
     nm_mcap_writer_free(w);
@@ -151,25 +70,11 @@ static void make_log(const char *path, int first, int n)
 static int begin(void **state)
 {
     (void)state;
-    setenv("NO_COLOR", "1", 1);
-    if (!mkdtemp(folder) || chdir(folder)) return -1;
+    if (enter_folder()) return -1;
+    place_write(folder, "no_log", "words");
     make_log("match.mcap", 0, SECONDS * HZ);
     return 0;
 }
-
-static int remove_it(const char *path, const struct stat *status, int kind, struct FTW *where)
-{
-    (void)status, (void)kind, (void)where;
-    return remove(path);
-}
-
-static int end(void **state)
-{
-    (void)state;
-    return chdir("/") || nftw(folder, remove_it, 10, FTW_DEPTH | FTW_PHYS);
-}
-
-/* ---- tests ---- */
 
 static void info_tells_what_was_written(void **state)
 {
@@ -184,8 +89,7 @@ static void info_tells_what_was_written(void **state)
         "  /imu           sensor_msgs/msg/Imu                   100  10.1\n",
         "  /never         std_msgs/msg/Empty                      0   0.0\n",
     };
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (!strstr(said, parts[i])) fail_msg("'%s' is not in: %s", parts[i], said);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) assert_said(parts[i]);
     ends(0, "info match.mcap --json",
          "{\"name\":\"/imu\",\"type\":\"sensor_msgs/msg/Imu\",\"encoding\":\"cdr\","
          "\"messages\":100}");
@@ -228,7 +132,7 @@ static void a_folder_is_read_and_written(void **state)
     if (!bag) fail_msg("%s", err.text);
     assert_int_equal(bag->messages, 220);
     assert_int_equal(bag->n_topics, 5);
-    assert_int_equal(bag->start, start);
+    assert_int_equal(bag->start, log_start);
     assert_non_null(strstr(bag->topics[0].qos, "depth: 5"));
     nm_arena_free(&arena);
     mkdir("empty", 0777);
@@ -249,7 +153,7 @@ static void a_log_that_was_cut_off_is_saved(void **state)
     ends(0, "recover match.mcap again.mcap --compress lz4", "220 messages; the log was whole");
     ends(0, "recover cut.mcap folder", "folder/folder_0.mcap");
     assert_int_equal(access("folder/metadata.yaml", F_OK), 0);
-    ends(1, "recover said x.mcap", "this is no MCAP");
+    ends(1, "recover no_log x.mcap", "this is no MCAP");
     assert_int_not_equal(access("x.mcap", F_OK), 0);
     ends(1, "recover nothing.mcap x.mcap", "nothing.mcap: No such file");
 }
@@ -319,7 +223,7 @@ static void frames_become_pictures(void **state)
     fclose(file);
     assert_int_not_equal(access("out/never.csv", F_OK), 0); /* nothing was ever said */
     ends(0, "export two both --topics speech,/imu", "both/imu.csv: 100 messages");
-    if (!strstr(said, "both/speech.csv: 10 messages")) fail_msg("%s", said);
+    assert_said("both/speech.csv: 10 messages");
 }
 
 /* A camera's own pixels are made into JPEG; what is no image is told once. */
@@ -339,9 +243,9 @@ static void raw_frames_become_jpeg(void **state)
     image.data = (struct nm_blob){.data = pixels, .n = sizeof pixels, .cap = sizeof pixels};
     nm_mcap_start(w, to_file, file, NULL);
     nm_text(image.encoding, "yuv422_yuy2");
-    say(w, good, &Image_type, &image, start);
+    say(w, good, &Image_type, &image, 0, log_start);
     nm_text(image.encoding, "16SC9");
-    say(w, bad, &Image_type, &image, start);
+    say(w, bad, &Image_type, &image, 0, log_start);
     assert_int_equal(nm_mcap_finish(w, NULL), 0);
     nm_mcap_writer_free(w);
     fclose(file);
@@ -365,8 +269,8 @@ static void a_hostile_topic_stays_in_the_folder(void **state)
     struct nm_mcap_writer *w = nm_mcap_writer_new(&(struct nm_mcap_write_options){0});
     int a = channel_of(w, "/../../evil", &String_type), b = channel_of(w, "../..\033/evil", &String_type);
     nm_mcap_start(w, to_file, file, NULL);
-    say(w, a, &String_type, &text, 1);
-    say(w, b, &String_type, &text, 2);
+    say(w, a, &String_type, &text, 0, 1);
+    say(w, b, &String_type, &text, 0, 2);
     nm_mcap_finish(w, NULL);
     nm_mcap_writer_free(w);
     fclose(file);
@@ -381,7 +285,7 @@ static void mistakes_are_answered(void **state)
     ends(2, "inof match.mcap", "did you mean 'info'?");
     ends(2, "info", "an argument is missing");
     ends(1, "info nothing.mcap", "nothing.mcap: No such file");
-    ends(1, "info said", "this is no MCAP file");
+    ends(1, "info no_log", "this is no MCAP file");
     ends(1, "check match.mcap nothing.mcap", "match.mcap: sound");
     ends(0, "export --help", "nutmeg bag export LOG [FOLDER]");
 }
@@ -400,5 +304,5 @@ int main(void)
         cmocka_unit_test(a_hostile_topic_stays_in_the_folder),
         cmocka_unit_test(mistakes_are_answered),
     };
-    return cmocka_run_group_tests(tests, begin, end);
+    return cmocka_run_group_tests(tests, begin, leave_folder);
 }

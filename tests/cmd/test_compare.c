@@ -1,59 +1,12 @@
 /* nutmeg compare: a log is the same as itself; what differs is named with its time, member and size; messages find
  * their partners by time, by number or by order; exit codes are those of diff. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <ftw.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "said.h"
+#include "logs.h"
 
-#include "cmd/commands.h"
-#include "codec/cdr.h"
-#include "codec/mcap_write.h"
 #include "sensor_msgs/Imu.h"
 #include "std_msgs/String.h"
 
-static char folder[] = "/tmp/nutmeg-compare-XXXXXX";
-static char said[1 << 16];
-
-static int run(const char *line)
-{
-    char text[500], *words[30] = {text}, *rest = text;
-    int n = 0;
-    snprintf(text, sizeof text, "compare %s", line);
-    for (char *word; (word = strsep(&rest, " "));) words[n++] = word;
-    fflush(stdout);
-    fflush(stderr);
-    FILE *to = fopen("said", "w+");
-    int out = dup(STDOUT_FILENO), err = dup(STDERR_FILENO);
-    dup2(fileno(to), STDOUT_FILENO);
-    dup2(fileno(to), STDERR_FILENO);
-    int code = cmd_compare(n, words);
-    fflush(stdout);
-    fflush(stderr);
-    dup2(out, STDOUT_FILENO);
-    dup2(err, STDERR_FILENO);
-    close(out);
-    close(err);
-    rewind(to);
-    said[fread(said, 1, sizeof said - 1, to)] = '\0';
-    fclose(to);
-    return code;
-}
-
-static void ends(int code, const char *line, const char *part)
-{
-    int got = run(line);
-    if (got != code) fail_msg("%s ended with %d, not %d: %s", line, got, code, said);
-    if (!strstr(said, part)) fail_msg("%s: '%s' is not in: %s", line, part, said);
-}
-
-/* ---- logs ---- */
+#define ends(code, line, part) assert_ends(cmd_compare, code, "compare " line, part)
 
 struct how {         /* what is different from the plain log */
     int n;           /* messages                             */
@@ -64,27 +17,6 @@ struct how {         /* what is different from the plain log */
     bool other_type; /* speech has another definition        */
     const char *extra;
 };
-static const uint64_t start = 1700000000000000000u;
-
-static int to_file(void *user, const void *bytes, size_t n) { return fwrite(bytes, 1, n, user) == n ? 0 : -1; }
-
-static int channel_of(struct nm_mcap_writer *w, const char *topic, const char *type, const char *text)
-{
-    struct nm_mcap_schema schema = {0, nm_bytes_of(type), nm_bytes_of("ros2msg"), nm_bytes_of(text)};
-    struct nm_mcap_channel channel = {
-        0, (uint16_t)nm_mcap_add_schema(w, &schema, NULL), nm_bytes_of(topic), nm_bytes_of("cdr"), {NULL, 0}};
-    return nm_mcap_add_channel(w, &channel, NULL);
-}
-
-static void say(struct nm_mcap_writer *w, int channel, const struct nm_type *type, const void *message, uint32_t number,
-                uint64_t time)
-{
-    static uint8_t cdr[10000];
-    int64_t n = nm_cdr_encode(type, message, cdr, sizeof cdr);
-    assert_true(n > 0);
-    struct nm_mcap_message m = {(uint16_t)channel, number, time, time, {cdr, (size_t)n}};
-    assert_int_equal(nm_mcap_write(w, &m, NULL), 0);
-}
 
 static void make_log(const char *path, struct how how)
 {
@@ -92,16 +24,16 @@ static void make_log(const char *path, struct how how)
     static String text;
     FILE *file = fopen(path, "wb");
     struct nm_mcap_writer *w = nm_mcap_writer_new(&(struct nm_mcap_write_options){.chunk_size = 5000});
-    int imus = channel_of(w, "/imu", Imu_type.name, Imu_type.schema);
+    int imus = channel_of(w, "/imu", &Imu_type);
     int texts =
-        channel_of(w, "/speech", String_type.name, how.other_type ? "string data\nint32 volume" : "string data");
+        channel_as(w, "/speech", String_type.name, how.other_type ? "string data\nint32 volume" : "string data");
     nm_mcap_start(w, to_file, file, NULL);
     if (how.extra) {
-        int more = channel_of(w, how.extra, String_type.name, String_type.schema);
-        say(w, more, &String_type, &text, 1, start);
+        int more = channel_of(w, how.extra, &String_type);
+        say(w, more, &String_type, &text, 1, log_start);
     }
     for (int i = how.from; i < how.from + how.n; i++) {
-        uint64_t time = start + how.later + (uint64_t)i * 10000000;
+        uint64_t time = log_start + how.later + (uint64_t)i * 10000000;
         uint32_t number = how.no_numbers ? 0 : (uint32_t)i + 1;
         imu.linear_acceleration.x = i * 0.5 + (i >= 50 ? how.bent : 0);
         say(w, imus, &Imu_type, &imu, number, time);
@@ -121,25 +53,11 @@ static void make_log(const char *path, struct how how)
 static int begin(void **state)
 {
     (void)state;
-    setenv("NO_COLOR", "1", 1);
-    if (!mkdtemp(folder) || chdir(folder)) return -1;
+    if (enter_folder()) return -1;
+    place_write(folder, "no_log", "words");
     make_log("a.mcap", (struct how){.n = 100});
     return 0;
 }
-
-static int remove_it(const char *path, const struct stat *status, int kind, struct FTW *where)
-{
-    (void)status, (void)kind, (void)where;
-    return remove(path);
-}
-
-static int end(void **state)
-{
-    (void)state;
-    return chdir("/") || nftw(folder, remove_it, 10, FTW_DEPTH | FTW_PHYS);
-}
-
-/* ---- tests ---- */
 
 static void a_log_is_the_same_as_itself(void **state)
 {
@@ -155,8 +73,8 @@ static void a_difference_has_time_member_and_size(void **state)
     ends(1, "a.mcap bent.mcap",
          "/imu: 50 of 100 pairs differ, matched by time\n"
          "    first at 0.500000 s: linear_acceleration.x is 25.0 in A, 25.25 in B\n");
-    assert_non_null(strstr(said, "linear_acceleration.x      50     0.25  0.25\n"));
-    assert_non_null(strstr(said, "1 of 2 topics are the same, with 10 messages"));
+    assert_said("linear_acceleration.x      50     0.25  0.25\n");
+    assert_said("1 of 2 topics are the same, with 10 messages");
     ends(0, "a.mcap bent.mcap --tolerance 0.3", "2 of 2 topics are the same, with 110 messages (within the tolerance)");
     ends(0, "a.mcap bent.mcap --leave linear_acceleration", "2 of 2");
     ends(0, "a.mcap bent.mcap --topics speech", "1 of 1 topics are the same");
@@ -223,7 +141,7 @@ static void what_cannot_be_compared_ends_with_2(void **state)
     (void)state;
     ends(2, "a.mcap", "nutmeg compare");
     ends(2, "a.mcap nothing.mcap", "nothing.mcap: No such file");
-    ends(2, "a.mcap said", "this is no MCAP");
+    ends(2, "a.mcap no_log", "this is no MCAP");
     ends(2, "a.mcap a.mcap --match luck", "--match is auto, time, sequence or order");
 }
 
@@ -238,5 +156,5 @@ int main(void)
         cmocka_unit_test(a_plot_is_a_picture),
         cmocka_unit_test(what_cannot_be_compared_ends_with_2),
     };
-    return cmocka_run_group_tests(tests, begin, end);
+    return cmocka_run_group_tests(tests, begin, leave_folder);
 }

@@ -12,19 +12,27 @@
 
 #include "cmd/machine.h"
 
+/* Takes a port, which is in use then, and gives it back; whether it is free then. */
+static bool free_after_use(bool udp)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    socklen_t size = sizeof address;
+    int fd = socket(AF_INET, udp ? SOCK_DGRAM : SOCK_STREAM, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
+    if (!udp) assert_int_equal(listen(fd, 1), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+    assert_false(machine_port_free(udp, ntohs(address.sin_port)));
+    close(fd);
+    return machine_port_free(udp, ntohs(address.sin_port));
+}
+
 static void test_a_port_in_use_is_not_free(void **state)
 {
     (void)state;
     for (int udp = 0; udp < 2; udp++) {
-        struct sockaddr_in address = {.sin_family = AF_INET};
-        socklen_t size = sizeof address;
-        int fd = socket(AF_INET, udp ? SOCK_DGRAM : SOCK_STREAM, 0);
-        assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
-        if (!udp) assert_int_equal(listen(fd, 1), 0);
-        assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
-        assert_false(machine_port_free(udp, ntohs(address.sin_port)));
-        close(fd);
-        assert_true(machine_port_free(udp, ntohs(address.sin_port)));
+        bool found = false; /* somebody else may have taken one at once, but not one after the other */
+        for (int i = 0; i < 5 && !found; i++) found = free_after_use(udp);
+        assert_true(found);
     }
 }
 

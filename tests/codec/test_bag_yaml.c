@@ -1,20 +1,11 @@
 /* metadata.yaml as rosbag2 has it, there and back; and the three real bags from rosbag2's own tests, where they are at
  * hand, hold what their metadata say. */
+#include "made.h"
 #include "mcap_help.h"
 
 #include "codec/bag_yaml.h"
 #include "codec/cdr_walk.h"
 #include "codec/mcap_schema.h"
-
-static struct nm_arena arena;
-static struct nm_err err;
-
-static int end(void **state)
-{
-    (void)state;
-    nm_arena_free(&arena);
-    return 0;
-}
 
 static struct nm_bag *parse(const char *text)
 {

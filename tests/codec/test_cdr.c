@@ -1,10 +1,6 @@
 /* CDR is what other people's programs read and write: the bytes must be exactly theirs, and nothing they send may hurt.
  * The oracle is a slow encoder that goes by the fields, one byte after the other; ours goes by the type's program. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "made.h"
 
 #include "codec/cdr.h"
 #include "codec/text.h"
@@ -12,8 +8,6 @@
 
 enum { ROOM = 1 << 20 };
 
-static struct nm_arena arena;
-static struct nm_err err;
 static struct nm_blob_pool *pool;
 static const struct nm_type *everything, *album;
 static uint8_t *bytes, *other;
@@ -27,13 +21,6 @@ static int begin(void **state)
     bytes = nm_take(&arena, ROOM);
     other = nm_take(&arena, ROOM);
     return everything && album ? 0 : -1;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    nm_arena_free(&arena);
-    return 0;
 }
 
 static uint32_t n_types(void) { return nm_all_types.n + 2; }
@@ -148,15 +135,6 @@ static void an_imu_is_324_bytes(void **state)
     double z;
     memcpy(&z, bytes + 4 + 24 + 8 * (4 + 9 + 3 + 9 + 2), 8);
     assert_true(z == 9.81);
-}
-
-static const struct nm_type *type_of(const char *text)
-{
-    struct nm_defs set = {.arena = &arena};
-    struct nm_def_source source = {"t.msg", "t_msgs", "T", NM_MSG, text, strlen(text)};
-    err = (struct nm_err){0};
-    if (nm_defs_add(&set, &source, &err) || nm_defs_link(&set, &err)) fail_msg("%s", err.text);
-    return nm_def_type(&set, nm_defs_find(&set, "t_msgs/msg/T"), &err);
 }
 
 static void a_known_sample_reads_back(void **state)

@@ -1,42 +1,13 @@
 /* Two messages are the same exactly when comparing the structs says so; differences are named, counted and measured;
  * types that differ meet by name. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+
+#include "made.h"
 
 #include "codec/cdr.h"
 #include "codec/cdr_compare.h"
 #include "codec/text.h"
 #include "messages.h"
-
-static struct nm_arena arena;
-static struct nm_err err;
-
-static int end(void **state)
-{
-    (void)state;
-    nm_arena_free(&arena);
-    return 0;
-}
-
-struct made {
-    struct nm_def *def;
-    const struct nm_type *type;
-};
-
-static struct made made(const char *text)
-{
-    struct nm_defs *set = nm_take_n(&arena, struct nm_defs, 1);
-    set->arena = &arena;
-    err = (struct nm_err){0};
-    if (nm_defs_add_merged(set, "t", "t/msg/T", text, strlen(text), &err) || nm_defs_link(set, &err))
-        fail_msg("%s", err.text);
-    struct nm_def *def = nm_defs_find(set, "t/msg/T");
-    return (struct made){def, nm_def_type(set, def, &err)};
-}
 
 static size_t cdr_of(const struct made *m, const char *yaml, uint8_t *to, size_t size)
 {
@@ -68,7 +39,7 @@ static int64_t pair(struct nm_diff *diff, const char *type_a, const char *a, con
 static const char robot[] = "float64 x\nint64 big\nstring name\nfloat32[] joints\nP[2] points\nbuiltin_interfaces/Time "
                             "stamp\nbool up\n"
                             "================================================================================\n"
-                            "MSG: t/P\nfloat32 u\nfloat32 v\n"
+                            "MSG: t_msgs/P\nfloat32 u\nfloat32 v\n"
                             "================================================================================\n"
                             "MSG: builtin_interfaces/Time\nint32 sec\nuint32 nanosec\n";
 
@@ -147,9 +118,9 @@ static void test_types_that_changed_meet_by_name(void **state)
     assert_string_equal(diff.b, "3.5");
     assert_float_equal(place_of(&diff, "speed")->largest, 0.5, 0);
     assert_int_equal(nm_diff_types(made(old).def, made(new).def, &notes), 3);
-    assert_non_null(strstr(notes.text, "t/msg/T.gone stands in A only"));
-    assert_non_null(strstr(notes.text, "t/msg/T.odd is of another nature"));
-    assert_non_null(strstr(notes.text, "t/msg/T.new stands in B only"));
+    assert_non_null(strstr(notes.text, "t_msgs/msg/T.gone stands in A only"));
+    assert_non_null(strstr(notes.text, "t_msgs/msg/T.odd is of another nature"));
+    assert_non_null(strstr(notes.text, "t_msgs/msg/T.new stands in B only"));
 }
 
 static void test_broken_bytes_are_told(void **state)

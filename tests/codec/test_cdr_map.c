@@ -1,49 +1,17 @@
 /* A log outlives the definitions it was made with: members are found by name, numbers keep their value or the message
  * is refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "made.h"
 
 #include "codec/cdr.h"
 #include "codec/cdr_map.h"
 #include "messages.h"
 
 enum { ROOM = 1 << 20 };
-static struct nm_arena arena;
-static struct nm_err err;
-
-static int end(void **state)
-{
-    (void)state;
-    nm_arena_free(&arena);
-    return 0;
-}
-
-/* Both forms of one text. */
-struct both {
-    struct nm_def *def;
-    const struct nm_type *type;
-};
-
-static struct both made(const char *text)
-{
-    struct nm_defs *set = nm_take_n(&arena, struct nm_defs, 1);
-    set->arena = &arena;
-    err = (struct nm_err){0};
-    if (nm_defs_add_merged(set, "t", "t/msg/T", text, strlen(text), &err) || nm_defs_link(set, &err))
-        fail_msg("%s", err.text);
-    struct nm_def *def = nm_defs_find(set, "t/msg/T");
-    const struct nm_type *type = nm_def_type(set, def, &err);
-    if (!type) fail_msg("%s", err.text);
-    return (struct both){def, type};
-}
 
 /* YAML of the old type to YAML of the new one through CDR bytes. */
 static void assert_maps(const char *old_text, const char *old, const char *new_text, const char *wanted)
 {
-    struct both from = made(old_text), to = made(new_text);
+    struct made from = made(old_text), to = made(new_text);
     uint8_t *a = calloc(1, from.type->size), *b = calloc(1, to.type->size), cdr[2000];
     struct nm_text_out out = {.grows = true};
     if (nm_parse_text(from.type, a, "old", old, strlen(old), NULL, &err)) fail_msg("%s", err.text);
@@ -69,8 +37,8 @@ static void members_are_found_by_name(void **state)
     (void)state;
     assert_maps("int32 a\nstring b\nfloat64 c\n", "{a: 3, b: ball, c: 0.5}", "float64 c\nint32 a\nint32 d 7\n",
                 "{\"c\":0.5,\"a\":3,\"d\":7}");
-    assert_maps("int32 a\nIn[] list\n===\nMSG: t/In\nint32 gone\nstring x\n", "{a: 1, list: [{gone: 1, x: u}, {x: v}]}",
-                "In[] list\n===\nMSG: t/In\nbool new true\nstring x\n",
+    assert_maps("int32 a\nIn[] list\n===\nMSG: t_msgs/In\nint32 gone\nstring x\n",
+                "{a: 1, list: [{gone: 1, x: u}, {x: v}]}", "In[] list\n===\nMSG: t_msgs/In\nbool new true\nstring x\n",
                 "{\"list\":[{\"new\":true,\"x\":\"u\"},{\"new\":true,\"x\":\"v\"}]}");
     assert_maps("float32[3] p\nint8[] q\n", "{p: [1, 2, 3], q: [4]}", "float64[] p\nint64[2] q\n",
                 "{\"p\":[1.0,2.0,3.0],\"q\":[4,0]}");
@@ -160,17 +128,17 @@ static void the_same_type_comes_over_whole(void **state)
 static void changes_are_told(void **state)
 {
     (void)state;
-    struct both old = made("int32 a\nstring b\nfloat64 c\nIn i\n===\nMSG: t/In\nint32 x\n"),
-                new = made("int32 a\nint32 b\nint32 d\nIn i\n===\nMSG: t/In\nint32 y\n");
+    struct made old = made("int32 a\nstring b\nfloat64 c\nIn i\n===\nMSG: t_msgs/In\nint32 x\n"),
+                new = made("int32 a\nint32 b\nint32 d\nIn i\n===\nMSG: t_msgs/In\nint32 y\n");
     struct nm_err found = {0};
     assert_false(nm_map_same(old.def, new.type));
     assert_true(nm_map_same(old.def, old.type));
     assert_int_equal(nm_map_explain(old.def, new.type, &found), 5);
-    assert_string_equal(found.text, "t/msg/T.b of the log is of another nature now: it keeps its default\n"
-                                    "t/msg/T.c of the log does not exist any more: it is left out\n"
-                                    "t/msg/In.x of the log does not exist any more: it is left out\n"
-                                    "t/msg/In.y is new: it keeps its default\n"
-                                    "t/msg/T.d is new: it keeps its default\n");
+    assert_string_equal(found.text, "t_msgs/msg/T.b of the log is of another nature now: it keeps its default\n"
+                                    "t_msgs/msg/T.c of the log does not exist any more: it is left out\n"
+                                    "t_msgs/msg/In.x of the log does not exist any more: it is left out\n"
+                                    "t_msgs/msg/In.y is new: it keeps its default\n"
+                                    "t_msgs/msg/T.d is new: it keeps its default\n");
 }
 
 int main(void)

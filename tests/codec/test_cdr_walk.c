@@ -1,11 +1,8 @@
 /* Reading by a definition gives what reading into a struct gives, for every type there is; and broken bytes are
  * sentences. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+
+#include "made.h"
 
 #include "codec/cdr.h"
 #include "codec/cdr_walk.h"
@@ -13,15 +10,6 @@
 #include "messages.h"
 
 enum { ROOM = 1 << 20 };
-static struct nm_arena arena;
-static struct nm_err err;
-
-static int end(void **state)
-{
-    (void)state;
-    nm_arena_free(&arena);
-    return 0;
-}
 
 static const struct nm_def *def_of(const char *name, const char *text)
 {

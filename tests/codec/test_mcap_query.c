@@ -149,52 +149,53 @@ static void messages_outside_of_chunks(void **state)
     free(file.bytes);
 }
 
-static void too_many_overlapping_chunks_are_a_sentence(void **state)
+/* A log whose index is changed by `spoil` gives this sentence; how many messages come after it. */
+static uint32_t assert_fault(void (*spoil)(struct nm_mcap_contents *), struct nm_mcap_query_options options,
+                             const char *sentence)
 {
-    (void)state;
     struct buffer file = {0};
     struct nm_mcap_contents contents;
     struct nm_mcap_message message;
     struct nm_err err = {0};
-    uint32_t channel;
+    uint32_t channel, more = 0;
     int got;
     random_log(3, &(struct nm_mcap_write_options){.chunk_size = 2000}, wrote, 600, &file);
     struct nm_mcap_source source = nm_mcap_memory("log", file.bytes, file.n);
     assert_int_equal(nm_mcap_contents_read(&contents, &source, &err), 0);
-    for (uint32_t i = 0; i < contents.n_chunks; i++) contents.chunks[i].message_start_time = 0; /* all at once */
-    struct nm_mcap_query_options options = {.overlap_bytes = 20000};
+    spoil(&contents);
     struct nm_mcap_query *query = nm_mcap_query_new(&source, &contents, &options);
     while ((got = nm_mcap_query_next(query, &message, &channel, &err)) > 0) {}
     assert_int_equal(got, -1);
-    assert_non_null(strstr(err.text, "overlap in time"));
+    assert_non_null(strstr(err.text, sentence));
+    while (nm_mcap_query_next(query, &message, &channel, &err) > 0) more++;
     nm_mcap_query_free(query);
     nm_mcap_contents_free(&contents);
     free(file.bytes);
+    return more;
+}
+
+static void all_at_once(struct nm_mcap_contents *contents)
+{
+    for (uint32_t i = 0; i < contents->n_chunks; i++) contents->chunks[i].message_start_time = 0;
+}
+
+static void too_many_overlapping_chunks_are_a_sentence(void **state)
+{
+    (void)state;
+    assert_fault(all_at_once, (struct nm_mcap_query_options){.overlap_bytes = 20000}, "overlap in time");
+}
+
+static void one_ends_too_early(struct nm_mcap_contents *contents)
+{
+    contents->chunks[3].message_end_time = contents->chunks[3].message_start_time;
 }
 
 static void an_index_that_lies_is_found_out(void **state)
 {
     (void)state;
-    struct buffer file = {0};
-    struct nm_mcap_contents contents;
-    struct nm_mcap_message message;
-    struct nm_err err = {0};
-    uint32_t channel;
-    int got;
-    random_log(3, &(struct nm_mcap_write_options){.chunk_size = 2000}, wrote, 600, &file);
-    struct nm_mcap_source source = nm_mcap_memory("log", file.bytes, file.n);
-    assert_int_equal(nm_mcap_contents_read(&contents, &source, &err), 0);
-    contents.chunks[3].message_end_time = contents.chunks[3].message_start_time;
-    struct nm_mcap_query *query = nm_mcap_query_new(&source, &contents, &(struct nm_mcap_query_options){0});
-    while ((got = nm_mcap_query_next(query, &message, &channel, &err)) > 0) {}
-    assert_int_equal(got, -1);
-    assert_non_null(strstr(err.text, "another time than its index says"));
-    uint32_t more = 0;
-    while (nm_mcap_query_next(query, &message, &channel, &err) > 0) more++; /* the other chunks */
-    assert_true(more > 100);
-    nm_mcap_query_free(query);
-    nm_mcap_contents_free(&contents);
-    free(file.bytes);
+    uint32_t of_other_chunks =
+        assert_fault(one_ends_too_early, (struct nm_mcap_query_options){0}, "another time than its index says");
+    assert_true(of_other_chunks > 100);
 }
 
 int main(void)

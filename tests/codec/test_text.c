@@ -2,17 +2,12 @@
  */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+
+#include "made.h"
 
 #include "codec/text.h"
 #include "messages.h"
 
-static struct nm_arena arena;
-static struct nm_err err;
 static struct nm_blob_pool *pool;
 static const struct nm_type *everything, *album;
 
@@ -23,22 +18,6 @@ static int begin(void **state)
     album = odd_type(&arena, "Album");
     pool = nm_pool_new(&arena, 64, 8192);
     return everything && album ? 0 : -1;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    nm_arena_free(&arena);
-    return 0;
-}
-
-static const struct nm_type *type_of(const char *text)
-{
-    struct nm_defs set = {.arena = &arena};
-    struct nm_def_source source = {"t.msg", "t_msgs", "T", NM_MSG, text, strlen(text)};
-    err = (struct nm_err){0};
-    if (nm_defs_add(&set, &source, &err) || nm_defs_link(&set, &err)) fail_msg("%s", err.text);
-    return nm_def_type(&set, nm_defs_find(&set, "t_msgs/msg/T"), &err);
 }
 
 static const struct nm_type *ros(const char *name)

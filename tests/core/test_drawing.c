@@ -9,10 +9,7 @@
 #include <cmocka.h>
 
 #include "core/drawing.h"
-#include "core/team.h"
-
-static struct nm_arena arena;
-static struct nm_registry registry;
+#include "core/registered.h"
 
 static char *draw(const char *text, void (*how)(const struct nm_lineup *, FILE *))
 {
@@ -134,20 +131,6 @@ static void prose_cannot_break_a_picture(void **state)
     assert_int_equal(count(dot, "\"") % 2, 0);
     assert_null(strstr(dot, "\\"));
     free(dot);
-}
-
-static int set_up(void **state)
-{
-    (void)state;
-    nm_registry_init(&registry, &arena, team, team + TEAM);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    nm_arena_free(&arena);
-    return 0;
 }
 
 int main(void)

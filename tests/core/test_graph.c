@@ -10,24 +10,7 @@
 
 #include "core/graph.h"
 #include "core/made.h"
-#include "core/team.h"
-
-static struct nm_arena arena;
-static struct nm_registry registry;
-
-static int set_up(void **state)
-{
-    (void)state;
-    nm_registry_init(&registry, &arena, team, team + TEAM);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    nm_arena_free(&arena);
-    return 0;
-}
+#include "core/registered.h"
 
 static struct nm_lineup *load(const char *modules, const char *remote, struct nm_err *err)
 {

@@ -10,26 +10,21 @@
 
 #include "core/layers.h"
 #include "core/place.h"
-#include "core/team.h"
+#include "core/registered.h"
 
 static char root[512];
-static struct nm_arena arena;
-static struct nm_registry registry;
 
-static int set_up(void **state)
+static int set_up_root(void **state)
 {
-    (void)state;
     place_new(root, sizeof root);
-    nm_registry_init(&registry, &arena, team, team + TEAM);
+    set_up(state);
     return 0;
 }
 
-static int tear_down(void **state)
+static int tear_down_root(void **state)
 {
-    (void)state;
     place_free(root);
-    nm_arena_free(&arena);
-    return 0;
+    return tear_down(state);
 }
 
 static const char lineup_text[] = "robot: kid70\n"
@@ -233,12 +228,12 @@ static void what_was_chosen_must_exist(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_later_layer_wins, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_instance_wins_over_its_module_in_one_file, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_line_up_needs_no_files, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_robot_may_be_a_path, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(every_slip_in_a_file_is_told_with_its_line, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_was_chosen_must_exist, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_later_layer_wins, set_up_root, tear_down_root),
+        cmocka_unit_test_setup_teardown(an_instance_wins_over_its_module_in_one_file, set_up_root, tear_down_root),
+        cmocka_unit_test_setup_teardown(a_line_up_needs_no_files, set_up_root, tear_down_root),
+        cmocka_unit_test_setup_teardown(a_robot_may_be_a_path, set_up_root, tear_down_root),
+        cmocka_unit_test_setup_teardown(every_slip_in_a_file_is_told_with_its_line, set_up_root, tear_down_root),
+        cmocka_unit_test_setup_teardown(what_was_chosen_must_exist, set_up_root, tear_down_root),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

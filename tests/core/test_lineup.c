@@ -9,24 +9,7 @@
 #include <cmocka.h>
 
 #include "core/lineup.h"
-#include "core/team.h"
-
-static struct nm_arena arena;
-static struct nm_registry registry;
-
-static int set_up(void **state)
-{
-    (void)state;
-    nm_registry_init(&registry, &arena, team, team + TEAM);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    nm_arena_free(&arena);
-    return 0;
-}
+#include "core/registered.h"
 
 static const struct nm_lineup_options nowhere = {.root = "/nonexistent"};
 

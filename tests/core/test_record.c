@@ -192,13 +192,13 @@ static void notes_that_nobody_takes_are_lost_and_counted(void **state)
     struct nm_record *record = open_record(&s);
     struct nm_run run;
     uint64_t taken = 0;
-    run_until(&s, 10000);
+    run_until(&s, 30000);
     while (nm_record_next(record, 0, &run)) taken++;
-    assert_int_equal(taken + nm_record_lost(record, 0), 1000);
+    assert_int_equal(taken + nm_record_lost(record, 0), 3000);
     assert_true(nm_record_lost(record, 0) > 0);
-    run_until(&s, 10010); /* and it goes on */
+    run_until(&s, 30010); /* and it goes on */
     assert_true(nm_record_next(record, 0, &run));
-    assert_int_equal(run.run, 1001);
+    assert_int_equal(run.run, 3001);
     stop(&s);
 }
 

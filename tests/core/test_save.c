@@ -13,15 +13,13 @@
 #include "core/files.h"
 #include "core/layers.h"
 #include "core/place.h"
-#include "core/team.h"
+#include "core/registered.h"
 
 #define HEAD                                                                                                           \
     "# Written by `nutmeg param save`; `nutmeg param reset` takes values out again.\n"                                 \
     "# What stands here wins over every file that people write.\n"
 
 static char root[512];
-static struct nm_arena arena;
-static struct nm_registry registry;
 static struct nm_lineup_options options;
 
 static struct nm_lineup *load(void)
@@ -38,11 +36,10 @@ static struct nm_lineup *load(void)
     return lineup;
 }
 
-static int set_up(void **state)
+static int set_up_root(void **state)
 {
-    (void)state;
     place_new(root, sizeof root);
-    nm_registry_init(&registry, &arena, team, team + TEAM);
+    set_up(state);
     place_write(root, "lineups/x", "");
     place_write(root, "config/x", "");
     place_write(root, "robots/kid70/heads/red.yaml", "");
@@ -54,12 +51,10 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
+static int tear_down_root(void **state)
 {
-    (void)state;
     place_free(root);
-    nm_arena_free(&arena);
-    return 0;
+    return tear_down(state);
 }
 
 /* Saves "instance.param=value", or "instance.param" to take it out. */
@@ -335,17 +330,18 @@ static void a_file_keeps_its_rights(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_saved_file_is_sorted_and_says_what_it_is, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(every_layer_has_its_own_file, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_was_saved_comes_back, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(values_can_be_taken_out_again, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_the_file_held_is_kept, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_file_that_we_did_not_write_is_left_alone, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_instance_of_its_own_name_is_saved_with_the_line_up, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_layer_that_is_not_in_use_cannot_be_saved, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_full_disk_leaves_the_old_file, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_folder_that_cannot_be_written_is_a_sentence, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_file_keeps_its_rights, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_saved_file_is_sorted_and_says_what_it_is, set_up_root, tear_down_root),
+        cmocka_unit_test_setup_teardown(every_layer_has_its_own_file, set_up_root, tear_down_root),
+        cmocka_unit_test_setup_teardown(what_was_saved_comes_back, set_up_root, tear_down_root),
+        cmocka_unit_test_setup_teardown(values_can_be_taken_out_again, set_up_root, tear_down_root),
+        cmocka_unit_test_setup_teardown(what_the_file_held_is_kept, set_up_root, tear_down_root),
+        cmocka_unit_test_setup_teardown(a_file_that_we_did_not_write_is_left_alone, set_up_root, tear_down_root),
+        cmocka_unit_test_setup_teardown(an_instance_of_its_own_name_is_saved_with_the_line_up, set_up_root,
+                                        tear_down_root),
+        cmocka_unit_test_setup_teardown(a_layer_that_is_not_in_use_cannot_be_saved, set_up_root, tear_down_root),
+        cmocka_unit_test_setup_teardown(a_full_disk_leaves_the_old_file, set_up_root, tear_down_root),
+        cmocka_unit_test_setup_teardown(a_folder_that_cannot_be_written_is_a_sentence, set_up_root, tear_down_root),
+        cmocka_unit_test_setup_teardown(a_file_keeps_its_rights, set_up_root, tear_down_root),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

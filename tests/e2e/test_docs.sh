@@ -25,6 +25,9 @@ source "$here/../layers/files.sh"
 mkdir -p "$scratch"
 list=$(mktemp -d)
 export list
+# players that somebody else runs here are not met
+mkdir -m 700 "$list/sockets"
+export XDG_RUNTIME_DIR=$list/sockets
 trap 'rm -rf "$list"' EXIT
 sums() { (cd "$1" && tr '\n' '\0' | xargs -0 sha256sum 2>/dev/null || true) | sort; }
 (cd "$root" && project_files | sort) >"$list/project"

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -16,6 +17,11 @@
 #include "edge/bus/virtual.h"
 
 #define MS 1000000LL
+
+static inline void assert_near(double a, double b, double tolerance)
+{
+    if (!(fabs(a - b) <= tolerance)) fail_msg("%.6f is not %.6f", a, b);
+}
 
 enum { RIG_EVENTS = 256, RIG_ALL = 20 };
 
@@ -172,6 +178,48 @@ static inline void rig_start(struct rig *rig)
     rig->fastest = 0;
     rig->longest = 0;
 }
+
+/* A test on one kind of bus finds the kind in `state` before its set-up, and the rig after it: made, so that it may be
+ * changed before it starts, or started. */
+struct rig_kind {
+    const char *model;
+    int protocol, wires;
+};
+
+static inline void rig_of(struct rig *rig, const struct rig_kind *kind)
+{
+    rig_init(rig, RIG_ALL, kind->model, kind->protocol, kind->wires);
+}
+
+static inline int rig_made(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    rig_of(rig, *state);
+    *state = rig;
+    return 0;
+}
+
+static inline int rig_started(void **state)
+{
+    rig_made(state);
+    rig_start(*state);
+    return 0;
+}
+
+static inline int rig_done(void **state)
+{
+    rig_close(*state);
+    free(*state);
+    return 0;
+}
+
+#define RIG_TEST(kind, test, set_up)                                                                                   \
+    {                                                                                                                  \
+#test " (" #kind ")", test, set_up, rig_done, (void *)&kind                                                    \
+    }
+
+static const struct rig_kind firmware_1 = {"MX-106", 1, 1}, firmware_2 = {"MX-106", 2, 1};
+#define RIG_BOTH(test, set_up) RIG_TEST(firmware_1, test, set_up), RIG_TEST(firmware_2, test, set_up)
 
 static inline int rig_count(const struct rig *rig, enum nm_bus_fault_kind kind, bool begins)
 {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../edge/dds/private_domain.h"
 #include "base/arena.h"
 #include "core/action.h"
 #include "core/player.h"
@@ -125,7 +126,7 @@ static void begin(void)
     static const char text[] =
         "cycles: {head: {period: 10 ms, modules: [mouth]}}\nremote: [joints, image, words, chew]\n";
     struct nm_err err = {0};
-    uint32_t domain = 110 + (uint32_t)getpid() % 100;
+    uint32_t domain = (uint32_t)private_domain();
     nm_registry_init(&world.registry, &world.arena, __start_nm_modules, __stop_nm_modules);
     struct nm_lineup_options where = {.root = "/nonexistent"};
     struct nm_lineup *lineup = nm_lineup_parse(text, strlen(text), "fuzz.yaml", &world.registry, &where, &err);

@@ -1,34 +1,10 @@
 /* The generated model is the robot: its frames are where our own kinematics puts them, its mass and centre of mass are
  * right whatever was folded, and masks keep apart what must not touch. */
-#include "sim/sim_help.h"
+#include "sim/worlds.h"
 
 #include <mujoco/mujoco.h>
 
 #include "sim/dice.h"
-
-struct fixture {
-    struct nm_arena arena;
-    struct nm_pitch pitch;
-    const struct nm_body *robots[2];
-};
-
-static int setup(void **state)
-{
-    struct fixture *f = calloc(1, sizeof *f);
-    load_pitch(&f->pitch, "kid");
-    f->robots[0] = load_robot(&f->arena, "kid70");
-    f->robots[1] = load_robot(&f->arena, "darwin");
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *f = *state;
-    nm_arena_free(&f->arena);
-    free(f);
-    return 0;
-}
 
 static void random_pose(const struct nm_body *body, struct nm_dice *dice, double *q, double share)
 {
@@ -43,7 +19,7 @@ static void frames_agree_with_our_kinematics(void **state)
     struct fixture *f = *state;
     struct nm_dice dice = nm_dice_new(1, 0, 0);
     for (int r = 0; r < 2; r++) {
-        const struct nm_body *body = f->robots[r];
+        const struct nm_body *body = r ? f->darwin : f->kid70;
         struct nm_world_robot robot = {.body = body, .start = {1, 1, 0}};
         struct nm_world_options options = NM_WORLD_OPTIONS;
         struct nm_world *world = make_world(&f->pitch, &robot, 1, &options);
@@ -78,7 +54,7 @@ static void folding_keeps_mass_and_hardly_moves_the_centre(void **state)
     struct fixture *f = *state;
     struct nm_dice dice = nm_dice_new(2, 0, 0);
     for (int r = 0; r < 2; r++) {
-        const struct nm_body *body = f->robots[r];
+        const struct nm_body *body = r ? f->darwin : f->kid70;
         struct nm_world_robot robot = {.body = body, .start = {1, 1, 0}};
         struct nm_world_options options = NM_WORLD_OPTIONS;
         struct nm_world *world = make_world(&f->pitch, &robot, 1, &options);
@@ -132,12 +108,11 @@ static int touching(struct nm_world *world, const char *a, const char *b)
 static void masks_decide_who_touches_whom(void **state)
 {
     struct fixture *f = *state;
-    struct nm_world_robot robots[2] = {{.body = f->robots[0], .start = {1, 1, 0}},
-                                       {.body = f->robots[0], .start = {3, 1, 0}}};
+    struct nm_world_robot robots[2] = {{.body = f->kid70, .start = {1, 1, 0}}, {.body = f->kid70, .start = {3, 1, 0}}};
     struct nm_world_options options = NM_WORLD_OPTIONS;
     double folded[NM_JOINTS] = {0};
-    folded[nm_find_joint(f->robots[0], "left_elbow")] = -2.7; /* hand against upper arm */
-    folded[nm_find_joint(f->robots[0], "left_shoulder_roll")] = -0.26;
+    folded[nm_find_joint(f->kid70, "left_elbow")] = -2.7; /* hand against upper arm */
+    folded[nm_find_joint(f->kid70, "left_shoulder_roll")] = -0.26;
     for (int self = NM_SELF_NONE; self <= NM_SELF_ALL; self++) {
         options.self = (enum nm_self_collision)self;
         struct nm_world *world = make_world(&f->pitch, robots, 2, &options);
@@ -161,11 +136,11 @@ static void masks_decide_who_touches_whom(void **state)
 static void the_feet_of_one_robot_touch_each_other(void **state)
 {
     struct fixture *f = *state;
-    struct nm_world_robot robot = {.body = f->robots[0], .start = {1, 1, 0}};
+    struct nm_world_robot robot = {.body = f->kid70, .start = {1, 1, 0}};
     struct nm_world_options options = NM_WORLD_OPTIONS;
     double q[NM_JOINTS] = {0};
-    q[nm_find_joint(f->robots[0], "left_hip_roll")] = -0.3;
-    q[nm_find_joint(f->robots[0], "right_hip_roll")] = 0.3;
+    q[nm_find_joint(f->kid70, "left_hip_roll")] = -0.3;
+    q[nm_find_joint(f->kid70, "right_hip_roll")] = 0.3;
     for (int self = NM_SELF_NONE; self <= NM_SELF_FEET; self++) {
         options.self = (enum nm_self_collision)self;
         struct nm_world *world = make_world(&f->pitch, &robot, 1, &options);

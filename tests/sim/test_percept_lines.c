@@ -1,39 +1,6 @@
 /* Pieces of lines: a faultless eye reports them where the paint is and only where the picture shows it; far lines are
  * missed; somebody in the way cuts them; and whoever asks for lines sees the same other things as before. */
-#include "sim/sim_help.h"
-
-#include "sim/percept.h"
-
-static struct nm_pitch pitch;
-static struct nm_camera camera;
-
-static int setup(void **state)
-{
-    (void)state;
-    load_pitch(&pitch, "kid");
-    camera = (struct nm_camera){.width = 640, .height = 480, .fx = 480, .fy = 480, .cx = 319.5, .cy = 239.5};
-    nm_camera_ready(&camera);
-    return 0;
-}
-
-static struct nm_percept_view view_from(double x, double y, double theta, double tilt)
-{
-    struct quat optical = quat_rpy(-M_PI / 2, 0, -M_PI / 2);
-    return (struct nm_percept_view){.pitch = &pitch,
-                                    .camera = &camera,
-                                    .camera_to_field = {quat_mul(quat_rpy(0, tilt, theta), optical), {x, y, 0.6}},
-                                    .robot_to_field = {x, y, theta},
-                                    .ball = {100, 100, pitch.ball_radius},
-                                    .n = 1};
-}
-
-static struct nm_percept_params faultless(void)
-{
-    struct nm_percept_params p = {.tilt_time = 1, .miss_time = 1, .ghost_time = 1};
-    for (int k = 0; k < NM_PERCEPT_KINDS; k++) p.habits[k] = (struct nm_percept_habit){.range = 1000, .fade = 1};
-    p.line = (struct nm_percept_habit){.range = 1000, .fade = 1};
-    return p;
-}
+#include "sim/eyes.h"
 
 static uint32_t look(struct nm_perceiver *eyes, const struct nm_percept_params *params,
                      const struct nm_percept_view *view, struct nm_segment *segments)
@@ -57,7 +24,7 @@ static void a_faultless_eye_finds_paint_and_nothing_else(void **state)
     (void)state;
     for (double theta = -3; theta < 3; theta += 0.29) {
         struct nm_perceiver eyes;
-        struct nm_percept_view v = view_from(-1, 0.7, theta, 0.3);
+        struct nm_percept_view v = view_from(-1, 0.7, theta, 0.6, 0.3);
         nm_perceiver_new(&eyes, 1, 0);
         uint32_t n = look(&eyes, &params, &v, found);
         all += n;
@@ -75,7 +42,7 @@ static void far_lines_are_missed(void **state)
 {
     struct nm_segment found[NM_PITCH_LINES];
     struct nm_perceiver eyes;
-    struct nm_percept_view v = view_from(-4, 0, 0, 0.1); /* along the whole field */
+    struct nm_percept_view v = view_from(-4, 0, 0, 0.6, 0.1); /* along the whole field */
     int looks = 400;
     double farthest = 0;
     (void)state;
@@ -92,7 +59,7 @@ static void somebody_in_the_way_cuts_a_line(void **state)
 {
     struct nm_percept_params params = faultless();
     struct nm_segment clear[NM_PITCH_LINES], cut[NM_PITCH_LINES];
-    struct nm_percept_view v = view_from(-1.5, 0, 0, 0.4);
+    struct nm_percept_view v = view_from(-1.5, 0, 0, 0.6, 0.4);
     double before = 0, behind = 0;
     (void)state;
     struct nm_perceiver eyes;
@@ -112,7 +79,7 @@ static void lines_change_nothing_else(void **state)
     struct nm_percept with[NM_PERCEPTS], without[NM_PERCEPTS];
     struct nm_segment found[NM_PITCH_LINES];
     struct nm_perceiver one, other;
-    struct nm_percept_view v = view_from(-1, 0.7, 0.4, 0.3);
+    struct nm_percept_view v = view_from(-1, 0.7, 0.4, 0.6, 0.3);
     (void)state;
     nm_perceiver_new(&one, 9, 2);
     nm_perceiver_new(&other, 9, 2);

@@ -209,7 +209,7 @@ static const struct {
     {HEAD "measures: [{measure: speed_x, from: 2 s, to: 1 s}]\n", "ends after it begins"},
     {HEAD "measures: [{measure: tilt, from: 2 s}]\n", "no measure of a window"},
     {HEAD "measures: [{name: x}]\n", "`measure:` or `time_to:`"},
-    {HEAD "until: [{measure: speed_x, above: 1}]\n", "cannot be in a condition"},
+    {HEAD "until: [{measure: speed_x, above: 1}]\n", "known only when its window is over"},
     {HEAD "measures: [falls]\nscore: {fals: 1}\n", "did you mean 'falls'"},
     {HEAD "measures: [falls]\nscore: [falls]\n", "weights"},
     {HEAD "measures: [falls]\nscore: {falls: {most: 1}}\n", "`weight:` is missing"},

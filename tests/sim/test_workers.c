@@ -1,4 +1,5 @@
-/* Every job is done exactly once, whatever the number of hands, and no two jobs share a hand at the same time. */
+/* labels: threads
+ * Every job is done exactly once, whatever the number of hands, and no two jobs share a hand at the same time. */
 #include "sim/sim_help.h"
 
 #include <stdatomic.h>

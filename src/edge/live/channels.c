@@ -56,6 +56,7 @@ static void add_topic(struct nm_live *live, uint32_t t, struct nm_edge_port *por
     *port = (struct nm_edge_port){.topic = topic->name, .kind = NM_PORT_QUEUE, .depth = depth_of(topic)};
     if (topic->queue) return;
     channel->last = nm_take(&live->arena, topic->type->size);
+    channel->last_time = -1;
     nm_reset(topic->type, channel->last);
 }
 
@@ -194,7 +195,7 @@ void channels_pump(struct nm_live *live)
     }
     nm_edge_end(live->reading);
     const struct channel *match = live->match == NM_NONE ? NULL : &live->channels[live->match];
-    live->game = match && match->last && match->last_time ? nm_remote_locked(match->last) : NULL;
+    live->game = match && match->last && match->last_time >= 0 ? nm_remote_locked(match->last) : NULL;
 }
 
 /* Who subscribes is given what there is. */
@@ -203,7 +204,7 @@ void channels_welcome(struct nm_live *live, struct client *client, struct subscr
     struct channel *channel = &live->channels[subscription->channel - 1];
     int64_t now = live_log_time(live, nm_player_now(live->player));
     for (uint32_t i = 0; i < channel->n_kept; i++) client_message(live, client, subscription, channel->kept[i], now);
-    const void *message = channel->last && channel->last_time ? channel->last : NULL;
+    const void *message = channel->last && channel->last_time >= 0 ? channel->last : NULL;
     int64_t time = channel->last_time;
     if (channel->port != NM_NONE && !channel->queue) {
         message = nm_edge_in(live->reading, channel->port);

@@ -44,7 +44,7 @@ struct channel {
     bool queue;         /* the port is a queue                                             */
     uint32_t listeners; /* subscriptions                                                   */
     void *last;         /* newest message of a small value, for those who come later; NULL */
-    int64_t last_time;  /* ns; 0: none yet                                                 */
+    int64_t last_time;  /* ns; -1: none yet                                                */
     uint32_t n_kept;
     struct payload *kept[KEPT]; /* of a topic that is said once */
 };

@@ -1,7 +1,7 @@
 /* A player is a ROS 2 node: its topics, services and parameters are there under ROS names for whoever knows nothing of
  * us; what is remote comes in; and nothing that a peer sends does any harm. Virtual time: the test drives the players.
  */
-#include "edge/dds/wire.h"
+#include "edge/dds/calls.h"
 
 static int domain;
 static struct started voice, ear;
@@ -57,8 +57,6 @@ static int end(void **state)
     return 0;
 }
 
-/* ---- between two players ---- */
-
 static double heard(void)
 {
     nm_edge_begin(probe, now_ms * 1000000);
@@ -92,25 +90,11 @@ static void values_and_queues_reach_another_player(void **state)
 static void a_service_is_called_across(void **state)
 {
     (void)state;
-    wait_until(nm_dds_matched(in, "shout/request") && nm_dds_matched(out, "shout/reply"), turn());
-    /* the hearer asked before anybody was there to answer: it asks anew when it starts again */
-    nm_dds_free(in);
-    stop(&ear);
-    start_with(&ear, hearing, (struct nm_player_options){.name = "ear"});
-    static const struct nm_edge_port ports[] = {
-        {"heard", NM_PORT_IN, NULL, 0, 0}, {"echo", NM_PORT_QUEUE, NULL, 0, 0}, {"rosout", NM_PORT_QUEUE, NULL, 0, 0}};
-    probe = edge(&ear, ports, 3);
-    in = open_dds(&ear);
-    wait_until(nm_dds_matched(in, "shout/request") && nm_dds_matched(in, "shout/reply") &&
-                   nm_dds_matched(out, "shout/reply"), );
-    now_ms = 1000;
     wait_until(came(1, "reply HELLO"), turn());
     struct nm_dds_stats stats;
     nm_dds_stats(in, &stats);
     assert_int_equal(stats.malformed + stats.too_long + stats.other_hash, 0);
 }
-
-/* ---- for those who know nothing of us ---- */
 
 static void a_bare_reader_gets_ros_bytes(void **state)
 {
@@ -187,61 +171,14 @@ static void a_robot_can_be_watched_by_an_old_ros(void **state)
     stop(&s);
 }
 
-/* ---- services and parameters, as ros2 calls them ---- */
-
-struct call {
-    dds_entity_t writer, reader;
-    int64_t seq;
-    struct pack request;
-};
-static const uint64_t our_id = 0x1122334455667788;
-
-static void call_open(struct call *call, const char *name, const char *type)
-{
-    char topic[128], dds_type[128];
-    *call = (struct call){0};
-    snprintf(topic, sizeof topic, "rr%sReply", name);
-    snprintf(dds_type, sizeof dds_type, "%s_Response_", type);
-    call->reader = peer_reader(&peer, topic, dds_type, false);
-    snprintf(topic, sizeof topic, "rq%sRequest", name);
-    snprintf(dds_type, sizeof dds_type, "%s_Request_", type);
-    call->writer = peer_writer(&peer, topic, dds_type, true, "clientid=1.2;");
-    wait_until(readers_of(call->writer), turn());
-}
-
-static struct pack *call_begin(struct call *call)
-{
-    pack_begin(&call->request);
-    pack_u64(&call->request, our_id);
-    pack_i64(&call->request, ++call->seq);
-    return &call->request;
-}
-
-/* All clients of a service read the same topic: each leaves alone what is not its own. */
-static bool reply_to(uint64_t id, dds_entity_t reader, struct unpack *u)
-{
-    if (!peer_take(&peer, reader)) return false;
-    unpack_begin(u, peer.samples[0].bytes, peer.samples[0].size);
-    return unpack_u64(u) == id;
-}
-
-static struct unpack call_end(struct call *call)
-{
-    assert_int_equal(nm_raw_write(call->writer, call->request.bytes, call->request.n), 0);
-    struct unpack u;
-    wait_until(reply_to(our_id, call->reader, &u), turn());
-    assert_int_equal(unpack_u64(&u), call->seq);
-    return u;
-}
-
 static void a_service_of_the_line_up_answers(void **state)
 {
     struct call call;
     (void)state;
-    call_open(&call, "/red/shout", "std_srvs::srv::dds_::SetBool");
+    call_open(&call, &peer, "/red/shout", "std_srvs::srv::dds_::SetBool");
     for (int on = 0; on < 2; on++) {
         pack_u8(call_begin(&call), (uint8_t)on);
-        struct unpack u = call_end(&call);
+        struct unpack u = call_end(&call, &peer);
         assert_int_equal(unpack_u8(&u), on);
         assert_string_equal(unpack_text(&u), on ? "HELLO" : "hello");
         assert_false(u.bad);
@@ -253,10 +190,10 @@ static void parameters_are_listed_and_described(void **state)
 {
     struct call call;
     (void)state;
-    call_open(&call, "/red/voice/list_parameters", "rcl_interfaces::srv::dds_::ListParameters");
+    call_open(&call, &peer, "/red/voice/list_parameters", "rcl_interfaces::srv::dds_::ListParameters");
     pack_u32(call_begin(&call), 0);
     pack_u64(&call.request, 0);
-    struct unpack u = call_end(&call);
+    struct unpack u = call_end(&call, &peer);
     assert_int_equal(unpack_u32(&u), 4);
     assert_string_equal(unpack_text(&u), "use_sim_time");
     assert_string_equal(unpack_text(&u), "talker.by");
@@ -267,11 +204,11 @@ static void parameters_are_listed_and_described(void **state)
     assert_false(u.bad);
     free(call.request.bytes);
 
-    call_open(&call, "/red/voice/describe_parameters", "rcl_interfaces::srv::dds_::DescribeParameters");
+    call_open(&call, &peer, "/red/voice/describe_parameters", "rcl_interfaces::srv::dds_::DescribeParameters");
     pack_u32(call_begin(&call), 2);
     pack_text(&call.request, "talker.by");
     pack_text(&call.request, "nobody");
-    u = call_end(&call);
+    u = call_end(&call, &peer);
     assert_int_equal(unpack_u32(&u), 2);
     assert_string_equal(unpack_text(&u), "talker.by");
     assert_int_equal(unpack_u8(&u), 3);
@@ -312,14 +249,14 @@ static void a_parameter_is_set_or_refused_with_the_reason(void **state)
     (void)state;
     dds_entity_t events =
         peer_reader(&peer, "rt/parameter_events", "rcl_interfaces::msg::dds_::ParameterEvent_", false);
-    call_open(&call, "/red/voice/set_parameters", "rcl_interfaces::srv::dds_::SetParameters");
+    call_open(&call, &peer, "/red/voice/set_parameters", "rcl_interfaces::srv::dds_::SetParameters");
     pack_u32(call_begin(&call), 5);
     pack_parameter(&call.request, "talker.by", 3, 2.5, "");
     pack_parameter(&call.request, "talker.by", 3, 11, "");
     pack_parameter(&call.request, "talker.by", 4, 0, "2.5");
     pack_parameter(&call.request, "talker.mood", 4, 0, "grim");
     pack_parameter(&call.request, "nobody", 3, 1, "");
-    struct unpack u = call_end(&call);
+    struct unpack u = call_end(&call, &peer);
     assert_int_equal(unpack_u32(&u), 5);
     assert_int_equal(unpack_u8(&u), 1);
     assert_string_equal(unpack_text(&u), "");
@@ -349,23 +286,22 @@ static void a_set_of_parameters_is_taken_whole_or_not_at_all(void **state)
 {
     struct call call;
     (void)state;
-    call_open(&call, "/red/voice/set_parameters_atomically", "rcl_interfaces::srv::dds_::SetParametersAtomically");
+    call_open(&call, &peer, "/red/voice/set_parameters_atomically",
+              "rcl_interfaces::srv::dds_::SetParametersAtomically");
     pack_u32(call_begin(&call), 2);
     pack_parameter(&call.request, "talker.by", 3, 3, "");
     pack_parameter(&call.request, "talker.mood", 4, 0, "grim");
-    struct unpack u = call_end(&call);
+    struct unpack u = call_end(&call, &peer);
     assert_int_equal(unpack_u8(&u), 0);
     assert_true(by_now() == 1);
     pack_u32(call_begin(&call), 2);
     pack_parameter(&call.request, "talker.by", 3, 3, "");
     pack_parameter(&call.request, "talker.mood", 4, 0, "loud");
-    u = call_end(&call);
+    u = call_end(&call, &peer);
     assert_int_equal(unpack_u8(&u), 1);
     assert_true(by_now() == 3);
     free(call.request.bytes);
 }
-
-/* ---- hostile peers ---- */
 
 static void malformed_samples_are_counted_and_told_once(void **state)
 {
@@ -463,7 +399,7 @@ static void no_request_does_harm(void **state)
         wait_until(readers_of(writer) == 1, turn());
         for (int i = 0; i < 300; i++) {
             pack_begin(&p);
-            pack_u64(&p, our_id);
+            pack_u64(&p, 0x1122334455667788);
             pack_u64(&p, (uint64_t)i);
             pack_u32(&p, 2);
             pack_parameter(&p, "talker.by", 3, 2, "");

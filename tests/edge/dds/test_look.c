@@ -1,4 +1,5 @@
-/* A world of ROS 2 is looked at from outside: topics with their types and ends, messages of one, and one that is
+/* labels: threads
+ * A world of ROS 2 is looked at from outside: topics with their types and ends, messages of one, and one that is
  * written. */
 #include "edge/dds/wire.h"
 
@@ -155,8 +156,8 @@ static void a_node_is_seen_with_what_it_does(void **state)
     (void)state;
     open_both(talking, "red");
     assert_int_equal(nm_look_graph(look, &err), 0);
-    wait_until((nm_look_nodes(look, see_node, "/red/test", see_end, &seen), seen.node), turn());
-    assert_true(seen.publishes && seen.serves);
+    wait_until((nm_look_nodes(look, see_node, "/red/test", see_end, &seen), seen.node && seen.publishes && seen.serves),
+               turn());
     close_both();
 }
 

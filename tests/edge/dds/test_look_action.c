@@ -72,7 +72,7 @@ static void listen_to(void *user, const void *feedback)
     fed += said->percent_done == 50;
 }
 
-static struct nm_look_goal *send(const char *name, const char *animation)
+static struct nm_look_goal *send_goal(const char *name, const char *animation)
 {
     static PlayAnimation_Goal message;
     nm_text(message.animation, "%s", animation);
@@ -86,7 +86,7 @@ static int turn_of(struct nm_look_goal *goal) { return nm_look_goal_turn(goal, l
 static void a_goal_is_followed_to_its_result(void **state)
 {
     (void)state;
-    struct nm_look_goal *goal = send("/animation", "wave");
+    struct nm_look_goal *goal = send_goal("/animation", "wave");
     wait_until(turn_of(goal) == NM_GOAL_ENDED, );
     assert_int_equal(nm_look_goal_status(goal), GoalStatus_STATUS_SUCCEEDED);
     assert_true(((const PlayAnimation_Result *)nm_look_goal_result(goal))->successful);
@@ -97,7 +97,7 @@ static void a_goal_is_followed_to_its_result(void **state)
 static void a_goal_can_be_refused(void **state)
 {
     (void)state;
-    struct nm_look_goal *goal = send("animation", "dance");
+    struct nm_look_goal *goal = send_goal("animation", "dance");
     wait_until(turn_of(goal) == NM_GOAL_REJECTED, );
     nm_look_goal_free(goal);
 }
@@ -105,7 +105,7 @@ static void a_goal_can_be_refused(void **state)
 static void a_goal_is_cancelled(void **state)
 {
     (void)state;
-    struct nm_look_goal *goal = send("animation", "endless");
+    struct nm_look_goal *goal = send_goal("animation", "endless");
     wait_until(turn_of(goal) == NM_GOAL_ACCEPTED && fed > 2, );
     nm_look_goal_cancel(goal);
     wait_until(turn_of(goal) == NM_GOAL_ENDED, );
@@ -116,7 +116,7 @@ static void a_goal_is_cancelled(void **state)
 static void a_server_that_goes_away_is_told(void **state)
 {
     (void)state;
-    struct nm_look_goal *goal = send("animation", "endless");
+    struct nm_look_goal *goal = send_goal("animation", "endless");
     wait_until(turn_of(goal) == NM_GOAL_ACCEPTED && fed > 2, );
     nm_dds_free(dds);
     dds = NULL;
@@ -128,7 +128,7 @@ static void a_server_that_goes_away_is_told(void **state)
 static void without_a_server_nothing_is_sent(void **state)
 {
     (void)state;
-    struct nm_look_goal *goal = send("nobody", "wave");
+    struct nm_look_goal *goal = send_goal("nobody", "wave");
     for (int i = 0; i < 20; i++) assert_int_equal(turn_of(goal), NM_GOAL_SEARCHING);
     nm_look_goal_free(goal);
 }

@@ -87,20 +87,17 @@ static void turn(void)
 static void join(struct viewer *v, const char *path)
 {
     viewer_dial(v, nm_live_port(live), path);
-    for (int i = 0; i < 1000 && !viewer_upgraded(v); i++) nm_live_poll(live);
+    wait_until(viewer_upgraded(v), nm_live_poll(live));
 }
 
 /* The next text that holds a part; what comes before it is passed over. */
-static void hear(struct viewer *v, const char *part)
+static bool heard(struct viewer *v, const char *part)
 {
-    for (int i = 0; i < 3000; i++) {
-        while (viewer_next(v))
-            if (v->opcode == 1 && strstr((char *)v->frame, part)) return;
-        nm_live_poll(live);
-        if (i > 200) usleep(1000);
-    }
-    fail_msg("'%s' was not said", part);
+    while (viewer_next(v))
+        if (v->opcode == 1 && strstr((char *)v->frame, part)) return true;
+    return false;
 }
+#define hear(v, part) wait_until(heard(v, part), nm_live_poll(live))
 
 /* The number of a channel or service in a text that lists them: the id that stands before its name. */
 static uint32_t id_of(const struct viewer *v, const char *name)
@@ -127,37 +124,52 @@ static float scan_of(const struct viewer *v)
     return value;
 }
 
+/* Every scan follows the one before. */
+static void read_scans(struct viewer *v, float *last)
+{
+    while (viewer_next(v)) {
+        if (v->opcode != 2 || v->frame[0] != 1) continue;
+        if (*last > 0) assert_true(scan_of(v) == *last + 1);
+        *last = scan_of(v);
+    }
+}
+
 static void test_a_stalled_viewer_loses_messages_and_nobody_else_does(void **state)
 {
     (void)state;
     struct viewer good, stalled;
     enum { TURNS = 2500 };
+    float last = 0;
     join(&good, "/");
     join(&stalled, "/");
     hear(&good, "\"advertise\"");
     hear(&stalled, "\"advertise\"");
     subscribe(&good, "\"/scan\"", 1);
     subscribe(&stalled, "\"/scan\"", 1);
-    float last = 0;
-    uint32_t seen = 0;
+    wait_until((read_scans(&good, &last), last > 0), nm_live_poll(live));
     for (int i = 0; i < TURNS; i++) {
         turn();
-        while (viewer_next(&good)) {
-            if (good.opcode != 2 || good.frame[0] != 1) continue;
-            if (seen++) assert_true(scan_of(&good) == last + 1);
-            last = scan_of(&good);
-        }
+        read_scans(&good, &last);
     }
+    wait_until((read_scans(&good, &last), last == TURNS + 1), nm_live_poll(live)); /* one was made before the first */
     struct nm_live_stats stats;
     nm_live_stats(live, &stats);
     assert_int_equal(stats.clients, 2);
-    assert_true(seen >= TURNS - 3);
     assert_int_equal(stats.client[0].dropped, 0);
     assert_true(stats.client[1].dropped > 100);
     hear(&stalled, "Send buffer limit reached");
     hear(&stalled, "removeStatus");
     viewer_close(&good);
     viewer_close(&stalled);
+}
+
+/* The width of the newest image that has come; it counts them. */
+static uint32_t newest_image(struct viewer *v)
+{
+    uint32_t width = 0;
+    while (viewer_next(v))
+        if (v->opcode == 2 && v->frame[0] == 1) memcpy(&width, v->frame + 13 + 4 + 8 + 8 + 4, sizeof width);
+    return width;
 }
 
 static void test_of_images_only_the_newest_waits(void **state)
@@ -167,18 +179,13 @@ static void test_of_images_only_the_newest_waits(void **state)
     join(&v, "/");
     hear(&v, "\"advertise\"");
     subscribe(&v, "\"/image\"", 9);
+    wait_until(newest_image(&v) == 1, nm_live_poll(live));
     for (int i = 0; i < 300; i++) turn();
     struct nm_live_stats stats;
     nm_live_stats(live, &stats);
     assert_true(stats.client[0].passed > 100);
     assert_int_equal(stats.client[0].dropped, 0);
-    uint32_t width = 0;
-    for (int i = 0; i < 200; i++) {
-        while (viewer_next(&v))
-            if (v.opcode == 2 && v.frame[0] == 1) memcpy(&width, v.frame + 13 + 4 + 8 + 8 + 4, sizeof width);
-        nm_live_poll(live);
-    }
-    assert_int_equal(width, 301); /* one turn before the first: now_ms is 10 after it */
+    wait_until(newest_image(&v) == 301, nm_live_poll(live));
     viewer_close(&v);
 }
 
@@ -186,16 +193,12 @@ static void test_who_comes_late_is_given_what_there_is(void **state)
 {
     (void)state;
     struct viewer v;
+    float scan = 0;
     for (int i = 0; i < 5; i++) turn();
     join(&v, "/");
     hear(&v, "\"advertise\"");
     subscribe(&v, "\"/scan\"", 4);
-    bool came = false;
-    for (int i = 0; i < 100 && !came; i++) { /* no more turns: time stands still */
-        nm_live_poll(live);
-        while (viewer_next(&v)) came |= v.opcode == 2 && v.frame[0] == 1 && scan_of(&v) == 6;
-    }
-    assert_true(came);
+    wait_until((read_scans(&v, &scan), scan == 6), nm_live_poll(live)); /* no more turns: time stands still */
     viewer_close(&v);
 }
 
@@ -216,6 +219,25 @@ static void test_writing_needs_the_token(void **state)
     viewer_close(&w);
 }
 
+static uint32_t clients(void)
+{
+    struct nm_live_stats stats;
+    nm_live_stats(live, &stats);
+    return stats.clients;
+}
+
+static uint32_t read_answers(struct viewer *v)
+{
+    uint32_t n = 0;
+    while (viewer_next(v)) {
+        if (v->opcode != 2 || v->frame[0] != 3) continue;
+        assert_memory_equal(v->frame + 5, "\x4d\0\0\0\x04\0\0\0json", 12);
+        assert_non_null(strstr((char *)v->frame + 17, "turn "));
+        n++;
+    }
+    return n;
+}
+
 static void test_an_answer_finds_its_caller(void **state)
 {
     (void)state;
@@ -223,24 +245,30 @@ static void test_an_answer_finds_its_caller(void **state)
     struct viewer v, gone;
     join(&gone, "/?token=test-token");
     viewer_send(&gone, 2, call, sizeof call);
-    nm_live_poll(live);
     viewer_close(&gone); /* its answer must not reach the next one on its seat */
-    for (int i = 0; i < 10; i++) nm_live_poll(live);
+    wait_until(clients() == 0, nm_live_poll(live));
     join(&v, "/?token=test-token");
     for (int i = 0; i < 3; i++) turn();
     viewer_send(&v, 2, call, sizeof call);
     uint32_t answers = 0;
+    wait_until(answers += read_answers(&v), turn());
     for (int i = 0; i < 10; i++) {
         turn();
-        while (viewer_next(&v)) {
-            if (v.opcode != 2 || v.frame[0] != 3) continue;
-            assert_memory_equal(v.frame + 5, "\x4d\0\0\0\x04\0\0\0json", 12);
-            assert_non_null(strstr((char *)v.frame + 17, "turn "));
-            answers++;
-        }
+        answers += read_answers(&v);
     }
     assert_int_equal(answers, 1);
     viewer_close(&v);
+}
+
+/* Subscribes when the topics are told, and counts messages. */
+static uint32_t follow(struct viewer *v)
+{
+    uint32_t seen = 0;
+    while (viewer_next(v)) {
+        if (v->opcode == 1 && strstr((char *)v->frame, "\"advertise\"")) subscribe(v, "\"/scan\"", 1);
+        seen += v->opcode == 2;
+    }
+    return seen;
 }
 
 static void test_it_serves_from_its_own_thread(void **state)
@@ -248,23 +276,13 @@ static void test_it_serves_from_its_own_thread(void **state)
     (void)state;
     struct nm_err err = {0};
     struct viewer v;
+    uint32_t seen = 0;
     begin_with(false);
     assert_int_equal(nm_player_start(s.player, &err), 0);
     assert_int_equal(nm_live_start(live, &err), 0);
     viewer_dial(&v, nm_live_port(live), "/");
-    while (!viewer_upgraded(&v)) usleep(1000);
-    bool told = false;
-    uint32_t seen = 0;
-    while (seen < 20) {
-        while (viewer_next(&v)) {
-            if (v.opcode == 1 && !told && strstr((char *)v.frame, "\"advertise\"")) {
-                subscribe(&v, "\"/scan\"", 1);
-                told = true;
-            }
-            seen += v.opcode == 2;
-        }
-        usleep(1000);
-    }
+    wait_until(viewer_upgraded(&v), );
+    wait_until((seen += follow(&v)) >= 20, );
     viewer_close(&v);
     nm_player_stop(s.player);
     end(NULL);

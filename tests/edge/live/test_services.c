@@ -67,7 +67,7 @@ static int begin(void **state)
     if (!live) fail_msg("%s", err.text);
     turn();
     viewer_dial(&v, nm_live_port(live), "/?token=test-token");
-    for (int i = 0; i < 1000 && !viewer_upgraded(&v); i++) nm_live_poll(live);
+    wait_until(viewer_upgraded(&v), nm_live_poll(live));
     return 0;
 }
 
@@ -91,16 +91,13 @@ static void call(MatchState match)
 }
 
 /* The next text that holds a part. */
-static void hear(const char *part)
+static bool heard(const char *part)
 {
-    for (int i = 0; i < 3000; i++) {
-        while (viewer_next(&v))
-            if (v.opcode == 1 && strstr((char *)v.frame, part)) return;
-        turn();
-        if (i > 200) usleep(1000);
-    }
-    fail_msg("'%s' was not said", part);
+    while (viewer_next(&v))
+        if (v.opcode == 1 && strstr((char *)v.frame, part)) return true;
+    return false;
 }
+#define hear(part) wait_until(heard(part), turn())
 
 static const char set[] =
     "{\"op\":\"setParameters\",\"parameters\":[{\"name\":\"developer.time\",\"value\":%d}],\"id\":\"x\"}";
@@ -199,7 +196,7 @@ static double shown(uint32_t bytes)
     int64_t n = nm_cdr_encode(&Image_type, &image, frame + 5, bytes + 995);
     assert_true(n > 0);
     viewer_send(&v, 2, frame, (size_t)n + 5);
-    for (int i = 0; i < 1000 && (value = sum()) < 0; i++) turn();
+    wait_until((value = sum()) >= 0, turn());
     free(pixels);
     free(frame);
     return value;

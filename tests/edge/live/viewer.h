@@ -13,6 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "patience.h"
+
 struct viewer {
     int fd;
     uint8_t *in; /* bytes that came */
@@ -45,7 +47,8 @@ static inline void viewer_dial(struct viewer *v, int port, const char *path)
     char text[1024];
     *v = (struct viewer){.fd = socket(AF_INET, SOCK_STREAM, 0)};
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    setsockopt(v->fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int)); /* nothing waits for an acknowledgement */
+    setsockopt(v->fd, SOL_SOCKET, SO_RCVBUF, &(int){256 << 10}, sizeof(int)); /* whatever this machine would give it */
+    setsockopt(v->fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));      /* nothing waits for an acknowledgement */
     assert_int_equal(connect(v->fd, (struct sockaddr *)&to, sizeof to), 0);
     int n = snprintf(text, sizeof text,
                      "GET %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"

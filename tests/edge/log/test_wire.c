@@ -14,11 +14,10 @@
 #include "codec/cdr.h"
 #include "codec/mcap_read.h"
 #include "edge/dds/look.h"
+#include "edge/dds/private_domain.h"
 #include "edge/log/wire.h"
 #include "std_msgs/Int64.h"
 #include "std_msgs/String.h"
-
-static int domain_of(void) { return 100 + (int)(getpid() % 100); }
 
 static void nap(int ms) { nanosleep(&(struct timespec){.tv_nsec = ms * 1000000L}, NULL); }
 
@@ -50,11 +49,11 @@ static void topics_are_recorded_as_they_arrive(void **state)
     assert_non_null(mkdtemp(place));
     snprintf(path, sizeof path, "%s/world.mcap", place);
     struct tape *tape = tape_new(&(struct tape_options){.path = path, .direct = true, .flush = 1000000000}, &err);
-    struct nm_wire_log_options options = {.domain = domain_of(), .wanted = no_secrets};
+    struct nm_wire_log_options options = {.domain = private_domain(), .wanted = no_secrets};
     struct nm_wire_log *log = nm_wire_log_new(tape, &options, &err);
     if (!log) fail_msg("%s", err.text);
-    struct nm_look *a = nm_look_new(domain_of(), false, &err), *b = nm_look_new(domain_of(), false, &err),
-                   *secret = nm_look_new(domain_of(), false, &err);
+    struct nm_look *a = nm_look_new(private_domain(), false, &err), *b = nm_look_new(private_domain(), false, &err),
+                   *secret = nm_look_new(private_domain(), false, &err);
     Int64 number = {.data = 42};
     static String word = {.data = "late"};
     assert_int_equal(nm_look_write_to(a, "/number", &Int64_type, &err), 0);
