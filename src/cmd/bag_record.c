@@ -1,21 +1,13 @@
 /* nutmeg bag record: what a running robot, or any ROS 2 node, publishes, as a log. */
 #include <fnmatch.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "cmd/bag.h"
 #include "cmd/console.h"
+#include "cmd/stopping.h"
 #include "edge/log/wire.h"
-
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int number)
-{
-    (void)number;
-    interrupted = 1;
-}
 
 static double seconds_now(void)
 {
@@ -62,7 +54,7 @@ static uint64_t record(struct nm_wire_log *log, double seconds)
     const struct timespec nap = {.tv_nsec = 5000000};
     double began = seconds_now();
     uint64_t messages = 0;
-    while (!interrupted && (seconds <= 0 || seconds_now() - began < seconds)) {
+    while (!stopping() && (seconds <= 0 || seconds_now() - began < seconds)) {
         messages += nm_wire_log_poll(log);
         nanosleep(&nap, NULL);
     }
@@ -90,7 +82,8 @@ int bag_record(int argc, char **argv)
         "nutmeg bag record",
         "OUT",
         "Records the topics of a ROS 2 world, such as a robot that runs with --dds: OUT is a .mcap\n"
-        "file, or a folder. A replay needs more than topics: nutmeg run --log records that.",
+        "file, or a folder. nutmeg replay --lineup plays it by time; what replays bit for bit is\n"
+        "recorded by nutmeg run --log.",
         flags,
         1,
         1};
@@ -99,9 +92,7 @@ int bag_record(int argc, char **argv)
     if (n < 0) return code;
     if (bag_packing(&usage, compress, &packing)) return EXIT_USAGE;
     struct nm_err err = {0};
-    struct sigaction action = {.sa_handler = on_signal};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    stop_by_signals();
     struct tape *tape = tape_new(&(struct tape_options){.path = argv[1],
                                                         .packing = packing,
                                                         .rotate = (uint64_t)(rotate * 1e6),

@@ -1,88 +1,26 @@
 /* nutmeg replay: runs what entered each cycle again, from a log. */
-#include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "cmd/alloc_guard.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/logging.h"
 #include "cmd/machine.h"
-#include "cmd/replay.h"
+#include "cmd/replay_timed.h"
+#include "cmd/stopping.h"
 #include "nutmeg_msgs/CycleRecord.h"
 #include "nutmeg_msgs/TopicStatistics.h"
 
-static volatile sig_atomic_t interrupted;
+/* ---- runs ---- */
 
-static void on_signal(int number)
-{
-    (void)number;
-    interrupted = 1;
-}
-
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* ---- time ---- */
-
-static int read_times(struct replay *r)
-{
-    struct nm_mcap_query_options time;
-    struct bag_choice choice = {.from = r->options->from, .to = r->options->to};
-    if (bag_choose(&r->bag, &choice, &time)) return -1;
-    r->from = time.from;
-    r->to = time.to;
-    r->break_at = INT64_MAX;
-    if (r->options->break_at) {
-        choice = (struct bag_choice){.from = r->options->break_at};
-        if (bag_choose(&r->bag, &choice, &time)) return -1;
-        r->break_at = (int64_t)time.from - r->offset;
-    }
-    return 0;
-}
-
-static bool is_traced(void)
-{
-    char line[128];
-    bool traced = false;
-    FILE *status = fopen("/proc/self/status", "r");
-    while (status && fgets(line, sizeof line, status)) traced |= !strncmp(line, "TracerPid:", 10) && atoi(line + 10);
-    if (status) fclose(status);
-    return traced;
-}
-
-/* A debugger gets control here; at a terminal, whoever sits there. */
 static void take_break(struct replay *r, const struct nm_run *run)
 {
-    r->break_at = INT64_MAX;
-    printf("break at %.3f s, before run %llu of cycle %s\n", nm_seconds(run->now + r->offset - (int64_t)r->bag.first),
-           (unsigned long long)run->run, r->lineup->cycles[run->cycle].name);
-    fflush(stdout);
-    if (is_traced()) {
-        raise(SIGTRAP);
-    } else if (isatty(STDIN_FILENO)) {
-        printf("Enter goes on; a debugger is attached with: gdb -p %d\n", (int)getpid());
-        fflush(stdout);
-        for (int c = getchar(); c != '\n' && c != EOF; c = getchar()) {}
-    }
+    char before[128];
+    snprintf(before, sizeof before, ", before run %llu of cycle %.60s", (unsigned long long)run->run,
+             r->lineup->cycles[run->cycle].name);
+    replay_break(r, run->now, before);
 }
-
-static void keep_pace(const struct replay *r, int64_t now, double began, int64_t first)
-{
-    if (r->options->speed <= 0) return;
-    double ahead = began + nm_seconds(now - first) / r->options->speed - seconds_now();
-    struct timespec nap = {.tv_sec = (time_t)ahead, .tv_nsec = (long)(1e9 * (ahead - floor(ahead)))};
-    if (ahead > 0) nanosleep(&nap, NULL);
-}
-
-/* ---- runs ---- */
 
 static void run_one(struct replay *r, uint32_t cycle)
 {
@@ -98,7 +36,7 @@ static void run_one(struct replay *r, uint32_t cycle)
                      (unsigned long long)noted->run.run, r->lineup->cycles[cycle].name);
     if (!skip) {
         if (c->begins && c->ran == c->begins) replay_user_settings(r, cycle);
-        if (noted->run.now >= r->break_at) take_break(r, &noted->run);
+        if (noted->run.now + r->offset >= r->break_at) take_break(r, &noted->run);
         replay_feed(r, cycle, noted);
         c->ran = noted->run.run;
         nm_replay_run(r->replay, &noted->run, replay_made, r);
@@ -134,14 +72,14 @@ static void run_all(struct replay *r, uint64_t begin)
     for (uint32_t p = 0; p < r->bag.n; p++) memset(r->bag.parts[p].chosen, true, r->bag.parts[p].contents.n_channels);
     struct bag_reader *reader = bag_reader_new(&r->bag, &time);
     struct bag_progress line;
-    double began = seconds_now();
+    double began = replay_seconds();
     bag_progress_begin(&line, "replaying");
-    for (uint32_t turn = 0; !interrupted; turn++) {
+    for (uint32_t turn = 0; !stopping(); turn++) {
         uint32_t cycle = next_cycle(r, reached, more);
         if (cycle != NM_NONE) {
             int64_t now = r->cycles[cycle].first->run.now;
             if (first == INT64_MIN) first = now;
-            keep_pace(r, now, began, first);
+            replay_pace(r, now, began, first);
             run_one(r, cycle);
         } else if (more) {
             replay_read(r, reader, &more, &reached);
@@ -154,6 +92,7 @@ static void run_all(struct replay *r, uint64_t begin)
     bag_progress_end(&line);
     uint32_t damaged = bag_reader_free(reader);
     if (damaged) replay_cause(r, "%u chunks of the log cannot be read", damaged);
+    if (stopping()) replay_cause(r, "stopped before the end of the log");
 }
 
 /* ---- life ---- */
@@ -167,7 +106,9 @@ static int open_player(struct replay *r, struct nm_err *err)
         &(struct nm_player_options){
             .name = r->player_name, .seed = r->seed, .body = body, .enter = nm_guard_enter, .leave = nm_guard_leave},
         err);
-    r->replay = r->player ? nm_replay_new(r->player, err) : NULL;
+    if (!r->player) return -1;
+    if (r->by_time) return 0;
+    r->replay = nm_replay_new(r->player, err);
     r->cycles = nm_take_n(&r->arena, struct player_cycle, r->lineup->n_cycles + 1);
     size_t most = sizeof(CycleRecord) > sizeof(TopicStatistics) ? sizeof(CycleRecord) : sizeof(TopicStatistics);
     r->scratch = calloc(1, most);
@@ -190,27 +131,29 @@ static int go_to_snapshot(struct replay *r, uint64_t *begin, struct nm_err *err)
     return 0;
 }
 
-static int play(struct replay *r, struct nm_err *err)
+static void compare_programs(struct replay *r)
 {
     char cpu[128], build[64];
-    if (replay_open(r, err) || open_player(r, err) || replay_plan(r, err) || read_times(r)) return -1;
     if (strcmp(r->revision, program_revision()))
         replay_cause(r, "recorded by revision %s, played by %s", r->revision, program_revision());
     else if (*r->build && strcmp(r->build, program_build(build)))
         replay_cause(r, "recorded by another build of revision %s", r->revision);
     if (strcmp(r->cpu, machine_cpu(cpu, sizeof cpu))) replay_cause(r, "recorded on another type of CPU: %s", r->cpu);
+}
+
+static int play(struct replay *r, struct nm_err *err)
+{
+    if (replay_open(r, err) || open_player(r, err) || replay_times(r)) return -1;
+    if (r->by_time) return replay_timed(r, err);
+    if (replay_plan(r, err)) return -1;
+    compare_programs(r);
     uint64_t begin = 0;
     if (go_to_snapshot(r, &begin, err)) return -1;
     if (replay_out_begin(r, err)) return -1;
-    double began = seconds_now();
+    double began = replay_seconds();
     run_all(r, begin);
-    double took = seconds_now() - began;
-    int bad = 0;
-    if (r->writer) {
-        bad = nm_mcap_finish(r->writer, err);
-        if (bag_out_end(&r->out, !bad)) bad = -1;
-    }
-    return bad ? -1 : replay_tell(r, took);
+    double took = replay_seconds() - began;
+    return replay_out_end(r, err) ? -1 : replay_tell(r, took);
 }
 
 int cmd_replay(int argc, char **argv)
@@ -218,10 +161,13 @@ int cmd_replay(int argc, char **argv)
     struct replay_options options = {0};
     const char *speed = NULL;
     const struct flag flags[] = {
-        TEXT("lineup", &options.lineup, "L", "plays instead of the recorded one; its cycles have the same names"),
+        TEXT("lineup", &options.lineup, "L", "plays instead of the recorded one, or into which another log is played"),
         TEXTS("instance", &options.instances, "I", "only this instance; may be repeated"),
+        TEXTS("remap", &options.remaps, "FROM:=TO",
+              "a topic of a log that is played by time; with '/' at the ends: all below"),
         TEXT("speed", &speed, "X", "against the clock: a number, or max (the default)"),
-        TEXT("from", &options.from, "T", "from the snapshot before T on: seconds from the start, -S from the end"),
+        TEXT("from", &options.from, "T",
+             "from the snapshot before T on, by time from T: seconds from the start, -S from the end"),
         TEXT("to", &options.to, "T", "up to T"),
         TEXT("break-at", &options.break_at, "T", "stops before the first run at T: for a debugger, or until Enter"),
         TEXT("output", &options.out, "OUT.mcap", "what the modules make now, as a log for nutmeg compare",
@@ -234,7 +180,9 @@ int cmd_replay(int argc, char **argv)
         "nutmeg replay",
         "LOG",
         "Runs a recorded line-up, or some of its modules, again with what entered each cycle, and\n"
-        "holds what they make against the log. Ends with 1 if anything differs.",
+        "holds what they make against the log. Ends with 1 if anything differs. A log without notes\n"
+        "of runs, such as a rosbag2 or one of nutmeg bag record, is played by its times into the\n"
+        "line-up of --lineup: nothing is held against it, -o keeps what came out.",
         flags,
         1,
         1};
@@ -246,14 +194,11 @@ int cmd_replay(int argc, char **argv)
         if (*end || !(options.speed > 0) || options.speed > 1e6)
             return usage_wrong(&usage, "--speed wants a number above 0, or max, not '%s'", speed);
     }
-    if (options.lineup && options.instances.n)
-        return usage_wrong(&usage, "--instance is of the recorded line-up, --lineup another one: one of them");
     options.log = argv[1];
     struct setup setup;
     struct nm_err err = {0};
     struct replay r = {.options = &options, .setup = &setup};
-    struct sigaction action = {.sa_handler = on_signal};
-    sigaction(SIGINT, &action, NULL);
+    stop_by_signals();
     setup_begin(&setup);
     code = play(&r, &err);
     if (err.n) complain(&err);

@@ -1,5 +1,6 @@
-/* A recorded run, played again: what a log holds of it (replay_log.c), which messages enter which run (replay_feed.c),
- * and what came out held against the log (replay_check.c). `nutmeg replay` drives it. */
+/* A recorded run, played again: what a log holds of it (replay_log.c), the line-up that plays (replay_lineup.c), which
+ * messages enter which run (replay_feed.c), and what came out held against the log (replay_check.c). `nutmeg replay`
+ * drives it. Logs without notes of runs are played by time (replay_timed.h). */
 #ifndef NM_CMD_REPLAY_H
 #define NM_CMD_REPLAY_H
 
@@ -84,7 +85,7 @@ struct player_cycle { /* of the line-up that plays */
 
 struct replay_options {
     const char *log, *lineup, *out;
-    struct texts instances;
+    struct texts instances, remaps;
     const char *from, *to, *break_at;
     double speed; /* 0: as fast as it goes */
     bool force, quiet;
@@ -97,11 +98,13 @@ struct replay {
     struct nm_arena arena;
     struct bag bag;
     bool opened;
+    bool recorded;  /* by nutmeg: it says more than messages     */
     int64_t offset; /* ns, from the player's clock to the log's */
     uint64_t seed;
     const char *player_name, *digest, *revision, *build, *cpu;
 
     struct nm_lineup *was, *lineup; /* recorded, and played: may be the same */
+    bool by_time;                   /* the notes of runs, if any, are of no use */
     struct nm_player *player;
     struct nm_replay *replay;
     struct player_cycle *cycles;
@@ -120,7 +123,7 @@ struct replay {
     uint32_t n_changes;
 
     uint64_t from, to; /* log time that is read; to 0: all */
-    int64_t break_at;  /* ns of the player; INT64_MAX: never */
+    int64_t break_at;  /* log time; INT64_MAX: never      */
     struct nm_mcap_writer *writer;
     struct bag_out out;
 
@@ -136,8 +139,12 @@ struct replay {
 /* What a channel of the log is, in stream_of; from STREAM_FIRST on a stream. */
 enum { STREAM_RUNS = 1, STREAM_TRAFFIC = 2, STREAM_FIRST = 3 };
 
+/* ns; what is later makes no sense */
+static const uint64_t REPLAY_TIME_MOST = (uint64_t)1 << 62;
+
 /* replay_log.c */
 int replay_open(struct replay *r, struct nm_err *err); /* what the log says about the run; streams, parameters */
+const char *replay_attachment(struct replay *r, const char *name, struct nm_err *err);
 void replay_read(struct replay *r, struct bag_reader *reader, bool *more, uint64_t *reached);
 struct stream *replay_stream(struct replay *r, const char *topic, const char *maker);
 void replay_close(struct replay *r);
@@ -147,6 +154,17 @@ struct parameter_change {
     uint32_t n;
     struct nm_change *changes;
 };
+
+/* replay_lineup.c */
+int replay_lineup(struct replay *r, struct nm_err *err); /* what plays, and whether by time */
+
+/* replay_pace.c */
+double replay_seconds(void);        /* real time */
+int replay_times(struct replay *r); /* --from, --to, --break-at; complains and returns -1 */
+/* A debugger gets control here; at a terminal, whoever sits there. Times are the player's. */
+void replay_break(struct replay *r, int64_t now, const char *before);
+/* Waits until it is time, if a speed was asked for. */
+void replay_pace(const struct replay *r, int64_t now, double began, int64_t first);
 
 /* replay_snapshots.c */
 int64_t replay_beginning(struct replay *r);
@@ -158,9 +176,14 @@ bool replay_ready(struct replay *r, uint32_t cycle, uint64_t reached, bool more)
 void replay_feed(struct replay *r, uint32_t cycle, const struct noted *noted);
 void replay_user_settings(struct replay *r, uint32_t cycle);
 void replay_forget(struct replay *r);
+/* A CompressedImage, as CDR, into an Image. */
+int replay_jpeg(const uint8_t *cdr, size_t n, struct nm_blob_pool *pool, void *image, struct nm_err *err);
 
 /* replay_check.c */
 int replay_out_begin(struct replay *r, struct nm_err *err);
+int replay_out_end(struct replay *r, struct nm_err *err);
+/* A message into the new log, if there is one; its times become the log's. */
+void replay_write(struct replay *r, struct stream *s, void *message);
 void replay_made(void *user, uint32_t cycle, uint32_t topic, const void *message);
 void replay_counts(struct replay *r, uint32_t cycle, const struct noted *noted);
 int replay_tell(struct replay *r, double seconds); /* the exit code */

@@ -48,11 +48,35 @@ int replay_out_begin(struct replay *r, struct nm_err *err)
     return 0;
 }
 
+int replay_out_end(struct replay *r, struct nm_err *err)
+{
+    if (!r->writer) return 0;
+    int bad = nm_mcap_finish(r->writer, err);
+    return bag_out_end(&r->out, !bad) || bad ? -1 : 0;
+}
+
 static void write_out(struct replay *r, const struct stream *s, const struct nm_slot *slot, size_t n)
 {
     uint64_t time = (uint64_t)(slot->time + r->offset);
     struct nm_mcap_message message = {(uint16_t)s->out, (uint32_t)slot->seq, time, time, {r->bytes, n}};
     if (r->writer) nm_mcap_write(r->writer, &message, NULL);
+}
+
+static int64_t encode(struct replay *r, const struct nm_type *type, const void *message)
+{
+    size_t size = nm_cdr_size(type, message);
+    if (size > r->bytes_room && !(r->bytes = realloc(r->bytes, r->bytes_room = 2 * size))) abort();
+    return nm_cdr_encode(type, message, r->bytes, size);
+}
+
+void replay_write(struct replay *r, struct stream *s, void *message)
+{
+    const struct nm_type *type = r->lineup->topics[s->at].type;
+    r->made++;
+    if (!r->writer) return;
+    if (s->times) nm_shift_times(type, message, r->offset);
+    int64_t n = encode(r, type, message);
+    if (n >= 0) write_out(r, s, nm_slot(message), (size_t)n);
 }
 
 /* ---- comparing ---- */
@@ -137,9 +161,7 @@ void replay_made(void *user, uint32_t cycle, uint32_t topic, const void *message
     const struct nm_type *type = r->lineup->topics[topic].type;
     const struct nm_slot *slot = nm_slot(message);
     message = as_logged(r, s, message);
-    size_t size = nm_cdr_size(type, message);
-    if (size > r->bytes_room && !(r->bytes = realloc(r->bytes, r->bytes_room = 2 * size))) abort();
-    int64_t n = nm_cdr_encode(type, message, r->bytes, size);
+    int64_t n = encode(r, type, message);
     if (n < 0) return;
     r->made++;
     write_out(r, s, slot, (size_t)n);

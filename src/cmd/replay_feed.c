@@ -168,16 +168,15 @@ bool replay_ready(struct replay *r, uint32_t cycle, uint64_t reached, bool more)
 
 /* ---- handing over ---- */
 
-static int decode_jpeg(struct replay *r, const struct kept *kept, Image *image, uint32_t topic)
+int replay_jpeg(const uint8_t *cdr, size_t n, struct nm_blob_pool *pool, void *message, struct nm_err *err)
 {
     CompressedImage jpeg = {0};
-    struct nm_blob_pool *pool = nm_replay_pool(r->replay, topic);
+    Image *image = message;
     struct nm_pixels pixels;
-    if (!pool || nm_cdr_decode(&CompressedImage_type, &jpeg, kept->bytes, kept->n, NULL, NULL)) return -1;
+    if (nm_cdr_decode(&CompressedImage_type, &jpeg, cdr, n, NULL, err)) return -1;
+    if (!pool || !nm_pool_take(pool, &image->data)) return nm_fail(err, "there is no room for a picture");
+    if (nm_jpeg_decode(jpeg.data.data, jpeg.data.n, image->data.data, image->data.cap, &pixels, err)) return -1;
     image->header = jpeg.header;
-    if (!nm_pool_take(pool, &image->data) ||
-        nm_jpeg_decode(jpeg.data.data, jpeg.data.n, image->data.data, image->data.cap, &pixels, NULL))
-        return -1;
     image->width = pixels.width;
     image->height = pixels.height;
     image->step = pixels.step;
@@ -197,7 +196,7 @@ static void hand_over(struct replay *r, struct stream *s, uint32_t cycle, const 
     void *message = nm_replay_put(r->replay, cycle, s->at, &slot);
     if (!message) return;
     int bad = s->stored == AS_JPEG && !kept->run
-                  ? decode_jpeg(r, kept, message, s->at)
+                  ? replay_jpeg(kept->bytes, kept->n, nm_replay_pool(r->replay, s->at), message, &why)
                   : nm_cdr_decode(type, message, kept->bytes, kept->n,
                                   type->blobs ? nm_replay_pool(r->replay, s->at) : NULL, &why);
     if (bad) replay_cause(r, "messages of %s cannot be read: %.*s", s->topic, (int)strcspn(why.text, "\n"), why.text);

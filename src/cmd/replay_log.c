@@ -1,4 +1,4 @@
-/* What a log says about a run: line-up, parameters, seed and clock; who made which messages; and the stream of all of
+/* What a log says about a run: parameters, seed and clock; who made which messages; and the stream of all of
  * them in the order of time. Everything in it may be wrong: what makes no sense is told and left out. */
 #include <stdarg.h>
 #include <stdlib.h>
@@ -8,13 +8,10 @@
 #include "cmd/replay.h"
 #include "codec/cdr.h"
 #include "edge/dds/stamps.h"
-#include "edge/log/about.h"
 #include "nutmeg_msgs/CycleRecord.h"
 #include "nutmeg_msgs/CycleTopics.h"
 #include "nutmeg_msgs/ParameterChange.h"
 #include "nutmeg_msgs/TopicStatistics.h"
-
-static const uint64_t TIME_MOST = (uint64_t)1 << 62; /* ns; what is later makes no sense */
 
 void replay_cause(struct replay *r, const char *format, ...)
 {
@@ -33,6 +30,7 @@ static const char *text_of(struct replay *r, struct nm_bytes bytes)
     return nm_take_format(&r->arena, "%.*s", (int)(bytes.n < 1 << 20 ? bytes.n : 1 << 20), (const char *)bytes.at);
 }
 
+/* Logs that others recorded have none of it. */
 static int read_metadata(struct replay *r, struct nm_err *err)
 {
     const struct bag_part *part = &r->bag.parts[0];
@@ -55,12 +53,13 @@ static int read_metadata(struct replay *r, struct nm_err *err)
         found = true;
     }
     nm_mcap_window_free(&window);
-    if (r->offset > (int64_t)TIME_MOST || r->offset < -(int64_t)TIME_MOST)
+    if (r->offset > (int64_t)REPLAY_TIME_MOST || r->offset < -(int64_t)REPLAY_TIME_MOST)
         return nm_fail(err, "%s: its clock makes no sense", part->path);
-    return found ? 0 : nm_fail(err, "%s: not recorded by nutmeg: it does not say what its cycles consumed", part->path);
+    r->recorded = found;
+    return 0;
 }
 
-static const char *read_attachment(struct replay *r, const char *name, struct nm_err *err)
+const char *replay_attachment(struct replay *r, const char *name, struct nm_err *err)
 {
     const struct bag_part *part = &r->bag.parts[0];
     struct nm_mcap_window window = {0};
@@ -74,89 +73,6 @@ static const char *read_attachment(struct replay *r, const char *name, struct nm
     nm_mcap_window_free(&window);
     if (!text) nm_fail(err, "%s: the attachment %s is missing", part->path, name);
     return text;
-}
-
-/* ---- the line-up ---- */
-
-/* The recorded values, as settings: those that the line-up still has. */
-static void recorded_values(struct replay *r, const struct nm_lineup *lineup, const char *text,
-                            struct nm_lineup_options *options)
-{
-    uint32_t lines = 0;
-    for (const char *c = text; *c; c++) lines += *c == '\n';
-    const char **set = nm_take_n(&r->arena, const char *, lines + options->n_set + 1);
-    uint32_t n = 0;
-    char *rest = nm_take_text(&r->arena, text);
-    for (char *line; (line = strsep(&rest, "\n"));) {
-        char name[128], param[128];
-        if (sscanf(line, "%127[^.=].%127[^=]=", name, param) != 2) continue;
-        uint32_t i = nm_lineup_instance(lineup, name);
-        if (i == NM_NONE) continue;
-        if (nm_param_find(lineup->instances[i].module, param, NULL) < 0)
-            replay_cause(r, "%s.%s is no longer a parameter", name, param);
-        else
-            set[n++] = line;
-    }
-    for (uint32_t i = 0; i < options->n_set; i++) set[n++] = options->set[i]; /* the command line wins */
-    options->set = set;
-    options->n_set = n;
-}
-
-static struct nm_lineup *load(struct replay *r, const char *text, const char *values, struct nm_err *err)
-{
-    const char *name = nm_take_format(&r->arena, "%s.yaml", r->options->log);
-    struct nm_lineup_options options = setup_options(r->setup, &r->options->flags), plain = options;
-    plain.n_set = 0; /* they may be of instances that are not played */
-    struct nm_lineup *lineup = nm_lineup_parse(text, strlen(text), name, &r->setup->registry, &plain, err);
-    if (!lineup) return NULL;
-    recorded_values(r, lineup, values, &options);
-    struct nm_lineup *with = nm_lineup_parse(text, strlen(text), name, &r->setup->registry, &options, err);
-    nm_lineup_free(lineup);
-    return with;
-}
-
-/* Some instances of the recorded line-up. */
-static struct nm_lineup *load_some(struct replay *r, const char *values, struct nm_err *err)
-{
-    bool *chosen = nm_take_n(&r->arena, bool, r->was->n_instances + 1);
-    for (uint32_t i = 0; i < r->options->instances.n; i++) {
-        const char *name = r->options->instances.at[i];
-        uint32_t instance = nm_lineup_instance(r->was, name);
-        if (instance == NM_NONE) {
-            const char **names = nm_take_n(&r->arena, const char *, r->was->n_instances + 1);
-            for (uint32_t k = 0; k < r->was->n_instances; k++) names[k] = r->was->instances[k].name;
-            nm_fail(err, "the log's line-up has no instance '%s'%s", name,
-                    nm_hint(name, names, r->was->n_instances).text);
-            return NULL;
-        }
-        chosen[instance] = true;
-    }
-    char *text;
-    size_t n;
-    FILE *to = open_memstream(&text, &n);
-    if (!to) abort();
-    nm_lineup_print(r->was, chosen, to);
-    fclose(to);
-    struct nm_lineup *lineup = load(r, text, values, err);
-    free(text);
-    return lineup;
-}
-
-static int load_lineups(struct replay *r, struct nm_err *err)
-{
-    const char *text = read_attachment(r, "lineup.yaml", err), *values = read_attachment(r, "parameters.txt", err);
-    if (!text || !values) return -1;
-    r->was = load(r, text, values, err);
-    if (!r->was) return -1;
-    r->lineup = r->was;
-    if (r->options->instances.n) r->lineup = load_some(r, values, err);
-    if (r->options->lineup) r->lineup = setup_lineup(r->setup, r->options->lineup, &r->options->flags, err);
-    if (!r->lineup) return -1;
-    char digest[65] = "";
-    if (r->lineup->robot_folder) nm_folder_digest(r->lineup->robot_folder, digest);
-    if (r->digest && strcmp(digest, r->digest))
-        replay_cause(r, "the folder of the robot has changed since the recording");
-    return 0;
 }
 
 /* ---- streams ---- */
@@ -278,13 +194,13 @@ int replay_open(struct replay *r, struct nm_err *err)
 {
     if (bag_open(&r->bag, r->options->log)) return -1;
     r->opened = true;
-    if (read_metadata(r, err) || load_lineups(r, err)) return -1;
     r->tables = calloc(64, sizeof *r->tables);
     if (!r->tables) abort();
+    if (!r->bag.n || read_metadata(r, err)) return -1;
     list_streams(r);
-    each(r, "/nutmeg/topics", &CycleTopics_type, take_table);
-    each(r, "/nutmeg/parameters", &ParameterChange_type, take_change);
-    if (!r->n_tables) return nm_fail(err, "%s: the log does not say what its cycles read", r->options->log);
+    if (r->recorded) each(r, "/nutmeg/topics", &CycleTopics_type, take_table);
+    if (replay_lineup(r, err)) return -1;
+    if (!r->by_time) each(r, "/nutmeg/parameters", &ParameterChange_type, take_change);
     return 0;
 }
 
@@ -398,7 +314,7 @@ void replay_read(struct replay *r, struct bag_reader *reader, bool *more, uint64
             *more = false;
             return;
         }
-        if (message.log_time > TIME_MOST) continue;
+        if (message.log_time > REPLAY_TIME_MOST) continue;
         if (message.log_time > *reached) *reached = message.log_time;
         uint32_t which = r->stream_of[part][channel];
         if (which == STREAM_RUNS &&

@@ -101,15 +101,17 @@ static void said(void *user, uint32_t robot, const Log *line)
 
 /* ---- life ---- */
 
-/* FOLDER/red1.mcap; of several seeds FOLDER/seed3/red1.mcap. */
+const char *sim_log_path(struct nm_arena *arena, const struct sim_options *options, const char *robot, uint64_t seed)
+{
+    if (options->first == options->last) return nm_take_format(arena, "%s/%s.mcap", options->log.path, robot);
+    return nm_take_format(arena, "%s/seed%llu/%s.mcap", options->log.path, (unsigned long long)seed, robot);
+}
+
 static int open_log(struct playing *p, uint32_t robot, struct nm_player *player, struct nm_err *err)
 {
     const struct sim_options *o = p->options;
     struct logging_flags flags = o->log;
-    char path[PATH_MAX], seed[40] = "";
-    if (o->first != o->last) snprintf(seed, sizeof seed, "seed%llu/", (unsigned long long)p->seed);
-    snprintf(path, sizeof path, "%s/%s%s.mcap", o->log.path, seed, p->scenario->robots[robot].name);
-    flags.path = path;
+    flags.path = sim_log_path(&p->setup->arena, o, p->scenario->robots[robot].name, p->seed);
     struct logging_how how = {.virtual_time = true};
     return logging_open(&p->logs[p->n_logs++], player, &flags, &how, err);
 }
@@ -173,6 +175,7 @@ static int open_run(struct playing *p, struct nm_err *err)
                                      .workers = (uint32_t)o->workers,
                                      .seconds = o->seconds,
                                      .lineup = o->lineup,
+                                     .robot = o->robot,
                                      .registry = &p->setup->registry,
                                      .enter = nm_guard_enter,
                                      .leave = nm_guard_leave,

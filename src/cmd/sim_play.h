@@ -15,6 +15,7 @@ struct sim_options {
     double speed;         /* against the clock; 0: as fast as it goes */
     int64_t workers, jobs;
     const char *lineup; /* file, or NULL                            */
+    const char *robot;  /* folder, or NULL                          */
     bool json, verbose, interactive;
     double photo_every; /* s; 0: none */
     const char *photo_folder, *photo_from;
@@ -41,15 +42,14 @@ struct sim_outcome {
 /* Plays one seed. -1 with sentences if it cannot begin. */
 int sim_play(struct setup *setup, const struct sim_options *options, const struct nm_scenario *scenario, uint64_t seed,
              struct sim_outcome *outcome, struct nm_err *err);
+/* Where a robot's log goes: FOLDER/red1.mcap; of several seeds FOLDER/seed3/red1.mcap. */
+const char *sim_log_path(struct nm_arena *arena, const struct sim_options *options, const char *robot, uint64_t seed);
 /* True after Ctrl-C, or when whoever is at the keyboard has had enough. */
 bool sim_quit(void);
 void sim_catch_signals(void);
 
 /* A file, or the name of one in a folder of the root, such as motion/forward in scenarios; NULL with a sentence. */
 const char *sim_find(struct setup *setup, const char *folder, const char *what, const char *name, struct nm_err *err);
-
-/* The same of a robot's folder. */
-const char *sim_robot(struct setup *setup, const char *name, struct nm_err *err) __attribute__((weak));
 
 /* sim_jobs.c: all seeds in processes of their own, `jobs` at a time; told in the order of the seeds. */
 int sim_play_jobs(struct setup *setup, const struct sim_options *options, const struct nm_scenario *scenario,

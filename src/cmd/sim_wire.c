@@ -121,6 +121,27 @@ static const char *plain_name(struct nm_arena *arena, const char *root, const ch
                           path + n);
 }
 
+/* A process writes its own log, as the flags for all of them say. */
+static uint32_t log_words(const struct sim_wire *w, const struct member *m, struct nm_arena *arena, const char **to)
+{
+    const struct logging_flags *log = &w->options->log, none = LOGGING_NONE;
+    uint32_t n = 0;
+    if (log->path) to[n++] = "--log", to[n++] = sim_log_path(arena, w->options, row_of(w, m)->name, w->seed);
+    if (log->images) to[n++] = "--log-images", to[n++] = log->images;
+    if (log->compress) to[n++] = "--log-compress", to[n++] = log->compress;
+    if (log->box) to[n++] = "--black-box", to[n++] = log->box;
+    const struct {
+        const char *flag;
+        double value, usual;
+    } numbers[] = {{"--log-quality", log->quality, none.quality},
+                   {"--log-rotate", log->rotate, none.rotate},
+                   {"--log-floor", log->floor, none.floor}};
+    for (uint32_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (numbers[i].value < numbers[i].usual || numbers[i].value > numbers[i].usual)
+            to[n++] = numbers[i].flag, to[n++] = nm_take_format(arena, "%g", numbers[i].value);
+    return n;
+}
+
 /* The command that plays a robot, also for people to read. */
 static uint32_t command(const struct sim_wire *w, const struct member *m, struct nm_arena *arena, const char **to)
 {
@@ -143,6 +164,7 @@ static uint32_t command(const struct sim_wire *w, const struct member *m, struct
     if (w->options->network) to[n++] = "--network";
     to[n++] = "--seed";
     to[n++] = nm_take_format(arena, "%llu", (unsigned long long)(w->seed * NM_PLAYERS + m->robot));
+    n += log_words(w, m, arena, to + n);
     for (uint32_t i = 0; i < robot->n_set && n + 3 < ARGUMENTS; i++) to[n++] = "--set", to[n++] = robot->set[i];
     to[n] = NULL;
     return n;

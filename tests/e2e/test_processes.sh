@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Simulated robots as processes of their own: they find the world, play, and one that is killed costs nobody else anything.
+# Simulated robots as processes of their own: they find the world, play, write their logs, and one that is killed costs
+# nobody else anything.
 #
 #   test_processes.sh PROGRAM ROOT
 set -euo pipefail
@@ -18,7 +19,7 @@ export XDG_RUNTIME_DIR=$scratch/run NUTMEG_ROOT=$root NO_COLOR=1
 export ASAN_OPTIONS=detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
 mkdir -m 700 "$XDG_RUNTIME_DIR"
 cd "$scratch"
-domain=$((100 + $$ % 100)) # several of these may run at the same time
+domain=$((80 + $$ % 10)) # several of these may run at the same time
 
 wrong() {
     echo "$*" >&2
@@ -59,7 +60,7 @@ expect:
 Y
 
 # ---- both play; then one is killed, comes back, and the other has not noticed
-"$program" sim walkers.yaml --processes --domain $domain -o out > told.txt 2> heard.txt &
+"$program" sim walkers.yaml --processes --domain $domain -o out --log logs > told.txt 2> heard.txt &
 running=$!
 until_ok grep -q "WALKING" out/red1.txt
 until_ok grep -q "WALKING" out/blue1.txt
@@ -74,12 +75,16 @@ has told.txt "as expected in 1 of 1"
 [ "$(grep -c "the ROS 2 node" out/blue1.txt)" = 1 ] || wrong "blue1 was started again"
 has out/blue1.txt "played blue1 for 10.0 s"
 [ -z "$(named "^nutmeg run .*--domain $domain ")" ] || wrong "a process is left over"
+# each has written its own log, the killed one two, and what it did is done again from it
+[ -s logs/red1.mcap ] && [ -s logs/red1-2.mcap ] || wrong "red1 has not written two logs"
+"$program" replay logs/blue1.mcap > again.txt 2>&1 || wrong "the log of blue1 is not repeated"
+has again.txt "all identical"
 
 # ---- by hand: the world says how, and waits
 sed -e 's/duration: 10 s/duration: 3 s/' -e 's/lineup: motion/lineup: stand/' -e '/^events/,/^measures/{/^measures/!d}' \
     -e '/^expect/,$d' walkers.yaml > standers.yaml
 echo 'expect: [{measure: goals, above: 200}]' >> standers.yaml
-"$program" sim standers.yaml --wire --domain $domain > told.txt 2> heard.txt &
+"$program" sim standers.yaml --wire --domain $domain --log by-hand > told.txt 2> heard.txt &
 running=$!
 until_ok grep -q "red1 is waited for" heard.txt
 command=$(sed -n 's/^red1 is waited for: nutmeg //p' heard.txt)
@@ -94,6 +99,7 @@ has told.txt "as expected in 1 of 1"
 kill ${running#* }
 wait
 running=
+[ -s by-hand/red1.mcap ] && [ -s by-hand/blue1.mcap ] || wrong "those started by hand were not told where their logs go"
 
 # ---- what cannot be is told before anything begins
 sed -e 's/lineup: stand/lineup: nothing/' standers.yaml > nothing.yaml

@@ -1,0 +1,64 @@
+/* A replay against the clock: which part of the log, how fast, and where it stops for somebody to look. */
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/replay.h"
+
+double replay_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+int replay_times(struct replay *r)
+{
+    struct nm_mcap_query_options time;
+    struct bag_choice choice = {.from = r->options->from, .to = r->options->to};
+    if (bag_choose(&r->bag, &choice, &time)) return -1;
+    r->from = time.from;
+    r->to = time.to;
+    r->break_at = INT64_MAX;
+    if (r->options->break_at) {
+        choice = (struct bag_choice){.from = r->options->break_at};
+        if (bag_choose(&r->bag, &choice, &time)) return -1;
+        if (time.from <= REPLAY_TIME_MOST) r->break_at = (int64_t)time.from;
+    }
+    return 0;
+}
+
+static bool is_traced(void)
+{
+    char line[128];
+    bool traced = false;
+    FILE *status = fopen("/proc/self/status", "r");
+    while (status && fgets(line, sizeof line, status)) traced |= !strncmp(line, "TracerPid:", 10) && atoi(line + 10);
+    if (status) fclose(status);
+    return traced;
+}
+
+void replay_break(struct replay *r, int64_t now, const char *before)
+{
+    r->break_at = INT64_MAX;
+    printf("break at %.3f s%s\n", nm_seconds(now + r->offset - (int64_t)r->bag.first), before);
+    fflush(stdout);
+    if (is_traced()) {
+        raise(SIGTRAP);
+    } else if (isatty(STDIN_FILENO)) {
+        printf("Enter goes on; a debugger is attached with: gdb -p %d\n", (int)getpid());
+        fflush(stdout);
+        for (int c = getchar(); c != '\n' && c != EOF; c = getchar()) {}
+    }
+}
+
+void replay_pace(const struct replay *r, int64_t now, double began, int64_t first)
+{
+    if (r->options->speed <= 0) return;
+    double ahead = began + nm_seconds(now - first) / r->options->speed - replay_seconds();
+    struct timespec nap = {.tv_sec = (time_t)ahead, .tv_nsec = (long)(1e9 * (ahead - floor(ahead)))};
+    if (ahead > 0) nanosleep(&nap, NULL);
+}
