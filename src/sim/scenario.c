@@ -280,6 +280,7 @@ static void read_file(struct reading *r, const struct nm_yaml *file)
     if ((node = nm_yaml_get(file, "measures"))) read_measures(r, node);
     if ((node = nm_yaml_get(file, "score"))) read_score(r, node);
     if ((node = nm_yaml_get(file, "until"))) read_conditions(r, node, &s->until, &s->n_until);
+    r->at_end = true;
     if ((node = nm_yaml_get(file, "expect"))) read_conditions(r, node, &s->expect, &s->n_expect);
 }
 

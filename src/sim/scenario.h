@@ -54,6 +54,9 @@ enum nm_measure_kind {
     NM_MEASURE_STEPS_TO_SPEED,
     NM_MEASURE_IMPACT,
     NM_MEASURE_TORQUE_MAX,
+    NM_MEASURE_LOOSE,
+    NM_MEASURE_STRAYED,
+    NM_MEASURE_LEAP,
     NM_MEASURE_TILT_ERROR,
     NM_MEASURE_ODOMETRY_DRIFT,
     NM_MEASURE_TIME_TO, /* s, until a condition held first */
@@ -63,6 +66,7 @@ enum nm_measure_kind {
     NM_MEASURE_BALL_SPEED_MAX,
     NM_MEASURE_BALL_DISTANCE,
     NM_MEASURE_BALL_DIRECTION,
+    NM_MEASURE_KICK_ERROR,
     NM_MEASURE_BALL_X,
     NM_MEASURE_BALL_Y,
     NM_MEASURE_SCORED,
@@ -79,6 +83,8 @@ extern const struct nm_measure_row nm_measure_rows[NM_MEASURES];
 
 struct nm_condition {
     enum nm_measure_kind measure;
+    bool listed;     /* it is one of `measures`, known at the end           */
+    uint32_t index;  /* which                                               */
     uint32_t robots; /* a bit each, of a robot's measure                */
     bool all;        /* it must hold for each of them; else for any one */
     double above, below;
@@ -140,6 +146,8 @@ struct nm_event {
     struct nm_somewhere velocity; /* of the ball, m/s; of a drive, theta in rad/s         */
     bool either;                  /* from this side or from the other, as the seed says   */
     uint32_t of;                  /* robot in whose frame a ball is put; NM_PLAYERS: field */
+    bool from_kick_place;         /* and from where that robot says it kicks best         */
+    bool aimed;                   /* a kick: `direction` says where to, not `place`       */
     bool waits;                   /* for a condition, instead of a time                   */
     struct nm_condition when;
     double rest;               /* share of drives that stand still instead             */

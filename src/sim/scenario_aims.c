@@ -11,18 +11,36 @@ static void measure_names(const char *names[NM_MEASURES])
     for (int i = 0; i < NM_MEASURES; i++) names[i] = nm_measure_rows[i].name;
 }
 
+/* At the end also what `measures` lists is known, under its label there. */
+static bool read_listed(const struct reading *r, const struct nm_yaml *node, struct nm_condition *to)
+{
+    const struct nm_scenario *s = r->scenario;
+    for (uint32_t i = 0; r->at_end && node->kind == NM_YAML_SCALAR && i < s->n_measures; i++) {
+        bool waits = has_window(s->measures[i].kind) || s->measures[i].kind == NM_MEASURE_TIME_TO;
+        if (!waits || strcmp(node->text, s->measures[i].label)) continue;
+        to->listed = true;
+        to->index = i;
+        to->measure = s->measures[i].kind;
+        return true;
+    }
+    return false;
+}
+
 static void read_kind(struct reading *r, const struct nm_yaml *node, const struct row *row, void *to)
 {
     const char *names[NM_MEASURES];
+    if (read_listed(r, node, to)) return;
     measure_names(names);
     uint32_t i = read_word(r, node, row->key, names, NM_MEASURES);
     if (i == NM_MEASURE_TIME_TO)
         r->rc = nm_yaml_fail(node, r->err, "time_to is made of a condition, it cannot be in one");
     if (i == NM_MEASURE_KICKING) r->scenario->listens = true;
     if (i != UINT32_MAX && has_window(i))
-        r->rc = nm_yaml_fail(node, r->err, "%s is known only when its window is over, it cannot be in a condition",
+        r->rc = nm_yaml_fail(node, r->err,
+                             "%s is known only when its window is over: list it in `measures`, and "
+                             "name it as there in `expect`",
                              nm_measure_rows[i].name);
-    if (i != UINT32_MAX) *(enum nm_measure_kind *)to = (enum nm_measure_kind)i;
+    if (i != UINT32_MAX) ((struct nm_condition *)to)->measure = (enum nm_measure_kind)i;
 }
 
 /* true, false, or a number */
@@ -47,7 +65,7 @@ static void read_of(struct reading *r, const struct nm_yaml *node, const struct 
 
 #define FIELD(member) offsetof(struct nm_condition, member)
 static const struct row condition_rows[] = {
-    {"measure", read_kind, FIELD(measure), 0, 0, true},
+    {"measure", read_kind, 0, 0, 0, true},
     {"of", read_of, 0, 0, 0, false},
     {"above", read_number, FIELD(above), -1e9, 1e9, false},
     {"below", read_number, FIELD(below), -1e9, 1e9, false},

@@ -78,6 +78,22 @@ static void read_when(struct reading *r, const struct nm_yaml *node, const struc
     read_condition(r, node, &event->when);
 }
 
+/* Where that robot says it kicks best; `at` is counted from there. */
+static void read_from_place(struct reading *r, const struct nm_yaml *node, const struct row *row, void *to)
+{
+    static const char *const words[] = {"kick_place"};
+    struct nm_event *event = to;
+    event->from_kick_place = read_word(r, node, row->key, words, 1) == 0;
+    r->scenario->listens = true;
+}
+
+static void read_direction(struct reading *r, const struct nm_yaml *node, const struct row *row, void *to)
+{
+    struct nm_event *event = to;
+    event->aimed = true;
+    read_angles(r, node, row, &event->direction);
+}
+
 /* ---- the kinds of events ---- */
 
 #define ROBOTS                                                                                                         \
@@ -111,6 +127,7 @@ static const struct row ball_rows[] = {
     {"at", read_point, FIELD(place), -FAR, FAR, true},
     {"velocity", read_point, FIELD(velocity), -20, 20, false},
     {"of", read_robot_row, FIELD(of), 0, 0, false},
+    {"from", read_from_place, 0, 0, 0, false},
 };
 static const struct row shoot_rows[] = {
     {"from", read_from, 0, -FAR, FAR, false},
@@ -143,10 +160,11 @@ static const struct row press_rows[] = {
     FOR,
 };
 
-/* the ball, wherever it lies, towards a place; asked for by the action `kick` */
+/* the ball, wherever it lies, towards a place or in a direction; asked for by the action `kick` */
 static const struct row kick_rows[] = {
     ROBOTS,
-    {"to", read_point, FIELD(place), -FAR, FAR, true},
+    {"to", read_point, FIELD(place), -FAR, FAR, false},
+    {"direction", read_direction, 0, ANY_ANGLE, false},
 };
 /* forwards, left (m/s), turning left (rad/s); said again and again, as whoever drives a robot must */
 static const struct row drive_rows[] = {
@@ -278,6 +296,10 @@ static void read_event(struct reading *r, const struct nm_yaml *node)
     if (body && !r->rc && event->kind == NM_EVENT_FAULT) check_part(r, event);
     if (node->kind == NM_YAML_MAP && !nm_yaml_get(node, "at") == !event->waits)
         r->rc = nm_yaml_fail(node, r->err, "%s", event->waits ? "either `at:` or `when:`" : "`at:` is missing here");
+    if (body && event->kind == NM_EVENT_KICK && !nm_yaml_get(body, "to") == !event->aimed)
+        r->rc = nm_yaml_fail(body, r->err, "a kick has either `to:` or `direction:`");
+    if (event->from_kick_place && event->of == NM_PLAYERS)
+        r->rc = nm_yaml_fail(body, r->err, "whose kick_place? `of:` names a robot");
     if (event->kind == NM_EVENT_DRIVE) event->part = "cmd_vel";
     if (event->kind == NM_EVENT_KICK) event->part = "kick/_action/send_goal/request";
     if (body && !r->rc && event->part && event->kind != NM_EVENT_FAULT && event->kind != NM_EVENT_SET)

@@ -8,6 +8,7 @@
 #include "humanoid_league_msgs/Kick.h"
 #include "sim/scenario_parts.h"
 
+static const double FAR_AWAY = 6; /* m, the target of a kick that has but a direction: with full strength */
 static const int64_t KEEP_DRIVING = 100000000; /* ns between two words of a driver; walks stop after half a second */
 
 double draw(struct nm_dice *dice, struct nm_range range)
@@ -94,6 +95,11 @@ static int put_ball(const struct moment *m, struct nm_err *err)
 {
     struct vec3 at = draw_point(m->dice, &m->event->place), velocity = draw_point(m->dice, &m->event->velocity);
     if (m->event->of < NM_PLAYERS && !nm_stage_world(m->run->stage)) return nm_fail(err, "a flat robot has no feet");
+    if (m->event->from_kick_place) {
+        const struct listener *l = &m->run->listeners[m->event->of];
+        if (!l->place_known) return nm_fail(err, "the robot has not said where it kicks best");
+        at = vec3_add(at, l->kick_place);
+    }
     if (m->event->of < NM_PLAYERS) {
         struct pose3 robot = footprint(m->run, m->event->of);
         at = pose_apply(robot, at);
@@ -170,8 +176,13 @@ static int drive(const struct moment *m, struct nm_err *err)
 static int kick(const struct moment *m, struct nm_err *err)
 {
     struct vec3 to = draw_point(m->dice, &m->event->place), ball = nm_stage_ball(m->run->stage, NULL);
-    struct pose3 field_to_robot = pose_inv(footprint(m->run, m->robot));
+    struct pose3 robot_to_field = footprint(m->run, m->robot), field_to_robot = pose_inv(robot_to_field);
     Kick_SendGoal_Request request = {0};
+    if (m->event->aimed) {
+        double direction = quat_yaw(robot_to_field.rot) + draw(m->dice, m->event->direction);
+        to = vec3_add(ball, (struct vec3){FAR_AWAY * cos(direction), FAR_AWAY * sin(direction), 0});
+    }
+    m->run->kick_direction = atan2(to.y - ball.y, to.x - ball.x);
     ball = pose_apply(field_to_robot, ball);
     to = pose_apply(field_to_robot, to);
     request.goal.ball_pos = (Vector3){ball.x, ball.y, 0};

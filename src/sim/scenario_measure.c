@@ -32,6 +32,9 @@ const struct nm_measure_row nm_measure_rows[NM_MEASURES] = {
                                    "steps from the window's begin to nine tenths of the speed at its end", false},
     [NM_MEASURE_IMPACT] = {"impact", "m/s2", "the trunk's largest acceleration in the window", false},
     [NM_MEASURE_TORQUE_MAX] = {"torque_max", "Nm", "the largest on any gear in the window", false},
+    [NM_MEASURE_LOOSE] = {"loose", "s", "the longest that a whole joint was in nobody's hand", false},
+    [NM_MEASURE_STRAYED] = {"strayed", "rad", "how far one was off its goal, beyond what its motor yields", false},
+    [NM_MEASURE_LEAP] = {"leap", "rad", "the largest jump of a goal, beyond what its motor can", false},
     [NM_MEASURE_TILT_ERROR] = {"tilt_error", "rad", "of imu/data, rms over the window", false},
     [NM_MEASURE_ODOMETRY_DRIFT] = {"odometry_drift", "m", "between odometry and truth at the window's end", false},
     [NM_MEASURE_TIME_TO] = {"time_to", "s", "when a condition held first", false},
@@ -40,6 +43,7 @@ const struct nm_measure_row nm_measure_rows[NM_MEASURES] = {
     [NM_MEASURE_BALL_SPEED_MAX] = {"ball_speed_max", "m/s", "the largest so far", false},
     [NM_MEASURE_BALL_DISTANCE] = {"ball_distance", "m", "from where it was last put", false},
     [NM_MEASURE_BALL_DIRECTION] = {"ball_direction", "rad", "to where it is from where it was last put", false},
+    [NM_MEASURE_KICK_ERROR] = {"kick_error", "rad", "between where a kick was to go and where the ball went", false},
     [NM_MEASURE_BALL_X] = {"ball_x", "m", "", false},
     [NM_MEASURE_BALL_Y] = {"ball_y", "m", "", false},
     [NM_MEASURE_SCORED] = {"scored", "", "1: in the goal at +x, -1: in the other", false},
@@ -80,6 +84,7 @@ void trail_start(struct nm_run *run)
         t->stands = stands_at(nm_stage_body(run->stage, i));
     }
     tally_start(run);
+    run->kick_direction = NAN;
     run->ball = run->ball_start = nm_stage_ball(run->stage, &run->ball_velocity);
     for (int m = 0; m < NM_SCENARIO_MEASURES; m++)
         for (int i = 0; i < NM_PLAYERS; i++) run->reached[m][i] = NAN;
@@ -179,6 +184,13 @@ static double of_robot(const struct nm_run *run, enum nm_measure_kind kind, uint
     }
 }
 
+static double kick_error(const struct nm_run *run)
+{
+    static const double MOVED = 0.1; /* m */
+    double dx = run->ball.x - run->ball_start.x, dy = run->ball.y - run->ball_start.y;
+    return hypot(dx, dy) > MOVED ? fabs(angle_normal(atan2(dy, dx) - run->kick_direction)) : NAN;
+}
+
 static double of_world(const struct nm_run *run, enum nm_measure_kind kind)
 {
     switch (kind) {
@@ -187,6 +199,7 @@ static double of_world(const struct nm_run *run, enum nm_measure_kind kind)
     case NM_MEASURE_BALL_SPEED_MAX: return run->ball_speed_max;
     case NM_MEASURE_BALL_DISTANCE: return hypot(run->ball.x - run->ball_start.x, run->ball.y - run->ball_start.y);
     case NM_MEASURE_BALL_DIRECTION: return atan2(run->ball.y - run->ball_start.y, run->ball.x - run->ball_start.x);
+    case NM_MEASURE_KICK_ERROR: return kick_error(run);
     case NM_MEASURE_BALL_X: return run->ball.x;
     case NM_MEASURE_BALL_Y: return run->ball.y;
     case NM_MEASURE_SCORED: return run->scored;
@@ -210,7 +223,8 @@ double measure_value(const struct nm_run *run, const struct nm_measure *measure,
 
 static bool holds_for(const struct nm_run *run, const struct nm_condition *c, uint32_t robot)
 {
-    double value = value_of(run, c->measure, robot);
+    double value = c->listed ? measure_value(run, &run->scenario->measures[c->index], c->index, robot)
+                             : value_of(run, c->measure, robot);
     if (nm_stage_now(run->stage) < c->after) return false;
     if (c->measure < NM_MEASURES_OF_ROBOTS && !(c->robots >> robot & 1)) return false;
     return value > c->above && value < c->below && (!c->is || fabs(value - c->value) < 1e-9);
@@ -247,7 +261,7 @@ void nm_condition_text(const struct nm_scenario *scenario, const struct nm_condi
     if (isfinite(c->above))
         used += (size_t)snprintf(bounds + used, sizeof bounds - used, " above %g %s", c->above, row->unit);
     if (isfinite(c->below)) snprintf(bounds + used, sizeof bounds - used, " below %g %s", c->below, row->unit);
-    snprintf(to, size, "%s%s%s", who, row->name, bounds);
+    snprintf(to, size, "%s%s%s", who, c->listed ? scenario->measures[c->index].label : row->name, bounds);
     for (size_t n = strlen(to); n && to[n - 1] == ' ';) to[--n] = '\0';
 }
 

@@ -8,6 +8,7 @@ struct reading {
     struct nm_scenario *scenario;
     struct nm_err *err;
     int rc;
+    bool at_end; /* conditions may name what is known only then */
 };
 
 /* One key of a map: how its value is read, and where it goes. */
@@ -92,8 +93,9 @@ struct tally {
 /* What a robot's own brain says, and what is needed to judge it. */
 struct listener {
     struct nm_edge *edge; /* NULL: nobody asks        */
-    bool odometry_known, kicking;
+    bool odometry_known, kicking, place_known;
     struct pose2 odometry;
+    struct vec3 kick_place;         /* of the ball, base_footprint */
     struct quat torso;              /* by the brain             */
     int64_t torso_time, torso_seen; /* ns       */
     struct {
@@ -104,6 +106,14 @@ struct listener {
     uint32_t support; /* foot that carries it; 2: none did yet */
     uint32_t steps;
     struct vec3 velocity; /* of the trunk, a step ago */
+};
+
+/* One joint, as it was a step ago. */
+struct hold {
+    bool on;
+    double goal;     /* rad                                               */
+    double strength; /* when its goal was young last                      */
+    double loose;    /* s, so long it has been in nobody's hand           */
 };
 
 struct nm_run {
@@ -123,8 +133,10 @@ struct nm_run {
     bool windows;                        /* something is measured over one */
     struct tally (*tallies)[NM_PLAYERS]; /* of each measure */
     struct listener listeners[NM_PLAYERS];
+    struct hold (*holds)[NM_JOINTS]; /* of each robot; NULL: nobody asks */
     struct vec3 ball, ball_velocity, ball_start;
     double ball_speed_max;
+    double kick_direction; /* in the field, of the last kick that was asked for; NaN: none was */
     int scored;
     double reached[NM_SCENARIO_MEASURES][NM_PLAYERS]; /* s, of `time_to`; NaN: not yet */
     bool over;
@@ -146,6 +158,9 @@ int tally_listen(struct nm_run *run, uint32_t robot, struct nm_player *player, s
 void tally_start(struct nm_run *run);
 void tally_follow(struct nm_run *run);
 double tally_value(const struct nm_run *run, uint32_t measure, uint32_t robot);
+/* scenario_grip.c */
+void grip_begin(struct nm_run *run);
+void grip_follow(struct nm_run *run, uint32_t robot, double values[NM_MEASURES]);
 /* scenario_happen.c */
 struct pose3 footprint(const struct nm_run *run, uint32_t robot); /* base_footprint in the field, as it is true */
 /* scenario_events.c */

@@ -3,15 +3,25 @@
 #include <math.h>
 #include <string.h>
 
+#include "geometry_msgs/PointStamped.h"
 #include "nav_msgs/Odometry.h"
 #include "nutmeg_msgs/WalkState.h"
 #include "sensor_msgs/Imu.h"
 #include "sim/scenario_parts.h"
 
-enum { PORT_ODOMETRY, PORT_IMU, PORT_WALK, PORTS };
+enum { PORT_ODOMETRY, PORT_IMU, PORT_WALK, PORT_PLACE, PORTS };
 enum { NO_FOOT = 2 };
 
 static bool window(const struct nm_measure *m) { return m->kind >= NM_MEASURE_WINDOWS && m->kind < NM_MEASURE_TIME_TO; }
+
+static bool keeps_most(enum nm_measure_kind kind)
+{
+    static const bool most[NM_MEASURES] = {
+        [NM_MEASURE_IMPACT] = true,  [NM_MEASURE_TORQUE_MAX] = true, [NM_MEASURE_LOOSE] = true,
+        [NM_MEASURE_STRAYED] = true, [NM_MEASURE_LEAP] = true,
+    };
+    return most[kind];
+}
 
 /* ---- what the brain says ---- */
 
@@ -21,6 +31,7 @@ int tally_listen(struct nm_run *run, uint32_t robot, struct nm_player *player, s
         [PORT_ODOMETRY] = {.topic = "odometry", .kind = NM_PORT_IN | NM_EDGE_OPTIONAL, .type = &Odometry_type},
         [PORT_IMU] = {.topic = "imu/data", .kind = NM_PORT_IN | NM_EDGE_OPTIONAL, .type = &Imu_type},
         [PORT_WALK] = {.topic = "walk_state", .kind = NM_PORT_IN | NM_EDGE_OPTIONAL, .type = &WalkState_type},
+        [PORT_PLACE] = {.topic = "kick_place", .kind = NM_PORT_IN | NM_EDGE_OPTIONAL, .type = &PointStamped_type},
     };
     if (!run->scenario->listens) return 0;
     run->listeners[robot].edge = nm_edge_new(player, "scenario", ports, PORTS, err);
@@ -49,6 +60,11 @@ static void hear(struct nm_run *run, uint32_t robot)
     }
     const WalkState *walk = nm_edge_in(l->edge, PORT_WALK);
     l->kicking = walk && walk->state == WalkState_KICKING;
+    const PointStamped *place = nm_edge_in(l->edge, PORT_PLACE);
+    if (place && nm_edge_fresh(l->edge, PORT_PLACE)) {
+        l->place_known = true;
+        l->kick_place = (struct vec3){place->point.x, place->point.y, place->point.z};
+    }
     nm_edge_end(l->edge);
 }
 
@@ -130,7 +146,7 @@ static void follow(struct nm_run *run, uint32_t measure, uint32_t robot, double 
     if (m->kind == NM_MEASURE_STEPS_TO_SPEED) note_step(t, trail, l, now);
     if (m->kind == NM_MEASURE_ODOMETRY_DRIFT) t->drift = drift(run, robot, t);
     if (m->kind == NM_MEASURE_TILT_ERROR && !isnan(value)) t->sum += value * value, t->n++;
-    if (m->kind == NM_MEASURE_IMPACT || m->kind == NM_MEASURE_TORQUE_MAX) t->most = fmax(t->most, value);
+    if (keeps_most(m->kind)) t->most = fmax(t->most, value);
 }
 
 static double torque(const struct nm_run *run, uint32_t robot, const struct nm_truth *truth)
@@ -152,12 +168,13 @@ static void follow_robot(struct nm_run *run, uint32_t robot, double now)
     l->glances[l->n_glances++ % GLANCES].rot = truth.base_to_field.rot;
     hear(run, robot);
     struct vec3 velocity = run->trails[robot].where.velocity;
-    const double values[NM_MEASURES] = {
+    double values[NM_MEASURES] = {
         [NM_MEASURE_TILT_ERROR] = tilt_error(l),
         [NM_MEASURE_IMPACT] = vec3_norm(vec3_sub(velocity, l->velocity)) / dt,
         [NM_MEASURE_TORQUE_MAX] = torque(run, robot, &truth),
     };
     l->velocity = velocity;
+    grip_follow(run, robot, values);
     for (uint32_t m = 0; m < run->scenario->n_measures; m++)
         if (window(&run->scenario->measures[m])) follow(run, m, robot, now, values[run->scenario->measures[m].kind]);
 }
@@ -172,6 +189,7 @@ void tally_start(struct nm_run *run)
     run->tallies = nm_take(&run->arena, sizeof *run->tallies * s->n_measures);
     for (uint32_t m = 0; m < s->n_measures; m++)
         for (uint32_t i = 0; i < s->n_robots; i++) run->tallies[m][i].since = NAN;
+    grip_begin(run);
 }
 
 void tally_follow(struct nm_run *run)
@@ -201,14 +219,13 @@ double tally_value(const struct nm_run *run, uint32_t measure, uint32_t robot)
     const struct tally *t = &run->tallies[measure][robot];
     double span = t->until - t->since;
     if (isnan(t->since)) return NAN;
+    if (keeps_most(run->scenario->measures[measure].kind)) return t->most;
     switch (run->scenario->measures[measure].kind) {
     case NM_MEASURE_SPEED_X: return span > 0 ? (t->ahead_now - t->ahead) / span : NAN;
     case NM_MEASURE_SPEED_Y: return span > 0 ? (t->aside_now - t->aside) / span : NAN;
     case NM_MEASURE_SPEED_TURN: return span > 0 ? (t->turned_now - t->turned) / span : NAN;
     case NM_MEASURE_STEPS: return t->sum;
     case NM_MEASURE_STEPS_TO_SPEED: return steps_to_speed(t);
-    case NM_MEASURE_IMPACT:
-    case NM_MEASURE_TORQUE_MAX: return t->most;
     case NM_MEASURE_TILT_ERROR: return t->n > 1 ? sqrt(t->sum / (t->n - 1)) : NAN;
     case NM_MEASURE_ODOMETRY_DRIFT: return t->drift;
     default: return NAN;

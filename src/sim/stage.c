@@ -60,6 +60,7 @@ static int load_actor(struct nm_stage *stage, uint32_t robot, struct nm_err *err
     struct actor *a = &stage->actors[robot];
     a->power = true;
     a->goals_made = -1;
+    grip_start(a);
     a->body = body_of(stage, robot, err);
     if (!a->body) return -1;
     nm_feed_init(&a->feed, a->body, stage->options.world.seed, robot);

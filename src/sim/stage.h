@@ -119,6 +119,19 @@ void nm_stage_whereabouts(const struct nm_stage *stage, uint32_t robot, struct n
 uint64_t nm_stage_goals(const struct nm_stage *stage, uint32_t robot); /* sets of goals that its servos were given */
 /* ns, the stamp of the newest of them; -1 before the first. */
 int64_t nm_stage_goals_made(const struct nm_stage *stage, uint32_t robot);
+/* How a joint is driven: whether somebody has it in hand (stage_grip.c). */
+struct nm_grip {
+    bool whole;         /* it has a motor that no fault keeps from working                        */
+    bool told;          /* its brain has named it; before that it is held as it began              */
+    bool on;            /* the motor has torque                                                    */
+    double age;         /* s, since its brain named it last                                        */
+    double strength;    /* share of the torque that it may use, 0 to 1                             */
+    double position;    /* rad, as its encoder shows it                                            */
+    double goal, reach; /* rad, as it arrived at the motor; so far off it gives all that it may    */
+    double speed;       /* rad/s, the most that its motor can                                      */
+};
+void nm_stage_grip(const struct nm_stage *stage, uint32_t robot,
+                   struct nm_grip grips[]); /* n_joints; not on a flat one */
 struct vec3 nm_stage_ball(const struct nm_stage *stage, struct vec3 *velocity);
 /* Everything a camera can see now. The scene is the stage's and lasts until the next step. */
 const struct nm_scene *nm_stage_scene(struct nm_stage *stage);

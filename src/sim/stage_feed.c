@@ -55,6 +55,7 @@ static void take_goals(const struct nm_stage *stage, struct actor *a)
     if (!nm_edge_fresh(a->edge, PORT_GOALS)) return;
     const JointGoals *goals = nm_edge_in(a->edge, PORT_GOALS);
     if (!a->hardware) nm_feed_goals(a->body, goals, a->goals);
+    grip_told(stage, a, goals);
     a->goals_taken++;
     a->goals_heard = stage->now;
     a->goals_made = (int64_t)goals->header.stamp.sec * 1000000000 + goals->header.stamp.nanosec;

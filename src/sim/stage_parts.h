@@ -92,8 +92,9 @@ struct actor {
     bool told;                             /* goals or power changed since the world heard of it */
     uint64_t limp;                         /* joints that the world knows as limp                */
     uint64_t goals_taken;
-    int64_t goals_heard; /* ns, when the newest arrived                         */
-    int64_t goals_made;  /* ns, of their stamp                                  */
+    int64_t goals_heard;      /* ns, when the newest arrived                         */
+    int64_t goals_made;       /* ns, of their stamp                                  */
+    int64_t named[NM_JOINTS]; /* ns, when they named each joint; -1: not yet          */
     struct nm_damping damping;
 
     int64_t pressed[NM_STAGE_BUTTONS]; /* ns, until */
@@ -134,6 +135,10 @@ struct nm_lineup *stage_stand_in(struct nm_stage *stage, struct actor *actor, st
 /* stage_feed.c: what goes through the edges in a step; the edges are open */
 void stage_take(struct nm_stage *stage, struct actor *actor); /* goals and wishes of the brain, to the world */
 void stage_give(struct nm_stage *stage, uint32_t robot);      /* what the sensors say                        */
+
+/* stage_grip.c */
+void grip_start(struct actor *actor);
+void grip_told(const struct nm_stage *stage, struct actor *actor, const JointGoals *goals);
 
 /* stage_eyes.c */
 int stage_open_eyes(struct nm_stage *stage, struct nm_err *err);

@@ -272,6 +272,11 @@ void nm_world_drawn(const struct nm_world *w, uint32_t robot, struct nm_world_dr
     draw->ground_friction = w->model->geom_friction[3 * mj_name2id(w->model, mjOBJ_GEOM, "ground")];
 }
 
+const struct nm_servo_state *nm_world_motors(const struct nm_world *w, uint32_t robot)
+{
+    return w->robots[robot].states;
+}
+
 /* ---- stepping ---- */
 
 void nm_world_goals(struct nm_world *w, uint32_t robot, const struct nm_joint_goal *goals)

@@ -120,6 +120,8 @@ struct nm_truth {
     double torque[NM_JOINTS]; /* Nm that go through each gear: the motor's, less what its rotor takes */
 };
 void nm_world_truth(const struct nm_world *world, uint32_t robot, struct nm_truth *truth);
+/* Its motors, n_joints: the goals that have arrived there, and what they give. */
+const struct nm_servo_state *nm_world_motors(const struct nm_world *world, uint32_t robot);
 struct pose3 nm_world_ball(const struct nm_world *world, struct vec3 *velocity);
 
 /* Everything a camera can see, with the robots' frames if `kin` is not NULL (one for each robot). The scene must have

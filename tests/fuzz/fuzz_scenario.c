@@ -66,7 +66,8 @@ static void check_place(const struct nm_somewhere *p)
 static void check_condition(const struct nm_scenario *s, const struct nm_condition *c)
 {
     char text[160];
-    require(c->measure < NM_MEASURES && c->measure != NM_MEASURE_TIME_TO);
+    require(c->measure < NM_MEASURES && (c->listed || c->measure != NM_MEASURE_TIME_TO));
+    require(!c->listed || (c->index < s->n_measures && s->measures[c->index].kind == c->measure));
     require(c->robots >> s->n_robots == 0);
     require(!isnan(c->above) && !isnan(c->below) && isfinite(c->value) && c->after >= 0);
     nm_condition_text(s, c, text, sizeof text);
@@ -80,6 +81,7 @@ static void check_event(const struct nm_scenario *s, const struct nm_event *e)
     require(e->of <= NM_PLAYERS && (e->of == NM_PLAYERS || e->of < s->n_robots) && e->rest >= 0 && e->rest <= 1);
     check_range(e->every);
     if (e->waits) check_condition(s, &e->when);
+    require(!e->when.listed); /* what is known only at the end */
     if (e->kind == NM_EVENT_DRIVE || e->kind == NM_EVENT_KICK) require(e->part != NULL);
     require(e->duration >= 0 && e->posture < NM_POSTURES && e->fault < NM_FAULTS);
     require(e->target <= NM_PLAYERS && (e->target == NM_PLAYERS || e->target < s->n_robots));

@@ -60,6 +60,11 @@ with src/edge/a.c '#include "modules/world/grid.h"' refuses "an edge with module
 with src/sim/a.c '#include "edge/udp.h"' refuses "sim with edges" "sim may not include edge" check_includes.sh .
 with src/edge/a.c '#include <mujoco/mujoco.h>' refuses "MuJoCo elsewhere" "only src/sim" check_includes.sh .
 with src/core/a.c '#include "../cmd/main.h"' refuses "a way around" "core may not include outside" check_includes.sh .
+touch src/modules/units.h
+with src/modules/vision/a.c '#include "modules/units.h"' accepts "what all modules share" check_includes.sh .
+echo 'NM_MODULE(units, "A module among the shared headers.")' >src/modules/units.c
+with src/modules/vision/a.c '#include "modules/units.h"' refuses "a module from above" "a module may not include another" check_includes.sh .
+rm src/modules/units.c
 with src/modules/world/a.c '#include "modules/vision/lines.h"' refuses "another folder's module" "a module may not include another" check_includes.sh .
 with src/modules/world/ball.c '#include "modules/world/robots.h"' refuses "its neighbour" "a module may not include another" check_includes.sh .
 with src/strange/a.c '#include "base/geometry.h"' refuses "a folder without a row" "strange has no row" check_includes.sh .

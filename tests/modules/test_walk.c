@@ -285,6 +285,44 @@ static void a_manager_that_forbids_walking_is_obeyed(void **state)
     end(&b);
 }
 
+/* The farthest that any goal moves in a tick, of a robot that is thrown about while it walks. */
+static double farthest_leap(const char *leap)
+{
+    struct bench b;
+    double most = 0, before[NM_JOINTS];
+    uint64_t seed = 3;
+    begin(&b);
+    nm_harness_param(b.h, "stabilise=true");
+    nm_harness_param(b.h, leap);
+    tick(&b, 40);
+    for (int i = 0; i < 250; i++) {
+        memcpy(before, b.q, sizeof before);
+        command(&b, WalkCommand_VELOCITY)->velocity.linear.x = 0.3;
+        feed(&b);
+        Imu *imu = nm_harness_set(b.h, "imu/data");
+        struct quat o = quat_rpy(dice(&seed, -0.8, 0.8), dice(&seed, -0.8, 0.8), 0);
+        imu->orientation = (Quaternion){o.x, o.y, o.z, o.w};
+        imu->angular_velocity = (Vector3){dice(&seed, -6, 6), dice(&seed, -6, 6), 0};
+        imu->linear_acceleration.z = dice(&seed, 5, 15);
+        nm_harness_step(b.h, 0.008);
+        const JointGoals *goals = nm_harness_get(b.h, "joint_goals");
+        for (uint32_t k = 0; k < goals->name.n; k++) {
+            int32_t joint = nm_find_joint(b.body, goals->name.at[k]);
+            b.q[joint] = goals->position.at[k];
+            most = fmax(most, fabs(b.q[joint] - before[joint]));
+        }
+    }
+    end(&b);
+    return most;
+}
+
+static void goals_do_not_jump_however_it_stumbles(void **state)
+{
+    (void)state;
+    assert_true(farthest_leap("leap=10") > 0.3);
+    assert_true(farthest_leap("leap=0.2") <= 0.2 + 1e-12);
+}
+
 /* Frozen and silent sensors: it stops walking, and says why. */
 static void without_inertial_sensor_it_stands(void **state)
 {
@@ -316,6 +354,7 @@ int main(void)
         cmocka_unit_test(a_kick_rides_on_one_step),
         cmocka_unit_test(legs_of_somebody_else_are_left_alone),
         cmocka_unit_test(a_manager_that_forbids_walking_is_obeyed),
+        cmocka_unit_test(goals_do_not_jump_however_it_stumbles),
         cmocka_unit_test(without_inertial_sensor_it_stands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,8 +4,10 @@
  * saying so. */
 #include <string.h>
 
+#include "body/animation.h"
 #include "core/nm.h"
 #include "geometry_msgs/Twist.h"
+#include "modules/imu.h"
 #include "modules/motion/step_planner.h"
 #include "modules/motion/walk_engine.h"
 #include "nutmeg_msgs/FootPressure.h"
@@ -13,13 +15,13 @@
 #include "nutmeg_msgs/JointGoals.h"
 #include "nutmeg_msgs/WalkCommand.h"
 #include "nutmeg_msgs/WalkState.h"
-#include "sensor_msgs/Imu.h"
 #include "sensor_msgs/JointState.h"
 
 enum { ARM = 3, FROZEN = 10 }; /* joints of an arm; equal samples in a row that no living sensor gives */
 static const double CLOSE = 0.02, ALIGNED = 0.06;    /* m, rad: a target is reached              */
 static const double USUAL_AGE = 0.01, SLOWER = 0.06; /* s, of what is measured; share of speed, if twice as old */
 static const double LIMPING = 0.6;                   /* of the speeds, without load cells        */
+static const double SILENT = 0.1;                    /* s, without word a sensor is not believed */
 
 struct walk {
     struct nm *nm;
@@ -35,6 +37,7 @@ struct walk {
     WalkState *walk_state;
     /* params */
     double time_out, rise;   /* s          */
+    double leap;             /* rad        */
     double arms[ARM], swing; /* rad, 1     */
     bool stabilise;
 #define X(name, value, least, most, unit, power, about) double name;
@@ -43,7 +46,8 @@ struct walk {
     /* state */
     struct walk_params tuned; /* scaled to the body */
     struct walk_engine engine;
-    double q[NM_JOINTS], from[NM_JOINTS];
+    double mirror[ARM]; /* -1 where a joint of the right arm turns against its left one */
+    double q[NM_JOINTS], from[NM_JOINTS], told[NM_JOINTS];
     uint64_t known; /* a bit a joint that has answered    */
     int64_t risen;  /* ns; begin of the rise, -1: not yet */
     double rises;   /* s                                  */
@@ -81,6 +85,11 @@ static int init(struct walk *f)
 {
     if (!f->nm->body) return nm_fail(f->nm->err, "walk needs a body: give the line-up a `robot:`");
     if (walk_engine_init(&f->engine, f->nm->body, f->nm->err)) return -1;
+    uint32_t twin[NM_JOINTS];
+    double sign[NM_JOINTS];
+    nm_mirror_joints(f->nm->body, twin, sign);
+    for (uint32_t i = 0; i < f->nm->body->arm[NM_LEFT].n && i < ARM; i++)
+        f->mirror[i] = sign[f->nm->body->arm[NM_LEFT].joints[i]];
     take_params(f);
     reset(f);
     return 0;
@@ -107,22 +116,16 @@ static bool imu_lives(struct walk *f)
         double age = nm_seconds(f->nm->now - ((int64_t)stamp->sec * 1000000000 + stamp->nanosec));
         f->age += 0.02 * (fmin(fmax(age, 0), 0.1) - f->age);
     }
-    const Quaternion *o = &f->imu->orientation;
-    const Vector3 *g = &f->imu->angular_velocity;
-    bool finite = isfinite(o->w + o->x + o->y + o->z + g->x + g->y + g->z);
-    return finite && f->same_imu < FROZEN && nm_age(f->nm, f->imu) < nm_ns(0.1);
+    return f->same_imu < FROZEN;
 }
 
 static void sense(struct walk *f, struct walk_sense *s)
 {
-    const Quaternion *o = &f->imu->orientation;
-    const Vector3 *g = &f->imu->angular_velocity;
-    struct pose3 imu_to_torso = f->nm->body->imu >= 0 ? f->nm->body->frames[f->nm->body->imu].to_link : POSE_IDENTITY;
-    bool fresh = nm_age(f->nm, f->feet) < nm_ns(0.1);
+    bool lives = imu_lives(f), fresh = nm_age(f->nm, f->feet) < nm_ns(SILENT);
     *s = (struct walk_sense){
-        .q = f->q, .tilt = imu_lives(f), .feet = fresh && f->feet->left.valid && f->feet->right.valid};
-    s->torso_to_world = quat_mul(quat_normal((struct quat){o->w, o->x, o->y, o->z}), quat_inv(imu_to_torso.rot));
-    s->gyro = quat_apply(imu_to_torso.rot, (struct vec3){g->x, g->y, g->z});
+        .q = f->q, .torso_to_world = QUAT_IDENTITY, .feet = fresh && f->feet->left.valid && f->feet->right.valid};
+    s->tilt = lives && torso_by_imu(f->nm, f->imu, SILENT, &s->torso_to_world) &&
+              turning_by_imu(f->nm->body, f->imu, &s->gyro);
     for (int i = 0; i < NM_CELLS; i++) {
         s->cells[NM_LEFT][i] = f->feet->left.cells[i];
         s->cells[NM_RIGHT][i] = f->feet->right.cells[i];
@@ -228,13 +231,16 @@ static struct walk_command command(struct walk *f, const struct walk_sense *s)
 
 /* ---- what is told ---- */
 
+/* A robot that stumbles wants its ankles elsewhere at once; its goals go there, but do not jump. */
 static void put_joint(struct walk *f, uint32_t joint, double goal, double way)
 {
     JointGoals *out = f->goals;
     uint32_t i = out->name.n;
     if (i == sizeof out->name.at / sizeof *out->name.at) return;
     nm_text(out->name.at[i], "%s", f->nm->body->joints[joint].name);
-    out->position.at[i] = f->from[joint] + way * (goal - f->from[joint]);
+    double wanted = f->from[joint] + way * (goal - f->from[joint]), told = f->told[joint];
+    f->told[joint] = wanted > told + f->leap ? told + f->leap : wanted < told - f->leap ? told - f->leap : wanted;
+    out->position.at[i] = f->told[joint];
     out->name.n = out->position.n = i + 1;
 }
 
@@ -246,9 +252,8 @@ static void put_arms(struct walk *f, double way)
         bool foot_swings = side == (int)f->engine.support; /* the other side's */
         double reach = 0.5 * (foot_swings ? f->engine.swing[0] : -f->engine.swing[0]);
         for (uint32_t i = 0; i < body->arm[side].n && i < ARM; i++) {
-            double angle = f->arms[i], mirrored = side == NM_RIGHT && i == 1 ? -angle : angle;
-            if (i == 0) mirrored -= f->swing * reach / f->engine.legs;
-            put_joint(f, body->arm[side].joints[i], mirrored, way);
+            double angle = f->arms[i] - (i ? 0 : f->swing * reach / f->engine.legs);
+            put_joint(f, body->arm[side].joints[i], side == NM_RIGHT ? f->mirror[i] * angle : angle, way);
         }
     }
 }
@@ -295,6 +300,7 @@ static void begin_rise(struct walk *f)
         for (uint32_t i = 0; i < 6; i++)
             farthest = fmax(farthest, fabs(goals[side][i] - f->q[body->leg[side].joints[i]]));
     memcpy(f->from, f->q, sizeof f->from);
+    memcpy(f->told, f->q, sizeof f->told);
     f->risen = f->nm->now;
     f->rises = fmax(f->rise * fmin(farthest / 0.4, 1), 0.1);
 }
@@ -370,6 +376,8 @@ static const struct nm_port ports[] = {
 static const struct nm_param params[] = {
     NM_PARAM(time_out, 0.5, 0.05, 10, "s", "stops when no velocity came for this long"),
     NM_PARAM(rise, 1, 0.1, 10, "s", "from wherever the joints are found into the stand; less if they are near it"),
+    NM_PARAM(leap, 0.7, 0.05, 10, "rad",
+             "the most that a goal moves in one cycle: more than any good step needs, less than a stumbling one wants"),
     NM_PARAM_LIST(arms, "0.35 0.17 -1.57", -3.2, 3.2, "rad",
                   "left arm from the shoulder outwards; the right one mirrors it"),
     NM_PARAM(swing, 0.8, -3, 3, "1", "of the arms with the legs, against the yaw that swinging legs make"),

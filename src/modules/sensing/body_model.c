@@ -80,10 +80,9 @@ static void take_joints(struct body_model *f, double dt)
 
 static struct vec3 angular_velocity(const struct body_model *f)
 {
-    struct quat turn;
-    struct vec3 w = {f->imu->angular_velocity.x, f->imu->angular_velocity.y, f->imu->angular_velocity.z};
-    bool good = f->attitude.by_imu && isfinite(w.x + w.y + w.z) && imu_to_torso(f->nm->body, f->imu, &turn);
-    return good ? quat_apply(turn, w) : (struct vec3){0};
+    struct vec3 turning = {0};
+    if (f->attitude.by_imu) turning_by_imu(f->nm->body, f->imu, &turning);
+    return turning;
 }
 
 static void take_attitude(struct body_model *f)

@@ -1,14 +1,12 @@
-/* From messages to numbers and back, for the modules around the body: poses, times, joints by name, and the torso's
- * tilt by an inertial sensor wherever it sits. Messages may come from outside: what is not finite is left out. */
+/* From messages to numbers and back, for the modules around the body: poses, times, joints by name. Messages may come
+ * from outside: what is not finite is left out. */
 #ifndef NM_MODULES_SENSING_READINGS_H
 #define NM_MODULES_SENSING_READINGS_H
-
-#include <string.h>
 
 #include "body/kinematics.h"
 #include "core/nm.h"
 #include "geometry_msgs/Pose.h"
-#include "sensor_msgs/Imu.h"
+#include "modules/imu.h"
 #include "sensor_msgs/JointState.h"
 
 static inline struct quat quat_of(const Quaternion *q) { return (struct quat){q->w, q->x, q->y, q->z}; }
@@ -31,31 +29,6 @@ static inline void read_joints(const struct nm_body *body, const JointState *fro
         if (velocity && i < from->velocity.n && isfinite(from->velocity.at[i])) velocity[joint] = from->velocity.at[i];
     }
     nm_apply_mimics(body, q);
-}
-
-/* The frame that an Imu message speaks of, turned into the torso: that of its header where the robot has it, else the
- * robot's imu, else the torso itself. False for one that does not sit on the torso. */
-static inline bool imu_to_torso(const struct nm_body *body, const Imu *imu, struct quat *turn)
-{
-    int32_t frame = body->imu;
-    if (frame < 0 || strcmp(body->frames[frame].name, imu->header.frame_id)) {
-        int32_t named = nm_find_frame(body, imu->header.frame_id);
-        if (named >= 0) frame = named;
-    }
-    *turn = frame < 0 ? QUAT_IDENTITY : body->frames[frame].to_link.rot;
-    return frame < 0 || body->frames[frame].link == 0;
-}
-
-/* The torso's orientation by a filtered inertial sensor, false where there is none: nothing heard for `timeout`
- * seconds, no orientation in it (its covariance begins with -1), or a quaternion that is none. */
-static inline bool torso_by_imu(struct nm *nm, const Imu *imu, double timeout, struct quat *torso_to_world)
-{
-    struct quat q = quat_of(&imu->orientation), turn;
-    double square = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;
-    if (nm_age(nm, imu) > nm_ns(timeout) || imu->orientation_covariance[0] < 0) return false;
-    if (!(square > 0.5 && square < 2) || !imu_to_torso(nm->body, imu, &turn)) return false;
-    *torso_to_world = quat_mul(quat_normal(q), quat_inv(turn));
-    return true;
 }
 
 /* Angle between the torso's z axis and the vertical. */
