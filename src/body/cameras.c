@@ -1,5 +1,5 @@
 /* The cameras of a body: cameras.yaml, or frames called camera with a guessed lens. Every camera gets an optical frame
- * (REP-103: z forward, x right, y down), made from its body frame (x forward) where the URDF has none. */
+ * (REP-103: z forward, x right, y down), made from its body frame where the URDF has none. */
 #include <string.h>
 
 #include "body/build.h"
@@ -13,6 +13,31 @@ static size_t stem_of(const char *name)
     if (n > 6 && !strcmp(name + n - 6, "_frame")) n -= 6;
     if (n > 8 && !strncasecmp(name + n - 8, "_optical", 8)) n -= 8;
     return n;
+}
+
+/* The axis of a frame, of either sign, that comes closest to a direction; none along `but`. */
+static struct vec3 nearest_axis(struct quat rot, struct vec3 direction, struct vec3 but)
+{
+    struct vec3 local = quat_apply(quat_inv(rot), direction);
+    const double along[3] = {local.x, local.y, local.z}, taken[3] = {but.x, but.y, but.z};
+    int best = -1;
+    for (int i = 0; i < 3; i++)
+        if (taken[i] == 0 && (best < 0 || fabs(along[i]) > fabs(along[best]))) best = i;
+    double sign = along[best] < 0 ? -1 : 1;
+    return (struct vec3){best == 0 ? sign : 0, best == 1 ? sign : 0, best == 2 ? sign : 0};
+}
+
+/* Makers differ in which axis of a camera's frame looks forward and which is up; at zero the robot looks ahead with the
+ * sky above. Whole axes only, so that a camera that is mounted askew stays so. */
+static struct quat optical_turn(struct quat rot)
+{
+    struct vec3 ahead = nearest_axis(rot, (struct vec3){1, 0, 0}, (struct vec3){0, 0, 0});
+    struct vec3 down = nearest_axis(rot, (struct vec3){0, 0, -1}, ahead);
+    struct vec3 over = ahead.z != 0 ? (struct vec3){1, 0, 0} : vec3_cross((struct vec3){0, 0, 1}, ahead);
+    struct quat aim = quat_axis(over, acos(ahead.z));
+    struct vec3 y = quat_apply(aim, (struct vec3){0, 1, 0});
+    double roll = atan2(vec3_dot(ahead, vec3_cross(y, down)), vec3_dot(y, down));
+    return quat_mul(quat_axis(ahead, roll), aim);
 }
 
 /* A frame that looks along its z forward at zero pose, or the one made from it that does. */
@@ -36,7 +61,7 @@ static int32_t optical_frame(struct body_build *b, uint32_t frame)
     nm_forward(body, POSE_IDENTITY, q, zero);
     if (quat_apply(zero->pose[frame].rot, (struct vec3){0, 0, 1}).x > 0.7) return (int32_t)frame;
 
-    struct pose3 turn = {quat_rpy(-M_PI / 2, 0, -M_PI / 2), {0, 0, 0}};
+    struct pose3 turn = {optical_turn(zero->pose[frame].rot), {0, 0, 0}};
     return build_frame(b, nm_take_format(b->arena, "%.*s_optical_frame", (int)stem, name), body->frames[frame].link,
                        pose_mul(body->frames[frame].to_link, turn));
 }
@@ -101,6 +126,19 @@ static int read_lens(const struct nm_yaml *map, struct nm_camera *lens, struct n
     return nm_yaml_fail(node, err, "lens: %s is none of pinhole, brown_conrady, fisheye", name);
 }
 
+/* An optical frame that the URDF lacks is made from the camera's own: camera_optical_frame from camera or camera_frame.
+ */
+static int32_t named_frame(const struct nm_body *body, const char *name)
+{
+    int32_t at = nm_find_frame(body, name);
+    size_t stem = stem_of(name);
+    for (uint32_t i = 0; at < 0 && ends_optical(name) && i < body->n_frames; i++) {
+        const char *own = body->frames[i].name;
+        if (!strncmp(own, name, stem) && (!own[stem] || !strcmp(own + stem, "_frame"))) at = (int32_t)i;
+    }
+    return at;
+}
+
 static int read_camera(struct body_build *b, const struct nm_yaml *map)
 {
     static const char *const keys[] = {"frame", "width", "height",     "fx",  "fy",    "cx",
@@ -124,7 +162,7 @@ static int read_camera(struct body_build *b, const struct nm_yaml *map)
     c.lens.width = (uint32_t)width, c.lens.height = (uint32_t)height;
     nm_camera_ready(&c.lens);
 
-    int32_t at = nm_find_frame(body, frame);
+    int32_t at = named_frame(body, frame);
     if (at < 0) return nm_yaml_fail(map, b->err, "camera %s: the URDF has no link called %s", map->key, frame);
     at = optical_frame(b, (uint32_t)at);
     if (at < 0) return nm_yaml_fail(map, b->err, "camera %s: no room for its optical frame", map->key);

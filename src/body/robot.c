@@ -268,6 +268,12 @@ uint64_t nm_take_joints(const struct nm_body *body, const char (*names)[NM_JOINT
         q[joint] = positions[i];
         taken |= 1ull << joint;
     }
+    for (uint32_t i = 0; i < body->n_joints; i++) {
+        const struct nm_joint *j = &body->joints[i];
+        if (j->mimic < 0 || !(taken >> j->mimic & 1)) continue;
+        q[i] = j->multiplier * q[j->mimic] + j->offset;
+        taken |= 1ull << i;
+    }
     return taken;
 }
 

@@ -154,7 +154,8 @@ int32_t nm_find_frame(const struct nm_body *body, const char *name);
 /* The same, tried at `guess` first: messages name joints mostly in one order. */
 int32_t nm_find_joint_near(const struct nm_body *body, const char *name, uint32_t guess);
 /* Takes over what a message says of joints (rad), which may have more names than positions or the reverse; unknown
- * names and numbers that are not finite are left out. A bit for each joint that was taken. */
+ * names and numbers that are not finite are left out; coupled joints go with the one they follow. A bit for each joint
+ * that was taken. */
 enum { NM_JOINT_NAME = 32 }; /* bytes of a name in such messages */
 uint64_t nm_take_joints(const struct nm_body *body, const char (*names)[NM_JOINT_NAME], uint32_t n_names,
                         const double *positions, uint32_t n_positions, double q[]);

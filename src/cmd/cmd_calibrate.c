@@ -93,7 +93,7 @@ static int odometry(struct setup *setup, const struct order *o, uint64_t first, 
     if (!drives) abort();
     for (int i = 0; i < n_logs && n < DRIVES && !bad; i++) bad = read_log(logs[i], &drives[n++], err);
     if (o->sim && !calibrate_sim) bad = nm_fail(err, "this program has no simulator");
-    const char *robot = o->robot && o->sim && calibrate_sim ? sim_robot(setup, o->robot, err) : NULL;
+    const char *robot = o->robot && o->sim && calibrate_sim ? setup_robot(setup, o->robot, err) : NULL;
     if (o->robot && o->sim && !robot) bad = -1;
     if (!bad && o->sim) {
         uint32_t most = (uint32_t)(last - first + 1 < DRIVES - n ? last - first + 1 : DRIVES - n);

@@ -1,5 +1,4 @@
-/* nutmeg new module: starts a module, in the tree or outside of it: a skeleton that compiles, with a test that passes.
- */
+/* nutmeg new: starts a module (a skeleton that compiles, with a test that passes) or a robot (a folder from a URDF). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 
 #include "cmd/commands.h"
 #include "cmd/console.h"
+#include "cmd/new_robot.h"
 #include "cmd/setup.h"
 #include "cmd/skeleton.h"
 #include "core/files.h"
@@ -77,10 +77,87 @@ static int new_module(int argc, char **argv)
     return code;
 }
 
+/* ---- robots ---- */
+
+static const char *read_text(struct nm_arena *arena, const char *path, struct nm_err *err)
+{
+    enum { MOST = 16 << 20 };
+    FILE *file = fopen(path, "rb");
+    if (!file) {
+        nm_fail(err, "%s: %s", path, strerror(errno));
+        return NULL;
+    }
+    char *text = nm_take(arena, MOST + 1); /* zeroed */
+    size_t n = fread(text, 1, MOST, file);
+    fclose(file);
+    if (n < MOST && strlen(text) == n) return text;
+    nm_fail(err, n == MOST ? "%s: longer than 16 MiB" : "%s: holds bytes that are no text", path);
+    return NULL;
+}
+
+/* What the folder lacks now, and how to see it move. */
+static void tell_robot(struct setup *setup, const struct new_robot *robot, const char *folder,
+                       const struct skeleton_file *files, const struct nm_err *left, struct nm_err *err)
+{
+    struct nm_err missing = {0};
+    const struct nm_body *body = nm_body_load(&setup->arena, folder, err);
+    if (!body) return;
+    for (const struct skeleton_file *f = files; f->path; f++) printf("%s/%s\n", folder, f->path);
+    if (left->n) printf("\nMotions of %s that it cannot make:\n%s\n", robot->like->name, left->text);
+    if (nm_body_missing(body, &missing)) printf("\nMissing to play:\n%s\n", missing.text);
+    printf("\nServos, ids and lens are guesses until you write the real ones down.\n"
+           "Next:  nutmeg robot check %s\n"
+           "       nutmeg sim motion/forward --robot %s --seeds 1-3\n",
+           folder, folder);
+}
+
+static int new_robot(int argc, char **argv)
+{
+    const char *dir = NULL, *like = "kid70";
+    const struct flag flags[] = {
+        TEXT("dir", &dir, "FOLDER", "instead of robots/NAME", .letter = 'd'),
+        TEXT("like", &like, "ROBOT", "whose servos, lens and motions it gets; kid70 unless given", .letter = 'l'),
+        {0},
+    };
+    const struct usage usage = {
+        "nutmeg new robot",
+        "NAME URDF",
+        "Makes a robot's folder from a URDF file: limbs, feet and sensors as they are found in it;\n"
+        "servos, lens and key-frame motions from a robot that is there, fitted to axes, zeros and\n"
+        "limits of the new one. It moves in the simulator at once; what was guessed is said in the\n"
+        "files. Files that exist are never touched.",
+        flags,
+        2,
+        2};
+    int code, n = usage_begin(&usage, argc, argv, &code);
+    if (n < 0) return code;
+    struct nm_err err = {0};
+    struct setup setup;
+    setup_begin(&setup);
+    struct new_robot robot = {.name = argv[1], .registry = &setup.registry};
+    const char *fault = nm_name_fault(robot.name), *model = setup_robot(&setup, like, &err);
+    const char *folder = dir ? dir : nm_take_format(&setup.arena, "%s/robots/%s", setup.root, robot.name);
+    if (fault) nm_fail(&err, "the name '%s' %s", robot.name, fault);
+    if (!err.n) robot.urdf = read_text(&setup.arena, argv[2], &err);
+    if (!err.n) robot.body = nm_body_load(&setup.arena, argv[2], &err);
+    if (!err.n) robot.like = nm_body_load(&setup.arena, model, &err);
+    if (!err.n && !robot.like->n_servo_types) nm_fail(&err, "%s has no servos to take over", model);
+    if (!err.n) {
+        struct nm_err left = {0};
+        const struct skeleton_file *files = new_robot_files(&setup.arena, &robot, &left);
+        if (!skeleton_write(&setup.arena, folder, files, &err)) tell_robot(&setup, &robot, folder, files, &left, &err);
+    }
+    code = err.n ? EXIT_USAGE : EXIT_OK;
+    if (err.n) complain(&err);
+    setup_end(&setup);
+    return code;
+}
+
 int cmd_new(int argc, char **argv)
 {
     const struct verb verbs[] = {
         {"module", "starts a module, in the tree or outside of it", new_module},
+        {"robot", "makes a robot's folder from a URDF", new_robot},
         {0},
     };
     return verbs_run("nutmeg new", "Starts something new.", verbs, argc, argv);

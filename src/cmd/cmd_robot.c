@@ -9,35 +9,10 @@
 #include "cmd/setup.h"
 #include "core/files.h"
 
-/* Names of the folders in robots/. */
-static const char *const *robot_names(struct setup *setup, const char *folder, uint32_t *n)
-{
-    uint32_t all;
-    const char *const *names = nm_files_in(&setup->arena, folder, "", &all);
-    const char **robots = nm_take_n(&setup->arena, const char *, all + 1);
-    *n = 0;
-    for (uint32_t i = 0; i < all; i++)
-        if (nm_folder_exists(nm_path(&setup->arena, folder, names[i]))) robots[(*n)++] = names[i];
-    return robots;
-}
-
-/* A folder or file as it is; else a name in robots/. */
-static const char *find_robot(struct setup *setup, const char *name, struct nm_err *err)
-{
-    if (nm_folder_exists(name) || nm_file_exists(name)) return name;
-    const char *robots = nm_path(&setup->arena, setup->root, "robots"), *folder = nm_path(&setup->arena, robots, name);
-    if (*name && !strchr(name, '/') && nm_folder_exists(folder)) return folder;
-    uint32_t n;
-    const char *const *names = robot_names(setup, robots, &n);
-    nm_fail(err, "%s: no such folder or file, and no robot of this name in %s%s", name, robots,
-            nm_hint(name, names, n).text);
-    return NULL;
-}
-
 static int check_one(struct setup *setup, const char *name)
 {
     struct nm_err err = {0};
-    const char *path = find_robot(setup, name, &err);
+    const char *path = setup_robot(setup, name, &err);
     const struct nm_body *body = path ? nm_body_load(&setup->arena, path, &err) : NULL;
     if (!body) {
         complain(&err);
@@ -90,7 +65,7 @@ static int robot_list(int argc, char **argv)
     uint32_t robots;
     setup_begin(&setup);
     const char *folder = nm_path(&setup.arena, setup.root, "robots");
-    const char *const *names = robot_names(&setup, folder, &robots);
+    const char *const *names = setup_robots(&setup, folder, &robots);
     table_begin(&table, (const char *const[]){"robot", ">joints", ">kg", ">m", ">missing", "about", NULL});
     code = EXIT_OK;
     for (uint32_t i = 0; i < robots; i++) {

@@ -3,16 +3,19 @@
 #include <string.h>
 
 #include "cmd/commands.h"
+#include "cmd/guard.h"
 #include "cmd/playing.h"
 
 int cmd_run(int argc, char **argv)
 {
     struct playing_options options = {.log = LOGGING_NONE};
     const char *speed = NULL;
+    bool guarded = false;
     const struct flag flags[] = {
         PLAYING_FLAGS(&options),
         SWITCH("virtual", &options.virtual_time, "in virtual time: the same bits from the same seed"),
         TEXT("speed", &speed, "X", "of virtual time, against the clock: a number, or max (the default)"),
+        SWITCH("guard", &guarded, "starts it again when it crashes or is killed, as on a robot in a match"),
         LINEUP_FLAGS(&options.flags),
         {0},
     };
@@ -34,6 +37,7 @@ int cmd_run(int argc, char **argv)
     }
     if (speed && !options.virtual_time) return usage_wrong(&usage, "--speed is of virtual time: add --virtual");
     options.lineup = argv[1];
+    if (guarded && (code = guard_begin("nutmeg run")) >= 0) return code;
     struct setup setup;
     setup_begin(&setup);
     code = playing_run(&setup, &options);

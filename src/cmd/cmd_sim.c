@@ -33,15 +33,6 @@ const char *sim_find(struct setup *setup, const char *folder, const char *what, 
     return NULL;
 }
 
-const char *sim_robot(struct setup *setup, const char *name, struct nm_err *err)
-{
-    const char *home = nm_path(&setup->arena, setup->root, "robots"), *folder = nm_path(&setup->arena, home, name);
-    if (nm_folder_exists(name)) return name;
-    if (nm_folder_exists(folder)) return folder;
-    nm_fail(err, "%s: there is no such robot in %s", name, home);
-    return NULL;
-}
-
 static int play_all(struct setup *setup, struct report *r, struct nm_err *err)
 {
     const struct sim_options *o = r->options;
@@ -58,6 +49,7 @@ static int play(struct setup *setup, struct sim_options *o, const char *seeds, s
 {
     const char *file = sim_find(setup, "scenarios", "scenario", o->scenario, err);
     if (file && o->lineup) o->lineup = sim_find(setup, "lineups", "line-up", o->lineup, err);
+    if (file && o->robot) o->robot = setup_robot(setup, o->robot, err);
     struct nm_scenario *scenario = file && !err->n ? nm_scenario_read(file, setup->root, err) : NULL;
     if (!scenario) return EXIT_USAGE;
     if (o->bus && scenario->fidelity == NM_FIDELITY_FLAT) {
@@ -99,6 +91,7 @@ int cmd_sim(int argc, char **argv)
         WHOLE("workers", &o.workers, 1, 16, "N", "threads for brains and cameras; the bits stay the same"),
         WHOLE("jobs", &o.jobs, 1, 64, "N", "seeds played at the same time, each in its own process", .letter = 'j'),
         SWITCH("bus", &o.bus, "servos and sensors behind the real driver on a virtual bus, as `hardware: bus`"),
+        TEXT("robot", &o.robot, "NAME", "folder in robots/ or anywhere, instead of the scenario's robots"),
         TEXT("lineup", &o.lineup, "L", "plays instead of the scenario's, on every robot that has one"),
         MAYBE("live", &o.live, "[PORT]",
               "shows the first robot to viewers, at port 8765 unless given; 0: any that is free"),

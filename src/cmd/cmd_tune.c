@@ -183,7 +183,7 @@ static int search(struct tune *t, const struct order *o, const char *state, stru
 static int tune(struct tune *t, const struct order *o, char **names, int n, struct nm_err *err)
 {
     const char *state = o->state ? o->state : nm_take_format(&t->setup->arena, "%s.state", o->output);
-    if (o->robot && !(t->robot = sim_robot(t->setup, o->robot, err))) return -1;
+    if (o->robot && !(t->robot = setup_robot(t->setup, o->robot, err))) return -1;
     if (read_scenarios(t, names, n, err)) return -1;
     t->animation = o->animation;
     if (t->animation && !t->robot && t->scenarios[0]->n_robots) t->robot = t->scenarios[0]->robots[0].folder;

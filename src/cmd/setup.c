@@ -58,6 +58,29 @@ void setup_begin(struct setup *setup)
 
 void setup_end(struct setup *setup) { nm_arena_free(&setup->arena); }
 
+const char *const *setup_robots(struct setup *setup, const char *folder, uint32_t *n)
+{
+    uint32_t all;
+    const char *const *names = nm_files_in(&setup->arena, folder, "", &all);
+    const char **robots = nm_take_n(&setup->arena, const char *, all + 1);
+    *n = 0;
+    for (uint32_t i = 0; i < all; i++)
+        if (nm_folder_exists(nm_path(&setup->arena, folder, names[i]))) robots[(*n)++] = names[i];
+    return robots;
+}
+
+const char *setup_robot(struct setup *setup, const char *name, struct nm_err *err)
+{
+    if (nm_folder_exists(name) || nm_file_exists(name)) return name;
+    const char *robots = nm_path(&setup->arena, setup->root, "robots"), *folder = nm_path(&setup->arena, robots, name);
+    if (*name && !strchr(name, '/') && nm_folder_exists(folder)) return folder;
+    uint32_t n;
+    const char *const *names = setup_robots(setup, robots, &n);
+    nm_fail(err, "%s: no such folder or file, and no robot of this name in %s%s", name, robots,
+            nm_hint(name, names, n).text);
+    return NULL;
+}
+
 struct nm_lineup_options setup_options(const struct setup *setup, const struct lineup_flags *flags)
 {
     return (struct nm_lineup_options){

@@ -34,6 +34,11 @@ struct lineup_flags {
         TEXT("place", &(f)->place, "NAME", "parameters of this place"),                                                \
         TEXT("event", &(f)->event, "NAME", "parameters of this event")
 
+/* Names of the folders in robots/, whose path is `folder`. */
+const char *const *setup_robots(struct setup *setup, const char *folder, uint32_t *n);
+/* A folder or URDF file as it is; else the folder of that name in robots/. NULL with a sentence. */
+const char *setup_robot(struct setup *setup, const char *name, struct nm_err *err);
+
 /* The options in the form the loader takes; they point into setup and flags. */
 struct nm_lineup_options setup_options(const struct setup *setup, const struct lineup_flags *flags);
 /* `name` is a file, or the name of one in lineups/. NULL with sentences. */

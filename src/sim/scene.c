@@ -186,13 +186,28 @@ static void add_paints(struct nm_scene *scene)
     }
 }
 
+static void hall_walls(struct nm_scene *scene)
+{
+    scene->hall.half_x = scene->carpet_x + 3.5f;
+    scene->hall.half_y = scene->carpet_y + 3.0f;
+}
+
+/* A minute of walking has no room on a carpet: before a robot that leaves it the walls give way. */
+static void hall_around(struct nm_scene *scene, struct vec3 robot)
+{
+    const float room = 3; /* m */
+    scene->hall.half_x = fmaxf(scene->hall.half_x, fabsf((float)robot.x) + room);
+    scene->hall.half_y = fmaxf(scene->hall.half_y, fabsf((float)robot.y) + room);
+}
+
 void nm_scene_new(struct nm_scene *scene, const struct nm_pitch *pitch, uint32_t hall_seed)
 {
     memset(scene, 0, sizeof *scene);
     scene->pitch = pitch;
     scene->carpet_x = (float)nm_pitch_half_x(pitch);
     scene->carpet_y = (float)nm_pitch_half_y(pitch);
-    scene->hall = (struct nm_hall){scene->carpet_x + 3.5f, scene->carpet_y + 3.0f, 5.5f, hall_seed};
+    scene->hall = (struct nm_hall){.height = 5.5f, .seed = hall_seed};
+    hall_walls(scene);
     add_paints(scene);
     for (uint32_t i = 0; i < scene->n_paints; i++) {
         const struct nm_paint *p = &scene->paints[i];
@@ -212,6 +227,7 @@ void nm_scene_clear(struct nm_scene *scene)
     scene->n_solids = scene->n_still;
     scene->n_groups = scene->n_still_groups;
     scene->n_shadows = 0;
+    hall_walls(scene);
     scene->has_ball = false;
     scene->robots = 0;
 }
@@ -314,6 +330,7 @@ void nm_scene_robot(struct nm_scene *scene, uint32_t index, const struct nm_body
                     const struct nm_shirt *shirt)
 {
     if (index >= NM_PLAYERS) return;
+    hall_around(scene, kin->pose[0].pos);
     bool meshes = body->n_visuals > 0;
     for (uint32_t i = 0; i < body->n_visuals; i++) meshes &= body->visuals[i].kind == NM_MESH;
     const struct nm_link_shape *shapes = meshes || !body->n_visuals ? body->collisions : body->visuals;

@@ -174,7 +174,6 @@ static void a_bare_urdf_gets_soles_and_an_optical_frame(void **state)
 {
     (void)state;
     struct nm_arena arena = {0};
-    struct nm_err err = {0};
     static const char urdf[] = KID70 "/robot.urdf";
     const struct nm_body *folder = load(&arena, KID70), *bare = load(&arena, urdf);
     assert_int_equal(bare->n_servos, 0);
@@ -203,10 +202,7 @@ static void a_bare_urdf_gets_soles_and_an_optical_frame(void **state)
             strcat(text, part);
         }
     strcat(text, "</robot>");
-    const struct nm_urdf *parsed = nm_urdf_parse(&arena, "walker.urdf", text, strlen(text), &err);
-    if (!parsed) fail_msg("%s", err.text);
-    const struct nm_body *body = nm_body_from_urdf(&arena, parsed, &err);
-    assert_non_null(body);
+    const struct nm_body *body = load_text(&arena, text);
     assert_int_equal(body->leg[NM_LEFT].n, 4);
     assert_vec_near(body->frames[body->foot[NM_LEFT].sole].to_link.pos, 0.02, 0, -0.06, 1e-12);
     struct nm_err missing;
@@ -215,6 +211,50 @@ static void a_bare_urdf_gets_soles_and_an_optical_frame(void **state)
     assert_non_null(strstr(missing.text, "no head"));
     assert_non_null(strstr(missing.text, "no camera"));
     assert_non_null(strstr(missing.text, "no imu"));
+    nm_arena_free(&arena);
+}
+
+/* However a maker turned the camera's frame, at zero it looks ahead with the sky above; cameras.yaml may call the frame
+ * that is made by its name. */
+static void an_optical_frame_is_made_from_any_axes(void **state)
+{
+    (void)state;
+    for (int turn = 0; turn < 64; turn++) {
+        char text[1024];
+        struct nm_arena arena = {0};
+        snprintf(text, sizeof text,
+                 "<robot name='r'><link name='base_link'/><link name='camera'/><joint name='j' type='fixed'>"
+                 "<parent link='base_link'/><child link='camera'/><origin xyz='0 0 1' rpy='%.9f %.9f %.9f'/></joint>"
+                 "</robot>",
+                 turn % 4 * M_PI / 2, turn / 4 % 4 * M_PI / 2, turn / 16 * M_PI / 2 + 0.1);
+        const struct nm_body *body = load_text(&arena, text);
+        assert_int_equal(body->n_cameras, 1);
+        struct quat rot = body->frames[body->cameras[0].frame].to_link.rot;
+        struct vec3 ahead = quat_apply(rot, (struct vec3){0, 0, 1}), down = quat_apply(rot, (struct vec3){0, 1, 0});
+        assert_true(ahead.x > 0.99);
+        if (strcmp(body->frames[body->cameras[0].frame].name, "camera")) assert_true(down.z < -0.99);
+        nm_arena_free(&arena);
+    }
+}
+
+/* Only servos report, and a coupled joint has none of its own. */
+static void coupled_joints_go_with_the_one_they_follow(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "<robot name='r'><link name='base_link'/><link name='a'/><link name='b'/>"
+        "<joint name='lead' type='continuous'><parent link='base_link'/><child link='a'/></joint>"
+        "<joint name='follow' type='continuous'><parent link='base_link'/><child link='b'/>"
+        "<mimic joint='lead' multiplier='-2' offset='0.5'/></joint></robot>";
+    struct nm_arena arena = {0};
+    const struct nm_body *body = load_text(&arena, text);
+    double q[NM_JOINTS] = {0};
+    int32_t lead = nm_find_joint(body, "lead"), follow = nm_find_joint(body, "follow");
+    assert_int_equal(nm_take_joints(body, (const char[][NM_JOINT_NAME]){"lead"}, 1, (const double[]){0.25}, 1, q), 3);
+    assert_near(q[lead], 0.25, 0);
+    assert_near(q[follow], 0, 1e-15);
+    assert_int_equal(nm_take_joints(body, (const char[][NM_JOINT_NAME]){"follow"}, 1, (const double[]){7}, 1, q),
+                     1 << follow);
     nm_arena_free(&arena);
 }
 
@@ -373,6 +413,8 @@ int main(void)
         cmocka_unit_test(folders_agree_with_their_tables),
         cmocka_unit_test(the_limbs_of_foreign_robots_are_found),
         cmocka_unit_test(a_bare_urdf_gets_soles_and_an_optical_frame),
+        cmocka_unit_test(an_optical_frame_is_made_from_any_axes),
+        cmocka_unit_test(coupled_joints_go_with_the_one_they_follow),
         cmocka_unit_test(the_check_tells_all_in_text),
         cmocka_unit_test(faults_in_a_folder_name_file_and_line),
         cmocka_unit_test(two_servos_with_one_id_are_refused),

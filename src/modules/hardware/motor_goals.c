@@ -93,6 +93,8 @@ static const char *translate(struct motor_goals *f, const char **name)
     for (uint32_t i = 0, guess = 0; i < f->goals->name.n; i++) {
         int32_t joint = nm_find_joint_near(body, f->goals->name.at[i], guess);
         struct goal goal = goal_at(f->goals, i);
+        bool follows = joint >= 0 && body->joints[joint].servo < 0 && body->joints[joint].mimic >= 0;
+        if (follows) continue; /* the servo of the joint it is coupled to moves it, too */
         const char *fault = joint < 0                       ? "this robot has no such joint"
                             : body->joints[joint].servo < 0 ? "no servo drives it"
                             : seen & 1ull << joint          ? "it is named twice"

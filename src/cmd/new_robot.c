@@ -1,0 +1,329 @@
+#include "cmd/new_robot.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "body/animation_carry.h"
+
+static const char *const limb_names[] = {"left_leg", "right_leg", "left_arm", "right_arm", "head"};
+enum { LIMBS = 5, EXCLUDES = 256 };
+
+static void limbs_of(const struct nm_body *body, const struct nm_group *limbs[LIMBS])
+{
+    const struct nm_group *all[LIMBS] = {&body->leg[0], &body->leg[1], &body->arm[0], &body->arm[1], &body->head};
+    memcpy(limbs, all, sizeof all);
+}
+
+/* A text that is written into memory of the arena. */
+struct page {
+    char *text;
+    size_t size;
+    FILE *file;
+};
+
+static FILE *page_begin(struct page *page)
+{
+    page->file = open_memstream(&page->text, &page->size);
+    if (!page->file) abort();
+    return page->file;
+}
+
+static const char *page_end(struct page *page, struct nm_arena *arena)
+{
+    fclose(page->file);
+    const char *text = nm_take_format(arena, "%s", page->text);
+    free(page->text);
+    return text;
+}
+
+/* ---- robot.yaml ---- */
+
+static void put_list(FILE *out, const struct nm_body *body, const struct nm_group *limb)
+{
+    fputc('[', out);
+    for (uint32_t i = 0; i < limb->n; i++) fprintf(out, "%s%s", i ? ", " : "", body->joints[limb->joints[i]].name);
+    fputc(']', out);
+}
+
+static void put_foot(FILE *out, const struct nm_body *body, int side)
+{
+    const struct nm_foot *foot = &body->foot[side];
+    if (!body->leg[side].n) return;
+    fprintf(out, "  %s: {sole: %s", side ? "right" : "left", body->frames[foot->sole].name);
+    if (foot->toe >= 0) fprintf(out, ", toe: %s", body->frames[foot->toe].name);
+    for (uint32_t i = 0; i < foot->n_cells; i++)
+        fprintf(out, "%s%s", i ? ", " : ", cells: [", body->frames[foot->cells[i]].name);
+    fputs(foot->n_cells ? "]}\n" : "}\n", out);
+}
+
+static void put_excludes(FILE *out, const struct nm_body *body)
+{
+    if (body->n_excludes)
+        fputs("\n# Shapes of these pairs overlap while the robot stands straight; neighbours are left out anyway.\n"
+              "exclude:\n",
+              out);
+    for (uint32_t i = 0; i < body->n_excludes; i++)
+        fprintf(out, "  - [%s, %s]\n", body->frames[body->excludes[i][0]].name,
+                body->frames[body->excludes[i][1]].name);
+}
+
+static const char *robot_yaml(struct nm_arena *arena, const struct new_robot *r)
+{
+    struct page page;
+    const struct nm_group *limbs[LIMBS];
+    const struct nm_body *body = r->body;
+    FILE *out = page_begin(&page);
+    limbs_of(body, limbs);
+    fprintf(out,
+            "# %s, as found in its URDF: correct what is wrong, delete what may be found again.\n"
+            "name: %s\n"
+            "about: %u joints, %.1f kg\n"
+            "height: %.3f                  # m, standing straight\n"
+            "kinds: [kid_size]              # leagues and divisions it may play in\n"
+            "offers: [joint_goals]          # what the body takes: joint_goals, walk_velocity, or both\n\n"
+            "groups:                        # from the base outwards\n",
+            r->name, r->name, body->n_joints, body->mass, body->height);
+    for (int i = 0; i < LIMBS; i++) {
+        if (!limbs[i]->n) continue;
+        fprintf(out, "  %s: ", limb_names[i]);
+        put_list(out, body, limbs[i]);
+        fputc('\n', out);
+    }
+    if (body->imu >= 0) fprintf(out, "imu: %s\n", body->frames[body->imu].name);
+    if (body->leg[0].n)
+        fputs("feet:                          # cells: front left, front right, back left, back right\n", out);
+    for (int side = 0; side < 2; side++) put_foot(out, body, side);
+    put_excludes(out, body);
+    return page_end(&page, arena);
+}
+
+/* ---- servos.yaml ---- */
+
+/* The kind of servo whose torque and speed come closest to the joint's limits; the strongest where it has none. */
+static uint32_t type_for(const struct nm_joint *joint, const struct nm_body *like)
+{
+    uint32_t best = 0;
+    double least = INFINITY;
+    for (uint32_t i = 0; i < like->n_servo_types; i++) {
+        const struct nm_servo_type *t = &like->servo_types[i];
+        double off =
+            isfinite(joint->effort) && joint->effort > 0 ? fabs(log(joint->effort / t->max_torque)) : -t->max_torque;
+        if (isfinite(joint->velocity) && joint->velocity > 0)
+            off += 0.5 * fabs(log(joint->velocity / t->no_load_speed));
+        if (off < least) least = off, best = i;
+    }
+    return best;
+}
+
+static void put_type(FILE *out, const struct nm_servo_type *t)
+{
+    fprintf(out,
+            "  %s:\n    kt: %g\n    resistance: %g\n    armature: %g\n    friction: %g\n    damping: %g\n"
+            "    max_torque: %g\n    no_load_speed: %g\n    duty_gain: %g\n    max_duty: %g\n    encoder_steps: %u\n"
+            "    backlash: %g\n    max_temperature: %g\n    min_voltage: %g\n    max_voltage: %g\n",
+            t->name, t->kt, t->resistance, t->armature, t->friction, t->damping, t->max_torque, t->no_load_speed,
+            t->duty_gain, t->max_duty, t->encoder_steps, t->backlash, t->max_temperature, t->min_voltage,
+            t->max_voltage);
+}
+
+static const char *servos_yaml(struct nm_arena *arena, const struct new_robot *r)
+{
+    struct page page;
+    const struct nm_body *body = r->body, *like = r->like;
+    FILE *out = page_begin(&page);
+    fprintf(out,
+            "# Servos of %s, guessed: kinds are those of %s that come closest to the limits in the URDF, ids count "
+            "from 1.\n"
+            "# Write down the real ones; `nutmeg bus scan` tells who answers.\n"
+            "voltage: %g\n\nbuses:\n  main: {device: /dev/ttyUSB0, baud: 1000000, protocol: 1}\n\n"
+            "# torque = kt / resistance * (duty * voltage - kt * speed), with duty = duty_gain * p * error, at most "
+            "max_duty;\n"
+            "# friction (Coulomb) and damping (viscous) act against it. Nm, A, ohm, V, rad, s.\ntypes:\n",
+            r->name, like->name, like->voltage);
+    for (uint32_t i = 0; i < like->n_servo_types; i++) put_type(out, &like->servo_types[i]);
+    fputs("\n# joint = direction * servo + offset (rad); p, i, d in the firmware's units\njoints:\n", out);
+    uint32_t id = 0;
+    for (uint32_t j = 0; j < body->n_joints; j++) {
+        if (body->joints[j].mimic >= 0) continue; /* another one's servo moves it, too */
+        uint32_t type = type_for(&body->joints[j], like);
+        uint32_t p = 32;
+        for (uint32_t i = 0; i < like->n_servos; i++)
+            if (like->servos[i].type == type) p = like->servos[i].p;
+        fprintf(out, "  %s: {type: %s, id: %u, bus: main, direction: 1, offset: 0, p: %u, i: 0, d: 0}\n",
+                body->joints[j].name, like->servo_types[type].name, ++id, p);
+    }
+    return page_end(&page, arena);
+}
+
+/* ---- cameras.yaml ---- */
+
+static const char *cameras_yaml(struct nm_arena *arena, const struct new_robot *r)
+{
+    static const char *const lenses[] = {"pinhole", "brown_conrady", "fisheye"};
+    static const uint32_t coefficients[] = {0, 5, 4};
+    struct page page;
+    FILE *out = page_begin(&page);
+    const struct nm_body_camera *like = &r->like->cameras[0];
+    fprintf(out, "# The lens is that of %s: write down yours, in pixels.\n", r->like->name);
+    for (uint32_t i = 0; i < r->body->n_cameras && r->like->n_cameras; i++) {
+        const struct nm_body_camera *c = &r->body->cameras[i];
+        const struct nm_camera *lens = &like->lens;
+        fprintf(out,
+                "%s:\n  frame: %s\n  width: %u\n  height: %u\n  fx: %g\n  fy: %g\n  cx: %g\n  cy: %g\n"
+                "  lens: %s            # pinhole, brown_conrady (k1 k2 p1 p2 k3) or fisheye (k1 k2 k3 k4)\n"
+                "  distortion: [",
+                c->name, r->body->frames[c->frame].name, lens->width, lens->height, lens->fx, lens->fy, lens->cx,
+                lens->cy, lenses[lens->lens]);
+        for (uint32_t k = 0; k < coefficients[lens->lens]; k++) fprintf(out, "%s%g", k ? ", " : "", lens->k[k]);
+        fprintf(out, "]\n  fps: %g\n  format: %s\n", like->fps, like->format);
+    }
+    return page_end(&page, arena);
+}
+
+/* ---- params.yaml ---- */
+
+/* Parameters that are angles of a limb's joints, of the left one where there are two. */
+static const struct {
+    const char *module, *param;
+    bool leg;
+} poses[] = {
+    {"walk", "arms", false},      {"arms", "aside", false},        {"arms", "back", false},
+    {"arms", "front", false},     {"arms", "up", false},           {"hold_pose", "stand_legs", true},
+    {"hold_pose", "arms", false}, {"hold_pose", "sit_legs", true}, {"hold_pose", "straight_legs", true},
+};
+
+static const struct nm_param *param_of(const struct nm_module *module, const char *name)
+{
+    for (const struct nm_param *p = module ? module->params : NULL; p && p->name; p++)
+        if (!strcmp(p->name, name)) return p;
+    return NULL;
+}
+
+/* What the other robot has there: its own, or what all have. -1 where it is no list of numbers. */
+static int values_of(const struct nm_param *param, const struct nm_yaml *own, double *to, uint32_t most)
+{
+    uint32_t n = 0;
+    if (own && own->kind == NM_YAML_LIST) {
+        nm_yaml_each(item, own)
+        {
+            if (n == most || nm_yaml_number(item, &to[n++], NULL)) return -1;
+        }
+        return (int)n;
+    }
+    for (const char *at = param->text ? param->text : ""; *at && n < most; n++) {
+        char *end;
+        to[n] = strtod(at, &end);
+        if (end == at) return -1;
+        at = end + strspn(end, " ");
+    }
+    return (int)n;
+}
+
+/* As they are if the limb counts as the other's does: then nothing has to be said. */
+static bool carry_values(const struct new_robot *r, const struct nm_carry *carry, bool leg, double *values, int n)
+{
+    const struct nm_group *limb = leg ? &r->like->leg[NM_LEFT] : &r->like->arm[NM_LEFT];
+    bool other = false;
+    for (uint32_t i = 0; i < limb->n && (int)i < n; i++) {
+        uint32_t j = limb->joints[i];
+        if (carry->to[j] < 0) return false;
+        const struct nm_joint *to = &r->body->joints[carry->to[j]];
+        double value = carry->sign[j] * values[i] + carry->offset[j];
+        value = fmin(fmax(value, to->lower), to->upper);
+        other |= value != values[i];
+        values[i] = value;
+    }
+    return other;
+}
+
+static const char *params_yaml(struct nm_arena *arena, const struct new_robot *r, const struct nm_carry *carry)
+{
+    struct page page;
+    FILE *out = page_begin(&page);
+    fputs("# Parameters of module instances for this robot, over config/default and under places and events:\n"
+          "#     instance: {parameter: value}\n"
+          "# Lengths and times of the walk are scaled to the legs; what `nutmeg tune` finds belongs here.\n",
+          out);
+    const char *last = "";
+    for (size_t i = 0; i < sizeof poses / sizeof *poses; i++) {
+        enum { MOST = 16 };
+        double values[MOST];
+        const struct nm_param *param = param_of(nm_registry_find(r->registry, poses[i].module), poses[i].param);
+        const struct nm_yaml *own = r->like->params ? nm_yaml_get(r->like->params, poses[i].module) : NULL;
+        int n = param ? values_of(param, own ? nm_yaml_get(own, poses[i].param) : NULL, values, MOST) : -1;
+        if (n < 1 || !carry_values(r, carry, poses[i].leg, values, n)) continue;
+        if (strcmp(last, poses[i].module)) fprintf(out, "%s:\n", last = poses[i].module);
+        fprintf(out, "  %s: [", poses[i].param);
+        for (int k = 0; k < n; k++) fprintf(out, "%s%.4g", k ? ", " : "", values[k]);
+        fputs("]\n", out);
+    }
+    return page_end(&page, arena);
+}
+
+/* ---- the body that the folder will make ---- */
+
+/* Parts that overlap while the robot stands straight do so only in the shapes of the URDF. */
+static void find_excludes(struct nm_arena *arena, struct nm_body *body)
+{
+    static const double deep = 0.002; /* m */
+    uint32_t(*pairs)[2] = nm_take(arena, EXCLUDES * sizeof *pairs), links[2];
+    double zero[NM_JOINTS] = {0};
+    body->excludes = (const uint32_t(*)[2])pairs;
+    for (body->n_excludes = 0; body->n_excludes < EXCLUDES; body->n_excludes++) {
+        if (!nm_self_collision(body, zero, deep, links)) break;
+        memcpy(pairs[body->n_excludes], links, sizeof links);
+    }
+}
+
+static const struct nm_body *with_servos(struct nm_arena *arena, const struct nm_body *urdf, const struct nm_body *like)
+{
+    struct nm_body *body = nm_take_n(arena, struct nm_body, 1);
+    struct nm_joint *joints = nm_take_n(arena, struct nm_joint, urdf->n_joints);
+    *body = *urdf;
+    memcpy(joints, urdf->joints, urdf->n_joints * sizeof *joints);
+    for (uint32_t j = 0; j < urdf->n_joints; j++)
+        joints[j].velocity = fmin(joints[j].velocity, like->servo_types[type_for(&joints[j], like)].no_load_speed);
+    body->joints = joints;
+    find_excludes(arena, body);
+    return body;
+}
+
+/* ---- all of it ---- */
+
+static const char *motion(struct nm_arena *arena, const struct new_robot *r, const struct nm_animation *from,
+                          const struct nm_carry *carry, struct nm_err *left)
+{
+    struct nm_err why = {0};
+    const struct nm_animation *a = nm_animation_carry(arena, from, carry, r->body);
+    if (!a) nm_fail(&why, "%s: moves joints that have no counterpart", from->name);
+    if (!a || nm_animation_check(r->body, a, &why)) {
+        nm_fail(left, "%.*s", (int)strcspn(why.text, "\n"), why.text);
+        return NULL;
+    }
+    size_t size = nm_animation_text(r->body, a, NULL, 0) + 1;
+    char *text = nm_take(arena, size);
+    nm_animation_text(r->body, a, text, size);
+    return nm_take_format(arena, "# Taken over from %s.\n%s", r->like->name, text);
+}
+
+const struct skeleton_file *new_robot_files(struct nm_arena *arena, const struct new_robot *robot, struct nm_err *left)
+{
+    struct new_robot r = *robot;
+    struct skeleton_file *files = nm_take_n(arena, struct skeleton_file, 6 + r.like->n_animations);
+    struct nm_carry carry;
+    uint32_t n = 0;
+    r.body = with_servos(arena, robot->body, robot->like);
+    files[n++] = (struct skeleton_file){"robot.urdf", r.urdf};
+    files[n++] = (struct skeleton_file){"robot.yaml", robot_yaml(arena, &r)};
+    files[n++] = (struct skeleton_file){"servos.yaml", servos_yaml(arena, &r)};
+    if (r.body->n_cameras) files[n++] = (struct skeleton_file){"cameras.yaml", cameras_yaml(arena, &r)};
+    nm_carry_find(r.like, r.body, &carry);
+    files[n++] = (struct skeleton_file){"params.yaml", params_yaml(arena, &r, &carry)};
+    for (uint32_t i = 0; i < r.like->n_animations; i++) {
+        const struct nm_animation *from = &r.like->animations[i];
+        const char *text = motion(arena, &r, from, &carry, left);
+        if (text) files[n++] = (struct skeleton_file){nm_take_format(arena, "animations/%s.yaml", from->name), text};
+    }
+    return files;
+}

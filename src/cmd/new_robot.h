@@ -1,0 +1,20 @@
+/* A robot's folder made from a URDF: what the URDF tells is written down as it was found; what no URDF tells (servos,
+ * lens, motions) is taken from a robot that is there, so that the new one moves at once and its owner corrects numbers
+ * instead of writing files. */
+#ifndef NM_CMD_NEW_ROBOT_H
+#define NM_CMD_NEW_ROBOT_H
+
+#include "body/robot.h"
+#include "cmd/skeleton.h"
+#include "core/registry.h"
+
+struct new_robot {
+    const char *name, *urdf; /* its text */
+    const struct nm_body *body, *like;
+    const struct nm_registry *registry; /* of modules */
+};
+
+/* Its files, ended by {0}. `left`: motions of the other robot that could not be taken over, a sentence each. */
+const struct skeleton_file *new_robot_files(struct nm_arena *arena, const struct new_robot *robot, struct nm_err *left);
+
+#endif
