@@ -36,7 +36,8 @@ struct rig {
     uint64_t caller; /* of the animation that plays */
     int64_t call;
     double left;         /* s of it; negative: none */
-    bool fails;          /* get-ups do not succeed  */
+    bool fails;          /* neither get-ups nor turns succeed */
+    bool mute;           /* neither sensors nor joints answer */
     struct quat posture; /* at its end              */
 };
 
@@ -67,7 +68,7 @@ static void play(struct rig *r)
         snprintf(r->asked + strlen(r->asked), sizeof r->asked - strlen(r->asked), "%s ", name);
         bool stands = !strncmp(name, "get_up", 6) || !strcmp(name, "stand");
         bool over = !strncmp(name, "turn_over", 9);
-        r->posture = stands && !r->fails ? QUAT_IDENTITY : over ? quat_rpy(0, -M_PI / 2, 0) : r->torso;
+        r->posture = stands && !r->fails ? QUAT_IDENTITY : over && !r->fails ? quat_rpy(0, -M_PI / 2, 0) : r->torso;
         uint64_t caller = nm_slot(ask)->caller;
         int64_t call = nm_slot(ask)->call;
         PlayAnimation_SendGoal_Response *reply = nm_harness_set(r->h, PLAY "send_goal/reply");
@@ -125,8 +126,8 @@ static const HcmState *go_on(struct rig *r, double seconds)
     const double q[NM_JOINTS] = {0};
     for (double t = 0; t < seconds; t += TICK) {
         play(r);
-        give_torso(r->h, r->torso, r->turning);
-        give_joints(r->h, r->body, q, NULL, t);
+        if (!r->mute) give_torso(r->h, r->torso, r->turning);
+        if (!r->mute) give_joints(r->h, r->body, q, NULL, t);
         WalkState *walk = nm_harness_set(r->h, "walk_state");
         walk->state = r->walk;
         if (!isnan(r->drive)) ((Twist *)nm_harness_set(r->h, "cmd_vel"))->linear.x = r->drive;
@@ -168,10 +169,10 @@ static void it_starts_walks_and_stands(void **state)
     assert_int_equal(s->state, HcmState_STARTUP);
     assert_int_equal(s->left_leg_owner, HcmState_OWNER_NOBODY);
     r.drive = 0.3;
-    s = go_on(&r, 0.2);
+    s = go_on(&r, 0.08);
     assert_non_null(strstr(s->refused, "cmd_vel: not while STARTUP"));
     assert_true(((const Twist *)nm_harness_get(r.h, "walk_vel"))->linear.x == 0);
-    s = go_on(&r, 0.3);
+    s = go_on(&r, 0.1);
     assert_int_equal(s->state, HcmState_CONTROLABLE);
     assert_int_equal(s->left_leg_owner, HcmState_OWNER_WALK);
     assert_int_equal(s->head_owner, HcmState_OWNER_HEAD);
@@ -181,6 +182,23 @@ static void it_starts_walks_and_stands(void **state)
     r.walk = WalkState_STANDING;
     go_on(&r, 0.1);
     assert_trace(&r, "CONTROLABLE WALKING CONTROLABLE ");
+    end(&r);
+}
+
+/* However late they come: the first sample alone is not believed. */
+static void sensors_are_believed_when_they_have_answered_for_a_while(void **state)
+{
+    (void)state;
+    struct rig r;
+    begin(&r, NULL);
+    r.mute = true;
+    const HcmState *s = go_on(&r, 2);
+    assert_int_equal(s->state, HcmState_STARTUP);
+    r.mute = false;
+    s = go_on(&r, 0.2);
+    assert_int_equal(s->state, HcmState_STARTUP);
+    s = go_on(&r, 0.2);
+    assert_int_equal(s->state, HcmState_CONTROLABLE);
     end(&r);
 }
 
@@ -215,6 +233,62 @@ static void it_gets_up_from_every_side(void **state)
         assert_string_equal(s->reason, "stands again");
         end(&r);
     }
+}
+
+static void lies_on_the_left_and_turns(struct rig *r)
+{
+    begin(r, NULL);
+    r->torso = quat_rpy(-M_PI / 2, 0, 0);
+    r->fails = true;
+    go_on(r, 0.6);
+    assert_trace(r, "FALLEN TURNING_OVER ");
+    assert_string_equal(r->asked, "turn_over_left ");
+}
+
+/* Half a radian from the back, while the animation still plays. That this one is over then is no news of the get-up. */
+static void one_that_has_almost_turned_over_gets_up_at_once(void **state)
+{
+    (void)state;
+    struct rig r;
+    lies_on_the_left_and_turns(&r);
+    uint64_t caller = r.caller;
+    int64_t call = r.call;
+    assert_true(r.left > 0);
+    r.torso = quat_mul(quat_rpy(0, -M_PI / 2, 0), quat_rpy(0, 0, 0.5));
+    r.turning = (struct vec3){0, 0, 4};
+    go_on(&r, 2 * TICK);
+    assert_trace(&r, "GETTING_UP ");
+    assert_string_equal(r.asked, "turn_over_left get_up_back ");
+    r.turning = (struct vec3){0, 0, 0};
+    go_on(&r, 2 * TICK);
+    PlayAnimation_GetResult_Response *result = nm_harness_set(r.h, PLAY "get_result/reply");
+    nm_slot(result)->caller = caller;
+    nm_slot(result)->call = call;
+    result->status = GoalStatus_STATUS_SUCCEEDED;
+    result->result.successful = true;
+    r.fails = false;
+    r.posture = QUAT_IDENTITY;
+    go_on(&r, 0.2);
+    assert_trace(&r, "");
+    go_on(&r, 0.5);
+    assert_trace(&r, "CONTROLABLE ");
+    end(&r);
+}
+
+/* It waits as long as it rolls, for it may get there yet; then it turns again without a pause. */
+static void one_that_still_lies_on_its_side_turns_again(void **state)
+{
+    (void)state;
+    struct rig r;
+    lies_on_the_left_and_turns(&r);
+    r.turning = (struct vec3){0, 0, 2};
+    go_on(&r, 1);
+    assert_trace(&r, "");
+    r.turning = (struct vec3){0, 0, 0};
+    go_on(&r, 0.2);
+    assert_trace(&r, "FALLEN TURNING_OVER ");
+    assert_string_equal(r.asked, "turn_over_left turn_over_left ");
+    end(&r);
 }
 
 /* 20 steps of the fall are 0.16 s: it must be known in the first half, long before the ground comes. */
@@ -259,7 +333,7 @@ static void without_protection_the_walk_goes_on_until_it_lies(void **state)
     end(&r);
 }
 
-static void it_rests_after_many_tries(void **state)
+static void it_rests_after_many_tries_and_longer_each_time(void **state)
 {
     (void)state;
     struct rig r;
@@ -268,6 +342,10 @@ static void it_rests_after_many_tries(void **state)
     r.torso = quat_rpy(0, M_PI / 2, 0);
     go_on(&r, 3.5);
     assert_trace(&r, "FALLEN GETTING_UP FALLEN GETTING_UP FALLEN ");
+    go_on(&r, 3);
+    assert_trace(&r, "GETTING_UP FALLEN GETTING_UP FALLEN ");
+    go_on(&r, 4); /* six seconds now */
+    assert_trace(&r, "");
     go_on(&r, 3);
     assert_trace(&r, "GETTING_UP FALLEN GETTING_UP FALLEN ");
     end(&r);
@@ -418,7 +496,7 @@ static void a_get_up_that_is_stuck_is_begun_anew(void **state)
     struct rig r;
     begin(&r, "stuck=0.3");
     r.torso = quat_rpy(0, M_PI / 2, 0);
-    go_on(&r, 1.1); /* the animation takes 0.5 s */
+    go_on(&r, 0.9); /* the animation takes 0.5 s */
     assert_trace(&r, "FALLEN GETTING_UP FALLEN GETTING_UP ");
     end(&r);
 }
@@ -536,10 +614,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_starts_walks_and_stands),
+        cmocka_unit_test(sensors_are_believed_when_they_have_answered_for_a_while),
         cmocka_unit_test(it_gets_up_from_every_side),
+        cmocka_unit_test(one_that_has_almost_turned_over_gets_up_at_once),
+        cmocka_unit_test(one_that_still_lies_on_its_side_turns_again),
         cmocka_unit_test(a_fall_is_known_before_the_impact),
         cmocka_unit_test(without_protection_the_walk_goes_on_until_it_lies),
-        cmocka_unit_test(it_rests_after_many_tries),
+        cmocka_unit_test(it_rests_after_many_tries_and_longer_each_time),
         cmocka_unit_test(an_animation_waits_for_the_walk_to_stop),
         cmocka_unit_test(a_kick_is_given_legs_and_arms_when_the_walk_stands),
         cmocka_unit_test(falls_penalties_and_stops_take_the_joints_from_a_kick),

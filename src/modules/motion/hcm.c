@@ -116,7 +116,8 @@ static void pass_command(struct hcm *f)
 
 static void start_clocks(struct hcm *f)
 {
-    f->since = f->still_since = f->down_since = f->at_rest_since = f->commanded = f->loaded_since = f->nm->now;
+    f->since = f->answers_since = f->still_since = f->down_since = f->at_rest_since = f->nm->now;
+    f->commanded = f->loaded_since = f->nm->now;
     f->begun = true;
 }
 
@@ -196,15 +197,17 @@ static const struct nm_param params[] = {
     NM_PARAM(no_load, 4, 0, 1000, "N", "an upright robot with less under both feet is in somebody's hands"),
     NM_PARAM(lifted, 0.3, 0.02, 10, "s", "for so long"),
     NM_PARAM(put_down, 3, 0, 60, "s", "put down lying, it gets up after not being moved for so long"),
-    NM_PARAM(startup, 0.5, 0, 10, "s", "until the sensors are believed"),
+    NM_PARAM(startup, 0.35, 0, 10, "s", "sensors and joints are believed when they have answered for so long"),
     NM_PARAM(idle, 0, 0, 3600, "s", "sits down and switches the motors off after so long without a command; 0: never"),
     NM_PARAM_SWITCH(get_up, true, "gets up after a fall"),
     NM_PARAM_SWITCH(protect, true, "takes a protecting pose in a fall; otherwise the walk goes on until it lies"),
     NM_PARAM_SWITCH(limp, false,
                     "limp for a recording by hand, as by the service record; nutmeg animate record sets it"),
     NM_PARAM(tries, 5, 1, 100, "1", "get-ups in a row before it rests"),
-    NM_PARAM(rest, 5, 0, 600, "s", "how long it rests then"),
+    NM_PARAM(rest, 5, 0, 600, "s",
+             "how long it rests then, the first time; each rest is twice as long as the one before, up to 16 times"),
     NM_PARAM(stuck, 1.5, 0.1, 10, "s", "a get-up that lies still for so long has failed and is begun anew"),
+    NM_PARAM(turned, 0.6, 0, 0.78, "rad", "one that turns over gets up when its back or front is so near the ground"),
     {0},
 };
 NM_MODULE(hcm, "The hardware control manager: states, falls, get-ups, and who moves which joints.", .ports = ports,

@@ -91,12 +91,14 @@ struct hcm {
     bool get_up, protect;
     bool limp; /* for a recording */
     int32_t tries;
-    double rest;  /* s, after so many tries  */
-    double stuck; /* s, a get-up has failed  */
+    double rest;   /* s, after so many tries  */
+    double stuck;  /* s, a get-up has failed  */
+    double turned; /* rad, from back or front */
     /* state */
     bool begun; /* the clocks below run */
     enum hcm_state state, previous;
-    int64_t since; /* ns */
+    int64_t since;         /* ns */
+    int64_t answers_since; /* ns, sensors and joints do */
     char reason[128], refused[128];
     struct vec3 up, turning; /* in the trunk's axes                              */
     double coming;           /* s, for how long a fall has been coming           */
@@ -116,6 +118,7 @@ struct hcm {
     enum hcm_play play;
     uint64_t goal; /* number of the animation asked for */
     int64_t asked; /* ns */
+    int64_t call;  /* of the request to the player whose reply is waited for */
     bool down_when_stopped;
     bool powered;       /* asked for last  */
     int64_t power_told; /* ns, when; 0: the hardware has answered, INT64_MIN: never asked */

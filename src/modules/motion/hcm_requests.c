@@ -2,7 +2,6 @@
  * the hardware; and the services shutdown, record and motors. */
 #include <string.h>
 
-#include "action_msgs/GoalStatus.h"
 #include "body/animation.h"
 #include "modules/motion/hcm_parts.h"
 
@@ -27,22 +26,25 @@ void hcm_ask_for(struct hcm *f, const char *name, const char *otherwise)
     nm_text(ask->goal.animation, "%s", found);
     ask->goal.hcm = true;
     f->play = PLAY_ASKED;
+    f->call = nm_slot(ask)->call;
     f->asked = f->nm->now;
 }
 
+/* A reply to any other call is about a goal that a newer one has replaced. */
 void hcm_hear_player(struct hcm *f)
 {
     for (uint32_t i = 0; i < f->send.replies.n; i++) {
-        if (f->play != PLAY_ASKED) continue;
-        f->play = f->send.replies.at[i]->accepted ? PLAY_RUNS : PLAY_FAILED;
+        const PlayAnimation_SendGoal_Response *r = f->send.replies.at[i];
+        if (f->play != PLAY_ASKED || nm_slot(r)->call != f->call) continue;
+        f->play = r->accepted ? PLAY_RUNS : PLAY_FAILED;
         if (f->play == PLAY_FAILED) continue;
         PlayAnimation_GetResult_Request *ask = nm_call(f->nm, &f->result);
         goal_id(f, ask->goal_id.uuid);
+        f->call = nm_slot(ask)->call;
     }
     for (uint32_t i = 0; i < f->result.replies.n; i++) {
         const PlayAnimation_GetResult_Response *r = f->result.replies.at[i];
-        /* that of a goal which a newer one interrupted is not what is waited for */
-        if (f->play == PLAY_RUNS && r->status != GoalStatus_STATUS_ABORTED)
+        if (f->play == PLAY_RUNS && nm_slot(r)->call == f->call)
             f->play = r->result.successful ? PLAY_DONE : PLAY_FAILED;
     }
     if (f->play == PLAY_ASKED && nm_seconds(f->nm->now - f->asked) > 0.5) f->play = PLAY_FAILED;

@@ -1,8 +1,6 @@
 /* What the manager feels: how the trunk stands and turns, whether a fall comes, whether it lies still, and whether its
  * feet carry anything. A robot that is upright and carries nothing is in somebody's hands. */
-#include <string.h>
-
-#include "body/robot.h"
+#include "modules/imu.h"
 #include "modules/motion/hcm_parts.h"
 
 #define AT_REST 0.1 /* rad/s; no hand holds a robot so still, the ground does */
@@ -12,15 +10,11 @@ static double ago(const struct hcm *f, int64_t then) { return then == INT64_MAX 
 
 static void feel_trunk(struct hcm *f)
 {
-    const Quaternion *o = &f->imu->orientation;
-    const Vector3 *g = &f->imu->angular_velocity;
-    if (!isfinite(o->w + o->x + o->y + o->z + g->x + g->y + g->z)) return;
-    const struct nm_body *body = f->nm->body;
-    bool of_imu = body->imu >= 0 && !strcmp(body->frames[body->imu].name, f->imu->header.frame_id);
-    struct quat imu_to_torso = of_imu ? body->frames[body->imu].to_link.rot : QUAT_IDENTITY;
-    struct quat torso_to_world = quat_mul((struct quat){o->w, o->x, o->y, o->z}, quat_inv(imu_to_torso));
+    struct quat torso_to_world;
+    struct vec3 rate;
+    if (!torso_by_imu(f->nm, f->imu, 0.1, &torso_to_world) || !turning_by_imu(f->nm->body, f->imu, &rate)) return;
     f->up = quat_apply(quat_inv(torso_to_world), (struct vec3){0, 0, 1});
-    f->turning = quat_apply(imu_to_torso, (struct vec3){g->x, g->y, g->z});
+    f->turning = rate;
     double turning = vec3_norm(f->turning);
     if (turning > f->quiet) f->still_since = f->nm->now;
     if (turning > AT_REST) f->at_rest_since = f->nm->now;

@@ -38,8 +38,9 @@ static void sit_if_upright(struct hcm *f)
 
 static enum hcm_state startup(struct hcm *f)
 {
-    bool ready = nm_slot(f->imu)->seq && nm_slot(f->joints)->seq;
-    if (!ready || in_state(f) < f->startup) return STATES;
+    bool answer = nm_slot(f->imu)->seq && nm_slot(f->joints)->seq;
+    if (!answer) f->answers_since = f->nm->now;
+    if (!answer || nm_seconds(f->nm->now - f->answers_since) < f->startup) return STATES;
     return lies_or_stands(f, "sensors and joints answer");
 }
 
@@ -127,34 +128,45 @@ static enum hcm_state falling(struct hcm *f)
 
 static void lie_down(struct hcm *f) { f->fall = fall_lies(f->up); }
 
+static bool has_landed(const struct hcm *f) { return hcm_is_down(f) || hcm_is_still(f); }
+
+/* After every few get-ups in vain, each time twice as long: a body that cannot rise is not worn out. */
+static double rest_now(const struct hcm *f)
+{
+    int32_t rounds = f->tried / f->tries;
+    return !rounds || f->tried % f->tries ? 0 : f->rest * (1 << (rounds < 5 ? rounds - 1 : 4));
+}
+
 static enum hcm_state fallen(struct hcm *f)
 {
     if (hcm_is_upright(f) && hcm_is_still(f)) return go(f, CONTROLABLE, "stands upright again");
     f->fall = fall_lies(f->up);
-    if (!f->get_up || !(hcm_is_down(f) || hcm_is_still(f))) return STATES;
-    if (f->tried >= f->tries && in_state(f) < f->rest) return STATES;
+    if (!f->get_up || !has_landed(f)) return STATES;
+    if (in_state(f) < rest_now(f)) return STATES;
     if (f->fall == FALL_LEFT || f->fall == FALL_RIGHT) return go(f, TURNING_OVER, "lies on its side");
     return go(f, GETTING_UP, f->fall == FALL_FRONT ? "lies on its front" : "lies on its back");
 }
 
 static void turn_over(struct hcm *f)
 {
-    f->tried = f->tried >= f->tries ? 1 : f->tried + 1;
+    f->tried++;
     hcm_ask_for(f, f->fall == FALL_LEFT ? "turn_over_left" : "turn_over_right", "get_up_back");
 }
 
+/* Whoever has almost turned over gets up at once: the get-up's first move draws the limbs in, and he rolls on
+ * meanwhile. One that still rolls when the animation is over may get there yet. */
 static enum hcm_state turning_over(struct hcm *f)
 {
-    if (!hcm_play_over(f)) return STATES;
-    enum fall_way lies = fall_lies(f->up);
-    if (lies == FALL_LEFT || lies == FALL_RIGHT) return go(f, FALLEN, "still lies on its side");
-    f->fall = lies;
-    return go(f, GETTING_UP, lies == FALL_FRONT ? "has turned onto its front" : "has turned onto its back");
+    if (fabs(f->up.x) > cos(f->turned)) {
+        f->fall = fall_lies(f->up);
+        return go(f, GETTING_UP, f->fall == FALL_FRONT ? "has turned onto its front" : "has turned onto its back");
+    }
+    return hcm_play_over(f) && has_landed(f) ? go(f, FALLEN, "still lies on its side") : STATES;
 }
 
 static void rise(struct hcm *f)
 {
-    if (f->previous != TURNING_OVER) f->tried = f->tried >= f->tries ? 1 : f->tried + 1;
+    if (f->previous != TURNING_OVER) f->tried++;
     hcm_ask_for(f, f->fall == FALL_FRONT ? "get_up_front" : "get_up_back", NULL);
 }
 
