@@ -12,6 +12,7 @@ struct motion_trial {
     uint32_t seeds, quick; /* how many; the same for --quick, 0: not played then    */
     double seconds;        /* of each with --quick; 0: as long as it is             */
     double size;           /* of its push or pendulum, 0: the scenario's            */
+    double degrees;        /* of its kick, to the left; 0: the scenario's           */
     const char *set;       /* a parameter, NULL: none                               */
     /* out */
     uint32_t n; /* that were played */

@@ -10,6 +10,7 @@
 #include "cmd/console.h"
 #include "cmd/pool.h"
 #include "cmd/sim_play.h"
+#include "cmd/stopping.h"
 
 struct play {
     struct motion_trial *trials;
@@ -93,9 +94,12 @@ static void done(void *user, uint32_t piece, const void *result, const char *die
     if ((died || !m->outcome.done) && !*t->why) snprintf(t->why, sizeof t->why, "%.159s", died ? died : m->why);
 }
 
-/* Where a row asks for other blows than the file has. */
+/* Where a row asks for other blows or kicks than the file has. */
 static void change(struct motion_trial *t, const struct motion_options *o)
 {
+    double aim = t->degrees * M_PI / 180;
+    for (uint32_t i = 0; i < t->read->n_events && t->degrees != 0; i++)
+        if (t->read->events[i].kind == NM_EVENT_KICK) t->read->events[i].direction = (struct nm_range){aim, aim};
     for (uint32_t i = 0; i < t->read->n_events && t->size > 0; i++)
         if (t->read->events[i].kind == NM_EVENT_PUSH || t->read->events[i].kind == NM_EVENT_PENDULUM)
             t->read->events[i].size = (struct nm_range){t->size, t->size};
@@ -127,10 +131,10 @@ void motion_play(struct motion_trial *trials, uint32_t n, const struct motion_op
                         .seconds = 900,
                         .work = work,
                         .done = done,
-                        .quit = sim_quit,
+                        .quit = stopping,
                         .user = &p};
     struct nm_err err = {0};
-    sim_catch_signals();
+    stop_by_signals();
     pool_run(&pool, &err);
     if (isatty(STDERR_FILENO)) clear_line(stderr);
 }
@@ -141,7 +145,7 @@ void motion_calibrate(struct motion_trial *raw, struct motion_trial *calibrated,
     static struct drive_steps drives[DRIVES];
     uint32_t fitted = o->quick ? 6 : 8, wanted = o->quick ? 8 : DRIVES;
     uint32_t bodies = o->quick ? raw->quick : raw->seeds;
-    for (uint32_t i = 0; i < bodies && i < o->most_seeds && !sim_quit(); i++) {
+    for (uint32_t i = 0; i < bodies && i < o->most_seeds && !stopping(); i++) {
         struct nm_err err = {0};
         struct nm_step_model model;
         uint64_t body = o->first_seed + i;

@@ -1,10 +1,10 @@
 #include "cmd/asking.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <time.h>
 
 #include "cmd/console.h"
+#include "cmd/stopping.h"
 
 int asking_begin(struct asking *asking, const char *to)
 {
@@ -30,20 +30,10 @@ void asking_end(struct asking *asking)
     nm_arena_free(&asking->arena);
 }
 
-static volatile sig_atomic_t told_to_end;
-
-static void on_signal(int number)
-{
-    (void)number;
-    told_to_end = 1;
-}
-
 bool pause_for(double seconds)
 {
-    struct sigaction action = {.sa_handler = on_signal};
     struct timespec left = {.tv_sec = (time_t)seconds, .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    while (!told_to_end && nanosleep(&left, &left) && errno == EINTR) continue;
-    return !told_to_end;
+    stop_by_signals();
+    while (!stopping() && nanosleep(&left, &left) && errno == EINTR) continue;
+    return !stopping();
 }

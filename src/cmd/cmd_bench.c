@@ -28,7 +28,7 @@ int cmd_bench(int argc, char **argv)
         SWITCH("json", &json, "one object a line with name, value, unit, ratio, goal, ok"),
         SWITCH("quick", &quick, "a tenth of the repetitions: rough figures in seconds"),
         TEXT("robot", &robot, "NAME", "of scenarios: folder in robots/, instead of theirs"),
-        TEXT("seeds", &seeds, "A-B", "of scenarios: instead of 9801-9820, which nothing was tuned with"),
+        TEXT("seeds", &seeds, "A-B", "of scenarios: instead of 20001-20020, which nothing was tuned with"),
         NUMBER("randomise", &randomise, 0, 1, "X", "of scenarios: share of the spread of bodies and grounds"),
         WHOLE("jobs", &jobs, 1, 64, "N", "of scenarios: processes; 2 unless given", .letter = 'j'),
         {0},
@@ -48,7 +48,7 @@ int cmd_bench(int argc, char **argv)
     options.randomise = randomise;
     options.jobs = (uint32_t)jobs;
     if (seeds && !read_seeds(seeds, &options))
-        return usage_wrong(&usage, "--seeds wants a number, or a range such as 9801-9820, not '%s'", seeds);
+        return usage_wrong(&usage, "--seeds wants a number, or a range such as 20001-20020, not '%s'", seeds);
     int missed = nm_bench_run(&options, &err);
     if (missed < 0) {
         complain(&err);

@@ -2,7 +2,6 @@
  * one behind pseudo terminals for trying things without a robot. */
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -12,6 +11,7 @@
 #include "cmd/console.h"
 #include "cmd/options.h"
 #include "cmd/setup.h"
+#include "cmd/stopping.h"
 #include "core/files.h"
 #include "edge/bus/ask.h"
 #include "edge/bus/port.h"
@@ -19,22 +19,6 @@
 
 enum { FOUND_MAX = 256 };
 #define TIMEOUT 0.02 /* s, a slow adapter still answers */
-
-static volatile sig_atomic_t stopped;
-
-static void on_signal(int number)
-{
-    (void)number;
-    stopped = 1;
-}
-
-/* Ctrl-C ends a run, not the program: servos are left limp and links removed. */
-static void stop_on_signals(void)
-{
-    struct sigaction action = {.sa_handler = on_signal};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
 
 static int failed(const struct nm_err *err)
 {
@@ -275,7 +259,7 @@ static struct figures run_cycles(struct nm_bus_driver *bus, struct nm_bus_io io,
     struct nm_bus_event e;
     int64_t began = io.now(io.self), period = (int64_t)(1e9 / rate), next = began;
     if (drive) nm_bus_set_power(bus, NM_BUS_DRIVE);
-    while (!stopped && next - began < (int64_t)(seconds * 1e9)) {
+    while (!stopping() && next - began < (int64_t)(seconds * 1e9)) {
         for (int i = 0; i < servos; i++)
             if (states->servo[i].phase < NM_BUS_ARMING) goals.servo[i].position = states->servo[i].position;
         goals.stamp = io.now(io.self);
@@ -373,7 +357,7 @@ static int bus_test(int argc, char **argv)
     struct stage stage = {0};
     struct nm_err err = {0};
     setup_begin(&setup);
-    stop_on_signals();
+    stop_by_signals(); /* ends the run, not the program: servos are left limp and links removed */
     int bad = robot ? robot_tables(&setup, robot, &t, &err) : scanned_tables(n, argv + 1, baud, &t, &err);
     for (int i = 0; robot && i < n && i < t.set.wires; i++) t.port[i] = argv[i + 1];
     if (!bad && virtual) bad = set_stage(&stage, &t, &err);
@@ -401,7 +385,7 @@ static int bus_virtual(int argc, char **argv)
     struct setup setup;
     struct nm_err err = {0};
     setup_begin(&setup);
-    stop_on_signals();
+    stop_by_signals(); /* ends the run, not the program: servos are left limp and links removed */
     int bad = robot_tables(&setup, argv[1], &t, &err);
     if (!bad && n - 1 != t.set.wires) bad = nm_fail(&err, "%s has %d buses, name as many links", argv[1], t.set.wires);
     struct nm_vbus *bus = bad ? NULL : nm_vbus_of_tables(&t, &err);
@@ -413,7 +397,7 @@ static int bus_virtual(int argc, char **argv)
         bus = NULL;
     }
     if (bus) printf("%d servos and %d boards are there; Ctrl-C ends it\n", t.n_servos, t.n_boards), fflush(stdout);
-    while (bus && !stopped) pause();
+    while (bus && !stopping()) pause();
     code = bus ? EXIT_OK : failed(&err);
     nm_vbus_free(bus);
     setup_end(&setup);

@@ -5,6 +5,7 @@
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/sim_play.h"
+#include "cmd/stopping.h"
 #include "core/files.h"
 
 struct report {
@@ -37,7 +38,7 @@ static int play_all(struct setup *setup, struct report *r, struct nm_err *err)
 {
     const struct sim_options *o = r->options;
     if (o->jobs > 1) return sim_play_jobs(setup, o, r->scenario, tell, r, err);
-    for (uint64_t seed = o->first; seed <= o->last && !sim_quit(); seed++) {
+    for (uint64_t seed = o->first; seed <= o->last && !stopping(); seed++) {
         struct sim_outcome outcome;
         if (sim_play(setup, o, r->scenario, seed, &outcome, err)) return -1;
         tell(r, &outcome);
@@ -66,7 +67,7 @@ static int play(struct setup *setup, struct sim_options *o, const char *seeds, s
     r.outcomes = calloc(r.room, sizeof *r.outcomes);
     if (!r.outcomes) abort();
     double began = sim_clock();
-    sim_catch_signals();
+    stop_by_signals();
     int code = play_all(setup, &r, err) ? EXIT_USAGE : EXIT_OK;
     if (r.n && !o->json) sim_table(scenario, r.outcomes, r.n, sim_clock() - began, stdout);
     for (uint32_t i = 0; i < r.n && code == EXIT_OK; i++)

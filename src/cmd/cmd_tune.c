@@ -8,6 +8,7 @@
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/sim_play.h"
+#include "cmd/stopping.h"
 #include "cmd/tune.h"
 #include "core/files.h"
 
@@ -142,14 +143,14 @@ static int conclude(struct tune *t, const char *output, struct nm_err *err)
         points[n + i] = t->cma->mean[i];
         points[2 * n + i] = t->cma->best[i];
     }
-    if (choose(t, points, &chosen, err) || sim_quit()) return -1;
+    if (choose(t, points, &chosen, err) || stopping()) return -1;
     memmove(points + n, points + chosen * n, n * sizeof *points);
     uint64_t *seeds = malloc(sizeof *seeds * n_seeds);
     if (!seeds) abort();
     for (uint32_t k = 0; k < n_seeds; k++) seeds[k] = t->test_first + k;
     int bad = tune_evaluate(t, points, 2, seeds, n_seeds, scores, each, err);
     free(seeds);
-    if (bad || sim_quit()) return -1;
+    if (bad || stopping()) return -1;
     const char *heads[] = {"scenario", ">before", ">after", NULL};
     struct table table;
     table_begin(&table, heads);
@@ -191,7 +192,7 @@ static int tune(struct tune *t, const struct order *o, char **names, int n, stru
     start_search(t, o);
     if (o->resume && tune_load(t, state, err)) return -1;
     if (nm_make_folders(o->output, err)) return -1;
-    sim_catch_signals();
+    stop_by_signals();
     int stopped = search(t, o, state, err);
     if (t->n_history && write_plot(t, o->output, err)) return -1;
     return stopped ? -1 : conclude(t, o->output, err);

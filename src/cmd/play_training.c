@@ -7,6 +7,7 @@
 #include "cmd/play_pictures.h"
 #include "cmd/play_training.h"
 #include "cmd/sim_play.h"
+#include "cmd/stopping.h"
 #include "std_msgs/String.h"
 
 static const char folder[] = "out", name[] = "training";
@@ -93,7 +94,7 @@ int play_training(struct setup *setup, const struct playing_options *options)
     if (scenario) session.pictures = play_pictures_new(seconds, &err);
     if (session.pictures) {
         printf("%s\n", scenario->about);
-        sim_catch_signals();
+        stop_by_signals();
         play_pictures_film(session.pictures, folder, name);
         code = sim_play(setup, &o, scenario, o.first, &outcome, &err) || tell(&session, scenario, &outcome, &err)
                    ? EXIT_FAILED

@@ -1,7 +1,6 @@
 #include "cmd/playing.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -9,6 +8,7 @@
 
 #include "cmd/alloc_guard.h"
 #include "cmd/console.h"
+#include "cmd/stopping.h"
 #include "cmd/tables.h"
 #include "cmd/wire_clock.h"
 #include "codec/text.h"
@@ -55,14 +55,6 @@ struct playing {
     int64_t sampled;
     bool terminal, line; /* a status line stands there           */
 };
-
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int number)
-{
-    (void)number;
-    interrupted = 1;
-}
 
 static int64_t clock_now(void)
 {
@@ -181,7 +173,7 @@ static void print_summary(struct playing *p)
 static bool over(const struct playing *p)
 {
     double seconds = p->options->seconds;
-    return interrupted || (p->control && nm_control_stopped(p->control)) ||
+    return stopping() || (p->control && nm_control_stopped(p->control)) ||
            (seconds > 0 && nm_seconds(nm_player_now(p->player) - p->began) >= seconds);
 }
 
@@ -259,7 +251,7 @@ static int play_following(struct playing *p, struct nm_err *err)
     if (!clock) return -1;
     int64_t asked = clock_now(), first = -1;
     bool told = false;
-    while (first < 0 && !interrupted && !nm_control_stopped(p->control)) {
+    while (first < 0 && !stopping() && !nm_control_stopped(p->control)) {
         first = wire_clock_wait(clock, look_every);
         nm_control_poll(p->control, 0);
         if (first >= 0 || told || clock_now() < asked + world_patience) continue;
@@ -414,13 +406,11 @@ int playing_run(struct setup *setup, const struct playing_options *options)
 {
     struct playing p = {.options = options, .setup = setup, .terminal = isatty(STDOUT_FILENO)};
     struct nm_err err = {0};
-    struct sigaction action = {.sa_handler = on_signal};
     int code = EXIT_FAILED;
     if (open_all(&p, &err)) {
         if (!p.lineup || (p.lineup->robot_folder && !p.body)) code = EXIT_USAGE;
     } else {
-        sigaction(SIGINT, &action, NULL);
-        sigaction(SIGTERM, &action, NULL);
+        stop_by_signals();
         printf("%s plays; nutmeg tasks, why, param and topic look in\n", nm_player_name(p.player));
         if (p.live) printf("live at %s\n", nm_live_url(p.live));
         if (p.dds) printf("the ROS 2 node %s\n", nm_dds_node(p.dds));

@@ -6,6 +6,7 @@
 #include "cmd/calibrate.h"
 #include "cmd/pool.h"
 #include "cmd/sim_play.h"
+#include "cmd/stopping.h"
 #include "nav_msgs/Odometry.h"
 #include "nutmeg_msgs/SupportState.h"
 
@@ -117,9 +118,9 @@ uint32_t calibrate_sim(struct setup *setup, const char *robot, uint64_t body, ui
                         .seconds = 600,
                         .work = work,
                         .done = done,
-                        .quit = sim_quit,
+                        .quit = stopping,
                         .user = &d};
-    sim_catch_signals();
+    stop_by_signals();
     if (pool_run(&pool, err)) d.n = 0;
     nm_scenario_free(scenario);
     return d.n;

@@ -4,6 +4,7 @@
 
 #include "cmd/pool.h"
 #include "cmd/sim_play.h"
+#include "cmd/stopping.h"
 
 struct crew {
     struct setup *setup;
@@ -54,7 +55,7 @@ int sim_play_jobs(struct setup *setup, const struct sim_options *options, const 
                               .size = sizeof *c.outcomes,
                               .work = work,
                               .done = done,
-                              .quit = sim_quit,
+                              .quit = stopping,
                               .user = &c};
     int bad = room ? pool_run(&pool, err) : nm_fail(err, "no memory for %llu seeds", (unsigned long long)c.seeds);
     free(c.outcomes);

@@ -1,6 +1,5 @@
 #include "cmd/sim_play.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -8,6 +7,7 @@
 
 #include "cmd/alloc_guard.h"
 #include "cmd/console.h"
+#include "cmd/stopping.h"
 #include "core/files.h"
 #include "edge/live/live.h"
 
@@ -37,23 +37,6 @@ struct playing {
     double looked, shown; /* s */
     bool line;            /* a progress line stands there */
 };
-
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int number)
-{
-    (void)number;
-    interrupted = 1;
-}
-
-void sim_catch_signals(void)
-{
-    struct sigaction action = {.sa_handler = on_signal};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
-
-bool sim_quit(void) { return interrupted; }
 
 double sim_clock(void)
 {
@@ -223,7 +206,7 @@ static void serve(struct playing *p, double now)
             nm_control_poll(p->controls[i], 0);
             p->prompt.quit |= nm_control_stopped(p->controls[i]);
         }
-    } while (p->prompt.paused && !p->prompt.quit && !p->prompt.reset && !interrupted);
+    } while (p->prompt.paused && !p->prompt.quit && !p->prompt.reset && !stopping());
     if (p->prompt.repace) repace(p);
 }
 
@@ -240,7 +223,7 @@ static void keep_pace(struct playing *p, double now)
 static int play_once(struct playing *p, struct nm_err *err)
 {
     int more = 1;
-    while (more > 0 && !interrupted && !p->prompt.quit && !p->prompt.reset) {
+    while (more > 0 && !stopping() && !p->prompt.quit && !p->prompt.reset) {
         double now = sim_clock();
         serve(p, now);
         if (p->prompt.quit || p->prompt.reset) break;
@@ -254,7 +237,7 @@ static int play_once(struct playing *p, struct nm_err *err)
         keep_pace(p, now);
     }
     wipe(p);
-    return p->prompt.reset && !interrupted;
+    return p->prompt.reset && !stopping();
 }
 
 int sim_play(struct setup *setup, const struct sim_options *options, const struct nm_scenario *scenario, uint64_t seed,
@@ -276,6 +259,6 @@ int sim_play(struct setup *setup, const struct sim_options *options, const struc
         }
         close_run(&p);
     }
-    if (p.prompt.quit) interrupted = 1;
+    if (p.prompt.quit) stop_now();
     return again;
 }

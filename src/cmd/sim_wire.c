@@ -15,6 +15,7 @@
 
 #include "cmd/console.h"
 #include "cmd/sim_play.h"
+#include "cmd/stopping.h"
 #include "core/files.h"
 #include "edge/dds/dds.h"
 #include "edge/dds/look.h"
@@ -270,7 +271,7 @@ static int await(struct sim_wire *w, struct member *m, struct nm_err *err)
     char how[120];
     double began = sim_clock();
     if (!w->options->processes && !w->options->json) say_how(w, m);
-    while (!there(m) && !sim_quit()) {
+    while (!there(m) && !stopping()) {
         if (ended(m, how, sizeof how))
             return nm_fail(err, "robot %s: %s before it was there; what it wrote is in %s/%s.txt", row_of(w, m)->name,
                            how, w->options->photo_folder, row_of(w, m)->name);
@@ -344,7 +345,7 @@ void sim_wire_turn(struct sim_wire *w)
         nm_dds_poll(m->dds);
     }
     tell_time(w);
-    for (bool all = false; !all && !sim_quit();) {
+    for (bool all = false; !all && !stopping();) {
         all = true;
         for (uint32_t i = 0; i < w->n; i++) all &= let_go(w, &w->members[i]);
         for (uint32_t i = 0; !all && i < w->n; i++) look_after(w, &w->members[i], sim_clock());

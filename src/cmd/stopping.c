@@ -14,9 +14,10 @@ static void on_signal(int number)
 void stop_by_signals(void)
 {
     struct sigaction action = {.sa_handler = on_signal};
-    stop = 0;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
 }
+
+void stop_now(void) { stop = 1; }
 
 bool stopping(void) { return stop; }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 void stop_by_signals(void); /* from now on they are only noted */
+void stop_now(void);        /* as if one had come              */
 bool stopping(void);        /* one has come                     */
 
 #endif

@@ -7,6 +7,7 @@
 #include "cmd/alloc_guard.h"
 #include "cmd/pool.h"
 #include "cmd/sim_play.h"
+#include "cmd/stopping.h"
 #include "cmd/tune.h"
 #include "sim/dice.h"
 
@@ -56,10 +57,10 @@ static void play(void *user, uint32_t index, void *result)
         snprintf(o->why, sizeof o->why, "%.*s", (int)strcspn(err.text, "\n"), err.text);
         return;
     }
-    while (!sim_quit() && nm_run_step(run) > 0) {}
+    while (!stopping() && nm_run_step(run) > 0) {}
     struct nm_result played;
     nm_run_result(run, &played);
-    o->done = !sim_quit();
+    o->done = !stopping();
     o->score = played.score;
     o->time = played.time;
 }
@@ -71,7 +72,7 @@ static void take(void *user, uint32_t index, const void *result, const char *die
     bool good = o && o->done && isfinite(o->score);
     r->scores[index] = good ? o->score : NAN;
     if (o) r->simulated += (uint64_t)o->time;
-    if (good || sim_quit()) return;
+    if (good || stopping()) return;
     r->tune->n_died++;
     snprintf(r->tune->died, sizeof r->tune->died, "%s", died ? died : o->why);
 }
@@ -90,7 +91,7 @@ int tune_evaluate(struct tune *t, const double *points, uint32_t n, const uint64
                         .seconds = t->seconds,
                         .work = play,
                         .done = take,
-                        .quit = sim_quit,
+                        .quit = stopping,
                         .user = &r};
     int bad = pool_run(&pool, err);
     for (uint32_t p = 0; p < n; p++) {
@@ -147,7 +148,7 @@ int tune_generation(struct tune *t, struct nm_err *err)
     for (uint32_t k = 0; k < t->trials; k++)
         seeds[k] = t->first + nm_spread(cma->generation * t->trials + k + nm_spread(t->first)) % count;
     int bad = tune_evaluate(t, cma->candidates, cma->population, seeds, t->trials, scores, NULL, err);
-    if (!bad && !sim_quit()) {
+    if (!bad && !stopping()) {
         note(t, scores);
         for (uint32_t k = 0; k < cma->population; k++)
             if (!isnan(scores[k])) spread = fmax(spread, fabs(scores[k] - t->history[t->n_history - 1].mean));
@@ -157,5 +158,5 @@ int tune_generation(struct tune *t, struct nm_err *err)
     }
     free(seeds);
     free(scores);
-    return bad ? -1 : sim_quit();
+    return bad ? -1 : stopping();
 }

@@ -4,6 +4,7 @@
 
 #include "action_msgs/CancelGoal.h"
 #include "action_msgs/GoalStatus.h"
+#include "geometry_msgs/PointStamped.h"
 #include "humanoid_league_msgs/Animation.h"
 #include "humanoid_league_msgs/Kick.h"
 #include "nav_msgs/Odometry.h"
@@ -137,6 +138,30 @@ static void it_refuses_with_the_reason(void **state)
     send(&r, 3, NAN, 0.05);
     go_on(&r);
     assert_int_equal(result(&r, 3)->result.result, Kick_Result_REJECTED);
+    end(&r);
+}
+
+/* Whoever walks to the ball is told where it lies best, now and then, but not while it kicks. */
+static void it_tells_where_the_ball_lies_best(void **state)
+{
+    (void)state;
+    struct rig r;
+    int told = 0;
+    begin(&r);
+    for (double t = 0; t < 5; t += TICK) {
+        go_on(&r);
+        if (!nm_harness_fresh(r.h, "kick_place")) continue;
+        const PointStamped *place = nm_harness_get(r.h, "kick_place");
+        assert_string_equal(place->header.frame_id, "base_footprint");
+        assert_true(fabs(place->point.x - 0.2) < 0.01 && fabs(place->point.y - 0.04) < 0.01);
+        told++;
+    }
+    assert_true(told >= 5 && told <= 20);
+    ask_and_get(&r, 1);
+    for (int i = 0; i < 200; i++) {
+        go_on(&r);
+        assert_false(nm_harness_fresh(r.h, "kick_place"));
+    }
     end(&r);
 }
 
@@ -291,6 +316,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_refuses_with_the_reason),
+        cmocka_unit_test(it_tells_where_the_ball_lies_best),
         cmocka_unit_test(it_waits_for_the_joints_but_not_for_ever),
         cmocka_unit_test(it_kicks_and_tells_its_progress),
         cmocka_unit_test(its_goals_begin_where_the_joints_were_told_to_be),

@@ -98,7 +98,7 @@ static void the_toe_meets_the_ball_along_the_direction(void **state)
 {
     (void)state;
     struct kick_path_params p = usual();
-    p.aim = p.aim_inwards = p.aim_beside = p.aim_near = 0; /* a robot that does not turn while it kicks */
+    p.aim = p.aim_oblique = p.aim_beside = p.aim_near = 0; /* a robot that does not turn while it kicks */
     p.nearest = -1;                                        /* nor has a leg in the way                  */
     p.widest = 1;
     FOR_EACH_START(s)
@@ -121,12 +121,60 @@ static void the_toe_meets_the_ball_along_the_direction(void **state)
     }
 }
 
+/* A pass: the same with the middle of the inner side, across the foot. */
+static void the_inner_side_meets_the_ball_across_the_foot(void **state)
+{
+    (void)state;
+    struct kick_path_params p = usual();
+    p.pass_aim = p.pass_aim_aside = p.pass_aim_beside = p.pass_aim_near = 0;
+    p.nearest = -1;
+    p.pass_widest = 1;
+    for (int i = 0; i < 2 * 5; i++) {
+        double side = i & 1 ? 1 : -1, inwards = (50 + 10 * (i / 2)) * M_PI / 180;
+        struct kick_start s = start_at(side, 0.2, 0.1, -inwards);
+        struct kick_path path;
+        double at[KICK_TRACKS], speed[KICK_TRACKS];
+        s.surface = KICK_PASS_INWARDS;
+        s.inner = 0.04;
+        kick_path_make(&path, &p, &s);
+        kick_path_at(&path, path.contact, at, speed);
+        assert_close(atan2(speed[KICK_Y], speed[KICK_X]), s.direction, 1e-6);
+        assert_close(at[KICK_YAW], side * (M_PI / 2 - inwards), 1e-9); /* the toe points outwards */
+        assert_close(at[KICK_TOE], 0, 1e-9);
+        /* where the ball is met, seen from the sole: on its inner edge, between ankle and toe */
+        struct vec3 met = {s.ball_x - p.ball_radius * cos(s.direction) - at[KICK_X],
+                           s.ball_y - p.ball_radius * sin(s.direction) - at[KICK_Y], 0};
+        met = quat_apply(quat_inv(quat_rpy(0, 0, at[KICK_YAW])), met);
+        assert_close(met.y, -side * 0.04, 1e-6);
+        assert_true(met.x > 0 && met.x < s.toe.x);
+    }
+}
+
+/* What decides about the reach is what the whole way has. */
+static void where_it_meets_the_ball_is_known_without_the_way(void **state)
+{
+    (void)state;
+    struct kick_path_params p = usual();
+    FOR_EACH_START(s)
+    {
+        struct kick_path whole, meeting;
+        s.surface = i_ % 4 < 2 ? KICK_TOE_FIRST : KICK_PASS_INWARDS;
+        s.inner = 0.04;
+        kick_path_make(&whole, &p, &s);
+        kick_path_meet(&meeting, &p, &s);
+        assert_close(meeting.direction, whole.direction, 0);
+        assert_close(meeting.beside, whole.beside, 0);
+        assert_close(meeting.shifted, whole.shifted, 0);
+        assert_close(meeting.bent, whole.bent, 1e-12);
+    }
+}
+
 /* With the standing leg in the way only the back swing bends; at the hit the direction is the one asked for. */
 static void the_back_swing_keeps_clear_of_the_standing_leg(void **state)
 {
     (void)state;
     struct kick_path_params p = usual();
-    p.aim = p.aim_inwards = p.aim_beside = p.aim_near = 0;
+    p.aim = p.aim_oblique = p.aim_beside = p.aim_near = 0;
     FOR_EACH_START(s)
     {
         struct kick_path path;
@@ -177,6 +225,8 @@ int main(void)
         cmocka_unit_test(it_begins_and_ends_at_rest_where_the_robot_stands),
         cmocka_unit_test(its_speed_is_the_slope_of_its_place_without_a_jump),
         cmocka_unit_test(the_toe_meets_the_ball_along_the_direction),
+        cmocka_unit_test(the_inner_side_meets_the_ball_across_the_foot),
+        cmocka_unit_test(where_it_meets_the_ball_is_known_without_the_way),
         cmocka_unit_test(the_back_swing_keeps_clear_of_the_standing_leg),
         cmocka_unit_test(it_moves_with_the_ball),
         cmocka_unit_test(the_other_foot_kicks_in_the_mirror),

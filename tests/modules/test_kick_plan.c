@@ -1,64 +1,13 @@
-/* The plan of a kick: the zero-moment point stays inside the support foot, what cannot be reached is refused with the
- * reason, and the work may be split as it likes. */
-#include "body/robots.h"
-
-#include "modules/motion/kick_engine.h"
-
-struct rig {
-    struct nm_arena arena;
-    const struct nm_body *body;
-    struct kick_engine engine;
-    struct kick_params params;
-    struct kick_stand stand;
-    double size; /* of the legs, against those that the parameters are written for */
-};
-
-/* Standing with bent knees, feet side by side. */
-static void stand_up(struct rig *r)
-{
-    double q[NM_JOINTS] = {0};
-    struct nm_kin kin;
-    nm_forward(r->body, POSE_IDENTITY, q, &kin);
-    for (int side = 0; side < 2; side++) {
-        struct pose3 sole = kin.pose[r->body->foot[side].sole];
-        double leg_q[NM_GROUP] = {0};
-        sole.pos.z += 0.03 * r->size;
-        sole.pos.x += 0.002;
-        assert_int_equal(nm_leg_ik(&r->engine.leg[side], sole, leg_q, NULL), NM_REACHED);
-        for (uint32_t i = 0; i < 6; i++) q[r->body->leg[side].joints[i]] = leg_q[i];
-    }
-    r->stand = kick_stand_of(r->body, q);
-}
-
-static void rig_start(struct rig *r, const char *path)
-{
-    struct nm_err err = {0};
-    memset(r, 0, sizeof *r);
-    r->body = load(&r->arena, path);
-#define X(name, value, least, most, unit, power, about) r->params.plan.path.name = value;
-    KICK_PATH_PARAMS(X)
-#undef X
-#define X(name, value, least, most, unit, power, about) r->params.plan.name = value;
-    KICK_PLAN_PARAMS(X)
-#undef X
-#define X(name, value, least, most, unit, power, about) r->params.name = value;
-    KICK_ENGINE_PARAMS(X)
-#undef X
-    if (kick_engine_init(&r->engine, r->body, &err)) fail_msg("%s", err.text);
-    double leg = kick_leg_length(&r->engine.leg[NM_LEFT]);
-    r->size = leg / KICK_LEG;
-    kick_params_scale(&r->params, leg);
-    stand_up(r);
-}
-
-static void rig_end(struct rig *r) { nm_arena_free(&r->arena); }
+/* The plan of a kick: the zero-moment point stays inside the support foot, a leg that is too short is found out, and
+ * the work may be split as it likes. */
+#include "modules/kick_rig.h"
 
 static enum kick_progress make(struct rig *r, struct kick_want want, uint32_t at_once, char *why, size_t size)
 {
-    enum nm_side support;
+    struct kick_choice choice;
     enum kick_progress progress = KICK_PLANNING;
-    if (kick_choose(&r->params.plan, &r->stand, &want, &support, why, size)) return KICK_IMPOSSIBLE;
-    kick_plan_begin(&r->engine.plan, r->body, r->engine.leg, &r->params.plan, &r->stand, support, &want);
+    if (choose(r, want, &choice, why, size)) return KICK_IMPOSSIBLE;
+    kick_plan_begin(&r->engine.plan, r->body, r->engine.leg, &r->params.plan, &r->stand, choice, &want);
     while (progress == KICK_PLANNING) progress = kick_plan_work(&r->engine.plan, at_once, why, size);
     return progress;
 }
@@ -145,60 +94,6 @@ static void the_work_can_be_split_in_any_way(void **state)
     rig_end(&b);
 }
 
-static void it_picks_the_foot_behind_the_ball(void **state)
-{
-    (void)state;
-    struct rig r;
-    char why[128];
-    enum nm_side support;
-    rig_start(&r, KID70);
-    struct kick_want left = {0.2, 0.06, 0}, right = {0.2, -0.06, 0};
-    assert_int_equal(kick_choose(&r.params.plan, &r.stand, &left, &support, why, sizeof why), 0);
-    assert_int_equal(support, NM_RIGHT);
-    assert_int_equal(kick_choose(&r.params.plan, &r.stand, &right, &support, why, sizeof why), 0);
-    assert_int_equal(support, NM_LEFT);
-    rig_end(&r);
-}
-
-static void what_cannot_be_reached_is_refused_with_the_reason(void **state)
-{
-    (void)state;
-    static const struct {
-        struct kick_want want;
-        const char *why;
-    } rows[] = {
-        {{0.05, 0.05, 0}, "cm too near"},
-        {{0.5, 0.05, 0}, "cm too far away"},
-        {{0.2, 0.3, 0}, "cm too far left"},
-        {{0.2, -0.3, 0}, "cm too far right"},
-        {{0.2, 0.05, 1.5}, "degrees too far left"},
-        {{0.2, 0.05, -1.5}, "degrees too far right"},
-        {{NAN, 0.05, 0}, "none"},
-        {{0.2, INFINITY, 0}, "none"},
-    };
-    struct rig r;
-    rig_start(&r, KID70);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char why[128] = "";
-        enum nm_side support;
-        assert_int_equal(kick_choose(&r.params.plan, &r.stand, &rows[i].want, &support, why, sizeof why), -1);
-        if (!strstr(why, rows[i].why)) fail_msg("row %zu: %s", i, why);
-    }
-    /* the number is the way that is missing: from the edge of the left foot's reach */
-    char why[128];
-    enum nm_side support;
-    double reached = 0.05, refused = 0.4;
-    for (int i = 0; i < 40; i++) {
-        struct kick_want want = {0.2, (reached + refused) / 2, 0};
-        bool ok = kick_choose(&r.params.plan, &r.stand, &want, &support, why, sizeof why) == 0;
-        *(ok ? &reached : &refused) = want.ball_y;
-    }
-    struct kick_want want = {0.2, reached + 0.0899, 0};
-    assert_int_equal(kick_choose(&r.params.plan, &r.stand, &want, &support, why, sizeof why), -1);
-    assert_string_equal(why, "the ball is 9 cm too far left");
-    rig_end(&r);
-}
-
 /* A leg that is too short for the ball is found out by the plan. */
 static void a_leg_that_is_too_short_is_told(void **state)
 {
@@ -206,7 +101,7 @@ static void a_leg_that_is_too_short_is_told(void **state)
     struct rig r;
     char why[128] = "";
     rig_start(&r, KID70);
-    r.params.plan.far = 1;
+    r.params.plan.reach.far = r.params.plan.reach.reach = 1;
     assert_int_equal(make(&r, (struct kick_want){0.45, 0.05, 0}, 10000, why, sizeof why), KICK_IMPOSSIBLE);
     assert_non_null(strstr(why, "mm"));
     rig_end(&r);
@@ -218,8 +113,6 @@ int main(void)
         cmocka_unit_test(the_zero_moment_point_stays_inside_the_support_foot),
         cmocka_unit_test(a_trunk_that_does_not_give_way_would_tip_over),
         cmocka_unit_test(the_work_can_be_split_in_any_way),
-        cmocka_unit_test(it_picks_the_foot_behind_the_ball),
-        cmocka_unit_test(what_cannot_be_reached_is_refused_with_the_reason),
         cmocka_unit_test(a_leg_that_is_too_short_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,25 +1,30 @@
 /* The strong kick: the action Kick, with the ball's place and the target of the moment. It picks the foot, refuses what
  * it cannot reach with the reason, asks the hardware control manager for legs and arms (the thesis' Animation message:
  * request, first, last), plans while it stands (kick_plan.h) and kicks (kick_engine.h). While the walk stops the ball
- * is kept in the odometry's frame. When the manager takes the joints away, or the robot tips over, the kick is over. */
+ * is kept in the odometry's frame. When the manager takes the joints away, or the robot tips over, the kick is over.
+ * While it stands it tells where a ball lies best for it. */
+#include <stdio.h>
 #include <string.h>
 
 #include "action_msgs/GoalStatus.h"
 #include "core/action.h"
+#include "geometry_msgs/PointStamped.h"
 #include "humanoid_league_msgs/Animation.h"
 #include "humanoid_league_msgs/Kick.h"
+#include "modules/imu.h"
 #include "modules/motion/kick_engine.h"
 #include "nav_msgs/Odometry.h"
 #include "nutmeg_msgs/FootPressure.h"
 #include "nutmeg_msgs/HcmState.h"
 #include "nutmeg_msgs/JointGoals.h"
-#include "sensor_msgs/Imu.h"
 #include "sensor_msgs/JointState.h"
 
 enum stage { IDLE, ASKING, PLANNING, KICKING };
 
 /* share of the aim that goes with each share of strength: at half strength a third is left, as simulated balls say */
 static const double TURNS_LESS = 1.4;
+static const double TELL = 0.5;   /* s between two words about the best place */
+static const double SILENT = 0.1; /* s, without word the inertial sensor is not believed */
 
 struct kick {
     struct nm *nm;
@@ -32,15 +37,17 @@ struct kick {
     const Odometry *odometry;
     nm_action(Kick) kick;
     /* out */
+    PointStamped *place; /* where the ball lies best for the left foot */
     JointGoals *goals;
     Animation *flags;
     /* params */
-    double patience;      /* s */
-    int32_t work;         /* samples a tick */
-    double calm;          /* rad/s */
-    double full, weakest; /* m, share */
+    double patience;                 /* s */
+    int32_t work;                    /* samples a tick */
+    double calm;                     /* rad/s */
+    double full, pass_full, weakest; /* m, m, share */
 #define X(name, value, least, most, unit, power, about) double name;
     KICK_PATH_PARAMS(X)
+    KICK_REACH_PARAMS(X)
     KICK_PLAN_PARAMS(X)
     KICK_ENGINE_PARAMS(X)
 #undef X
@@ -52,13 +59,17 @@ struct kick {
     struct pose2 ball; /* with the direction; in odom where that is known, else in base_footprint */
     bool in_odom;
     double told[NM_JOINTS], q[NM_JOINTS];
-    uint64_t known; /* a bit a joint that has answered */
+    uint64_t known;     /* a bit a joint that has answered */
+    int64_t told_place; /* ns; when it was said where the ball lies best; 0: never */
 };
 
 static void take_params(struct kick *f)
 {
 #define X(name, value, least, most, unit, power, about) f->tuned.plan.path.name = f->name;
     KICK_PATH_PARAMS(X)
+#undef X
+#define X(name, value, least, most, unit, power, about) f->tuned.plan.reach.name = f->name;
+    KICK_REACH_PARAMS(X)
 #undef X
 #define X(name, value, least, most, unit, power, about) f->tuned.plan.name = f->name;
     KICK_PLAN_PARAMS(X)
@@ -75,6 +86,12 @@ static void read_joints(struct kick *f)
 {
     const JointState *in = f->joints;
     f->known |= nm_take_joints(f->nm->body, in->name.at, in->name.n, in->position.at, in->position.n, f->q);
+}
+
+static bool all_known(const struct kick *f)
+{
+    uint64_t all = (f->nm->body->n_joints < 64 ? 1ull << f->nm->body->n_joints : 0) - 1;
+    return (f->known & all) == all;
 }
 
 /* Where the joints were told to be, so that load does not make them jump. */
@@ -100,12 +117,9 @@ static struct kick_want want_now(const struct kick *f)
 
 static void sense(const struct kick *f, struct kick_sense *s)
 {
-    const Quaternion *o = &f->imu->orientation;
-    const Vector3 *g = &f->imu->angular_velocity;
-    struct pose3 imu_to_torso = f->nm->body->imu >= 0 ? f->nm->body->frames[f->nm->body->imu].to_link : POSE_IDENTITY;
     *s = (struct kick_sense){.q = f->q, .feet = f->feet->left.valid && f->feet->right.valid};
-    s->torso_to_world = quat_mul((struct quat){o->w, o->x, o->y, o->z}, quat_inv(imu_to_torso.rot));
-    s->gyro = quat_apply(imu_to_torso.rot, (struct vec3){g->x, g->y, g->z});
+    if (!torso_by_imu(f->nm, f->imu, SILENT, &s->torso_to_world) || !turning_by_imu(f->nm->body, f->imu, &s->gyro))
+        s->gyro = (struct vec3){NAN, NAN, NAN}; /* a broken reading, for the engine */
     for (int i = 0; i < NM_CELLS; i++) {
         s->cells[NM_LEFT][i] = f->feet->left.cells[i];
         s->cells[NM_RIGHT][i] = f->feet->right.cells[i];
@@ -139,32 +153,36 @@ static void set_strength(struct kick *f, double distance)
 {
     struct kick_path_params *p = &f->now.plan.path;
     double share = fmin(fmax(sqrt(distance / f->full), f->weakest), 1);
+    double passes = fmin(fmax(sqrt(distance / f->pass_full), f->weakest), 1);
+    double turns = fmax(1 - TURNS_LESS * (1 - share), 0);
     f->now = f->tuned;
     p->speed *= share;
     p->rising *= share;
-    double turns = fmax(1 - TURNS_LESS * (1 - share), 0);
     p->aim *= turns;
     p->aim_beside *= turns;
     p->aim_near *= turns;
     p->strike /= share;
     p->through_time /= share;
+    p->pass_speed *= passes;
+    p->pass_strike /= passes;
+    p->pass_through_time /= passes;
 }
 
 /* Why a kick cannot begin now; NULL if it can. A robot that walks is looked at again when it stands. */
 static const char *refusal(struct kick *f, char *text, size_t size)
 {
     static const bool asks_in[] = {[HcmState_CONTROLABLE] = true, [HcmState_WALKING] = true};
-    uint64_t all = (f->nm->body->n_joints < 64 ? 1ull << f->nm->body->n_joints : 0) - 1;
     uint8_t state = f->hcm->state;
     if (!nm_slot(f->hcm)->seq) return "the hardware control manager is silent";
     if (state >= sizeof asks_in || !asks_in[state]) return "the robot is not controlable now";
-    if ((f->known & all) != all) return "not all joints have answered yet";
+    if (!all_known(f)) return "not all joints have answered yet";
     if (state == HcmState_WALKING) return NULL;
-    enum nm_side support;
+    struct kick_choice any;
     read_told(f);
     struct kick_stand stand = kick_stand_of(f->nm->body, f->told);
     struct kick_want want = want_now(f);
-    return kick_choose(&f->now.plan, &stand, &want, &support, text, size) ? text : NULL;
+    const struct kick_plan_params *p = &f->now.plan;
+    return kick_choose(&p->path, &p->reach, &stand, &want, &any, text, size) ? text : NULL;
 }
 
 static void take_goal(struct kick *f, const Kick_Goal *goal)
@@ -197,16 +215,37 @@ static void take_goal(struct kick *f, const Kick_Goal *goal)
 static void begin_plan(struct kick *f)
 {
     char why[128];
-    enum nm_side support;
+    struct kick_choice choice;
+    const struct kick_plan_params *p = &f->now.plan;
     read_told(f);
     struct kick_stand stand = kick_stand_of(f->nm->body, f->told);
     struct kick_want want = want_now(f);
     f->stage = PLANNING;
     f->flags->first = true;
-    if (kick_choose(&f->now.plan, &stand, &want, &support, why, sizeof why))
+    if (kick_choose(&p->path, &p->reach, &stand, &want, &choice, why, sizeof why))
         end(f, Kick_Result_REJECTED, why);
     else
-        kick_plan_begin(&f->engine.plan, f->nm->body, f->engine.leg, &f->now.plan, &stand, support, &want);
+        kick_plan_begin(&f->engine.plan, f->nm->body, f->engine.leg, p, &stand, choice, &want);
+}
+
+static void best_place(const struct kick *f, double xy[2])
+{
+    struct kick_stand stand = kick_stand_of(f->nm->body, f->told);
+    kick_best_place(&f->tuned.plan.path, &stand, NM_LEFT, xy);
+}
+
+/* Now and then while it stands, for whoever walks to the ball or lays it down; for the right foot it is the mirror
+ * image. */
+static void tell_place(struct kick *f)
+{
+    double xy[2];
+    if (f->told_place && nm_seconds(f->nm->now - f->told_place) < TELL) return;
+    f->told_place = f->nm->now;
+    read_told(f);
+    best_place(f, xy);
+    nm_text(f->place->header.frame_id, "base_footprint");
+    f->place->point = (Point){xy[0], xy[1], 0};
+    nm_put(f->nm, f->place);
 }
 
 /* ---- tick by tick ---- */
@@ -240,8 +279,19 @@ static void ask(struct kick *f)
 /* A robot that still rocks from its last step does not begin. */
 static bool is_calm(const struct kick *f)
 {
-    const Vector3 *g = &f->imu->angular_velocity;
-    return !(hypot(g->x, g->y) > f->calm) || nm_seconds(f->nm->now - f->asked) > f->patience;
+    struct vec3 turning = {0};
+    turning_by_imu(f->nm->body, f->imu, &turning);
+    return !(hypot(turning.x, turning.y) > f->calm) || nm_seconds(f->nm->now - f->asked) > f->patience;
+}
+
+/* What choosing did not see: then the nearest that surely can be had is the best place. */
+static void refuse_plan(struct kick *f, const char *why)
+{
+    char text[128];
+    double xy[2];
+    best_place(f, xy);
+    snprintf(text, sizeof text, "%.80s; best is %.0f cm ahead, %.0f cm aside", why, 100 * xy[0], 100 * xy[1]);
+    end(f, Kick_Result_REJECTED, text);
 }
 
 static void plan(struct kick *f)
@@ -249,7 +299,7 @@ static void plan(struct kick *f)
     char why[128];
     enum kick_progress progress = kick_plan_work(&f->engine.plan, (uint32_t)f->work, why, sizeof why);
     put_goals(f);
-    if (progress == KICK_IMPOSSIBLE) end(f, Kick_Result_REJECTED, why);
+    if (progress == KICK_IMPOSSIBLE) refuse_plan(f, why);
     if (progress != KICK_PLANNED || !is_calm(f)) return;
     kick_engine_begin(&f->engine, f->told);
     f->stage = KICKING;
@@ -280,6 +330,7 @@ static void step(struct kick *f)
     if (nm_fresh(f->nm, f->joints)) read_joints(f);
     const Kick_Goal *goal = nm_action_step(f->nm, Kick, &f->kick);
     if (goal) take_goal(f, goal);
+    if (f->stage == IDLE && f->hcm->state == HcmState_CONTROLABLE && all_known(f)) tell_place(f);
     if (f->stage == IDLE) return;
     bool ours = f->hcm->state == HcmState_ANIMATION_RUNNING && f->hcm->left_leg_owner == HcmState_OWNER_KICK;
     bool lifted = f->stage == KICKING && f->engine.t > f->engine.plan.path.t[KICK_SHIFTED];
@@ -304,6 +355,7 @@ static void reset(struct kick *f)
 {
     f->stage = IDLE;
     f->known = 0;
+    f->told_place = 0;
 }
 
 static int init(struct kick *f)
@@ -324,6 +376,7 @@ static const struct nm_port ports[] = {
     NM_IN(feet, FootPressure, "foot_pressure"),
     NM_IN(odometry, Odometry, "odometry"),
     NM_ACTION(kick, Kick, "kick"),
+    NM_OUT(place, PointStamped, "kick_place"),
     NM_OUT(goals, JointGoals, "kick_goals"),
     NM_OUT(flags, Animation, "kick"),
     {0},
@@ -331,11 +384,12 @@ static const struct nm_port ports[] = {
 #define X(name, value, least, most, unit, power, about) NM_PARAM(name, value, least, most, unit, about),
 static const struct nm_param params[] = {
     NM_PARAM(patience, 4, 0.1, 60, "s", "how long it waits for the joints, for instance until the walk has stopped"),
-    NM_PARAM(work, 240, 1, 100000, "1", "samples of the plan that are looked at in one tick; a plan has about 2800"),
+    NM_PARAM(work, 240, 1, 100000, "1", "samples of the plan that are looked at in one tick; a plan has about 3500"),
     NM_PARAM(calm, 0.3, 0.01, 10, "rad/s", "the trunk must turn slower than that before the weight is shifted"),
     NM_PARAM(full, 4, 0.1, 20, "m", "a target so far from the ball or farther is kicked at with full strength"),
+    NM_PARAM(pass_full, 1.2, 0.1, 20, "m", "the same of a pass"),
     NM_PARAM(weakest, 0.5, 0.1, 1, "1", "share of the full strength for the nearest targets"),
-    KICK_PATH_PARAMS(X) KICK_PLAN_PARAMS(X) KICK_ENGINE_PARAMS(X){0},
+    KICK_PATH_PARAMS(X) KICK_REACH_PARAMS(X) KICK_PLAN_PARAMS(X) KICK_ENGINE_PARAMS(X){0},
 };
 #undef X
 NM_MODULE(kick, "Kicks the ball where it is, where it is to go, and stays upright.", .ports = ports, .params = params,

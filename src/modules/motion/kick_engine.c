@@ -18,6 +18,9 @@ void kick_params_scale(struct kick_params *p, double leg)
 #define X(name, value, least, most, unit, power, about) p->plan.path.name *= pow(size, power);
     KICK_PATH_PARAMS(X)
 #undef X
+#define X(name, value, least, most, unit, power, about) p->plan.reach.name *= pow(size, power);
+    KICK_REACH_PARAMS(X)
+#undef X
 #define X(name, value, least, most, unit, power, about) p->plan.name *= pow(size, power);
     KICK_PLAN_PARAMS(X)
 #undef X

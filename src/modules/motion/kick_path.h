@@ -52,23 +52,60 @@
     X(turn_along, 0.638, 0, 1.5, "1", 0, "share of the direction by which the trunk turns too")                        \
     X(arm_back, -0.385, -1.5, 1.5, "rad", 0, "of the support side's arm forwards (the other backwards), swung back")   \
     X(arm_through, 0.557, -1.5, 1.5, "rad", 0, "the same behind the ball")                                             \
-    X(aim, 0.115, -0.3, 0.3, "rad", 0, "added to the direction, inwards: what the robot turns while it kicks")         \
-    X(aim_inwards, 0.0935, -1, 2, "1", 0, "share of a direction inwards by which it is aimed farther inwards")         \
-    X(aim_beside, 1.39, -5, 5, "rad/m", -1, "farther inwards for each metre that the ball lies outside of the foot")   \
-    X(aim_near, 1.64, -5, 5, "rad/m", -1,                                                                              \
-      "farther inwards for each metre that it lies nearer than a foot's swing before the toe")                         \
+    X(aim, 0.095, -0.3, 0.3, "rad", 0, "added to the direction, inwards: what the robot turns while it kicks")         \
+    X(aim_oblique, 0.1, -1, 1, "rad", 0, "less, of an oblique direction: most at 22 degrees, none at 0 and 45")        \
+    X(aim_beside, 1.39, -5, 5, "rad/m", -1,                                                                            \
+      "farther inwards for each metre that the ball lies outside of its best place")                                   \
+    X(aim_near, 1.64, -5, 5, "rad/m", -1, "farther inwards for each metre that it lies nearer than that")              \
+    X(best_ahead, 0.0364, -0.1, 0.3, "m", 1, "the ball lies best so far before the toe")                               \
+    X(best_beside, -0.008, -0.1, 0.2, "m", 1, "and so far outside of the middle of the foot that kicks")               \
     X(ball_radius, 0.07, 0.02, 0.2, "m", 0, "of the ball")                                                             \
     X(nearest, 0.09, 0, 0.3, "m", 1,                                                                                   \
       "least sideways distance of the soles: nearer, the foot would meet the other leg")                               \
     X(off_toe, 0.0238, 0, 0.2, "m", 1,                                                                                 \
       "how far beside the middle of the toe the ball may be met to keep that distance")                                \
-    X(widest, 0.187, 0.05, 1, "m", 1, "largest sideways distance of the soles when the foot is swung back")
+    X(widest, 0.25, 0.05, 1, "m", 1, "largest sideways distance of the soles when the foot is swung back")             \
+    X(pass_back_time, 0.3, 0.05, 1, "s", 0.5, "back_time of a pass, with the inner side of the foot")                  \
+    X(pass_strike, 0.22, 0.04, 1, "s", 0.5, "strike of a pass")                                                        \
+    X(pass_through_time, 0.15, 0.04, 1, "s", 0.5, "through_time of a pass")                                            \
+    X(pass_back, 0.14, 0, 0.3, "m", 1, "back of a pass")                                                               \
+    X(pass_back_height, 0.08, 0.005, 0.2, "m", 1, "back_height of a pass")                                             \
+    X(pass_hit_height, 0.042, 0.002, 0.15, "m", 1, "hit_height of a pass")                                             \
+    X(pass_beyond, 0.03, 0, 0.25, "m", 1, "beyond of a pass")                                                          \
+    X(pass_through, 0.06, 0, 0.3, "m", 1, "through of a pass")                                                         \
+    X(pass_through_height, 0.07, 0.005, 0.2, "m", 1, "through_height of a pass")                                       \
+    X(pass_speed, 1.4, 0.1, 8, "m/s", 0.5, "speed of a pass")                                                          \
+    X(pass_widest, 0.25, 0.05, 1, "m", 1, "widest of a pass")                                                          \
+    X(pass_lean, -0.1, -0.5, 0.8, "rad", 0, "lean of the trunk forwards while the foot swings, in a pass")             \
+    X(pass_side_lean, 0.0469, -0.5, 0.5, "rad", 0, "side_lean of a pass")                                              \
+    X(pass_turn_along, 0.3, 0, 1.5, "1", 0, "turn_along of a pass: share of the foot's turn outwards")                 \
+    X(pass_aim, 0.22, -0.5, 0.5, "rad", 0, "aim of a pass")                                                            \
+    X(pass_aim_aside, 0.42, -1, 2, "1", 0,                                                                             \
+      "share of what is beyond 60 degrees by which a pass is aimed less far inwards")                                  \
+    X(pass_aim_beside, 0, -5, 5, "rad/m", -1, "aim_beside of a pass")                                                  \
+    X(pass_aim_near, 0, -5, 5, "rad/m", -1, "aim_near of a pass")                                                      \
+    X(pass_clear, 0.12, 0, 0.3, "m", 1, "the sole of a pass is so far beside the support foot when it meets the ball") \
+    X(pass_ahead, 0.12, 0, 0.3, "m", 1, "or so far before it, as far as the foot is long enough")
+
+/* Numbers of which a pass has its own. */
+#define KICK_PASS(X)                                                                                                   \
+    X(back_time)                                                                                                       \
+    X(strike)                                                                                                          \
+    X(through_time)                                                                                                    \
+    X(back)                                                                                                            \
+    X(back_height)                                                                                                     \
+    X(hit_height)                                                                                                      \
+    X(beyond)                                                                                                          \
+    X(through) X(through_height) X(speed) X(widest) X(side_lean) X(turn_along) X(aim) X(aim_beside) X(aim_near)
 
 struct kick_path_params {
 #define X(name, value, least, most, unit, power, about) double name;
     KICK_PATH_PARAMS(X)
 #undef X
 };
+
+/* what meets the ball: the toe, along the foot; or the inner side, across it, as in a pass */
+enum kick_surface { KICK_TOE_FIRST, KICK_PASS_INWARDS, KICK_SURFACES };
 
 enum kick_track {
     KICK_X, /* of the kicking sole */
@@ -100,24 +137,29 @@ enum kick_knot {
 struct kick_path {
     double t[KICK_KNOTS]; /* s */
     double at[KICK_KNOTS][KICK_TRACKS], speed[KICK_KNOTS][KICK_TRACKS];
-    double side, direction;
-    double contact; /* s, when the toe meets the ball as planned */
-    double beside;  /* m, sideways distance of the soles then    */
-    double shifted; /* m beside the middle of the toe, where that meets it               */
-    double bent;    /* m by which the back swing keeps out of the way of the other leg */
+    double side, direction, yaw; /* the foot's way and where its toe points when it meets the ball, rad */
+    double contact;              /* s, when it meets the ball as planned */
+    double ahead;                /* m, of the kicking sole before the standing one then */
+    double beside;               /* m, sideways distance of the soles then    */
+    double shifted;              /* m beside the middle of the toe, where that meets it               */
+    double bent;                 /* m by which the back swing keeps out of the way of the other leg */
 };
 
 /* what the way hangs on */
 struct kick_start {
+    enum kick_surface surface;
     double side;
     double leg, over_leg;    /* m: hip to ankle, straight; what the trunk's origin is higher over the sole than that */
     struct vec3 toe;         /* middle of the kicking foot's front, in its sole's frame */
+    double inner;            /* m, from the middle of the sole to its inner edge        */
     struct pose2 foot;       /* the kicking sole                                        */
     double hips, roll, lean; /* of the trunk                                            */
     double turn;
     double ball_x, ball_y, direction; /* m, m, rad */
 };
 
+/* Only where it meets the ball: direction, yaw, beside, shifted, bent. */
+void kick_path_meet(struct kick_path *path, const struct kick_path_params *p, const struct kick_start *start);
 void kick_path_make(struct kick_path *path, const struct kick_path_params *p, const struct kick_start *start);
 
 static inline double kick_path_time(const struct kick_path *path) { return path->t[KICK_KNOTS - 1]; }

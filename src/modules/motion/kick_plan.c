@@ -13,124 +13,10 @@ static double smooth(double u)
     return u * u * u * (10 + u * (6 * u - 15));
 }
 
-/* ---- how it stands ---- */
-
 double kick_leg_length(const struct nm_leg *leg)
 {
     const struct vec3 *at = leg->chain.point; /* hip yaw, roll, pitch, knee, ankle pitch, roll */
     return vec3_norm(vec3_sub(at[3], at[2])) + vec3_norm(vec3_sub(at[4], at[3]));
-}
-
-static struct pose2 flat(struct pose3 p) { return (struct pose2){p.pos.x, p.pos.y, quat_yaw(p.rot)}; }
-
-/* m from one joint to another */
-static double between(const struct nm_kin *kin, uint32_t a, uint32_t b)
-{
-    return vec3_norm(vec3_sub(kin->pose[a + 1].pos, kin->pose[b + 1].pos));
-}
-
-struct kick_stand kick_stand_of(const struct nm_body *body, const double q[])
-{
-    struct kick_stand stand;
-    struct nm_kin kin, zero;
-    const double straight[NM_JOINTS] = {0};
-    memcpy(stand.q, q, body->n_joints * sizeof *q);
-    nm_forward(body, POSE_IDENTITY, q, &kin);
-    nm_forward(body, POSE_IDENTITY, straight, &zero);
-    for (int side = 0; side < 2; side++) {
-        const struct nm_foot *foot = &body->foot[side];
-        struct pose3 sole_inv = pose_inv(kin.pose[foot->sole]);
-        struct pose3 other = pose_mul(sole_inv, kin.pose[body->foot[!side].sole]);
-        stand.torso_to_sole[side] = sole_inv;
-        stand.other[side] = flat(other);
-        stand.robot[side] = (struct pose2){other.pos.x / 2, other.pos.y / 2, quat_yaw(sole_inv.rot)};
-        stand.toe[side] = (struct vec3){0, 0, 0};
-        if (foot->toe >= 0) stand.toe[side] = nm_frame_to_frame(&zero, (uint32_t)foot->toe, foot->sole).pos;
-        stand.straight[side] = -zero.pose[foot->sole].pos.z;
-        const uint32_t *joints = body->leg[side].joints; /* hip yaw, roll, pitch, knee, ankle pitch, roll */
-        stand.leg[side] = between(&zero, joints[2], joints[3]) + between(&zero, joints[3], joints[4]);
-    }
-    return stand;
-}
-
-static double side_of(enum nm_side support) { return support == NM_LEFT ? -1 : 1; }
-
-/* The wish seen from a support foot. */
-static struct kick_start start_of(const struct kick_stand *s, enum nm_side support, const struct kick_want *want)
-{
-    struct pose2 ball = pose2_mul(s->robot[support], (struct pose2){want->ball_x, want->ball_y, want->direction});
-    struct pose3 torso = s->torso_to_sole[support];
-    struct vec3 up = quat_apply(quat_inv(torso.rot), (struct vec3){0, 0, 1});
-    return (struct kick_start){.side = side_of(support),
-                               .toe = s->toe[!support],
-                               .leg = s->leg[support],
-                               .over_leg = s->straight[support] - s->leg[support],
-                               .foot = s->other[support],
-                               .hips = torso.pos.z,
-                               .roll = atan2(up.y, up.z),
-                               .lean = atan2(-up.x, hypot(up.y, up.z)),
-                               .turn = quat_yaw(torso.rot),
-                               .ball_x = ball.x,
-                               .ball_y = ball.y,
-                               .direction = ball.theta};
-}
-
-/* ---- which foot ---- */
-
-enum unit { CM, DEGREES };
-
-/* How far the wish is from what a foot can do, in metres at the toe, and the sentence; else 0, and in `effort` how far
- * it is from the easiest. */
-static double beyond(const struct kick_plan_params *p, const struct kick_stand *stand, enum nm_side support,
-                     const struct kick_want *want, double *effort, char *why, size_t size)
-{
-    struct kick_start s = start_of(stand, support, want);
-    struct kick_path path;
-    kick_path_make(&path, &p->path, &s);
-    double inwards = -s.side * s.direction, lever = p->path.back + p->path.ball_radius + s.toe.x;
-    const char *out = support == NM_LEFT ? " right" : " left", *in = support == NM_LEFT ? " left" : " right";
-    const struct {
-        double by; /* m or rad */
-        enum unit unit;
-        const char *what, *where;
-    } faults[] = {
-        {p->near - s.ball_x, CM, "the ball is %.0f cm too near%s", ""},
-        {s.ball_x - p->far, CM, "the ball is %.0f cm too far%s", " away"},
-        {p->inner - path.beside, CM, "the ball is %.0f cm too far%s", in},
-        {-s.side * s.ball_y, CM, "the ball is %.0f cm too far%s", in}, /* before the foot that stands */
-        {path.beside - p->outer, CM, "the ball is %.0f cm too far%s", out},
-        {inwards - p->inwards, DEGREES, "the target is %.0f degrees too far%s", in},
-        {-inwards - p->outwards, DEGREES, "the target is %.0f degrees too far%s", out},
-        {(path.bent - p->bend) / lever, DEGREES, "the target is %.0f degrees too far%s", out},
-    };
-    double most = 0;
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
-        double by = faults[i].by * (faults[i].unit == CM ? 1 : lever);
-        if (!(by > most)) continue;
-        most = by;
-        snprintf(why, size, faults[i].what, ceil(faults[i].by * (faults[i].unit == CM ? 100 : 180 / M_PI)),
-                 faults[i].where);
-    }
-    *effort = path.bent + path.shifted + 0.5 * fabs(s.ball_y - s.foot.y);
-    return most;
-}
-
-int kick_choose(const struct kick_plan_params *p, const struct kick_stand *stand, const struct kick_want *want,
-                enum nm_side *support, char *why, size_t size)
-{
-    char text[2][128] = {"", ""};
-    double by[2], effort[2];
-    if (!isfinite(want->ball_x + want->ball_y + want->direction)) {
-        snprintf(why, size, "a number of the goal is none");
-        return -1;
-    }
-    for (int side = 0; side < 2; side++)
-        by[side] = beyond(p, stand, (enum nm_side)side, want, &effort[side], text[side], sizeof text[side]);
-    const double *better = by[NM_LEFT] == 0 && by[NM_RIGHT] == 0 ? effort : by;
-    *support = better[NM_LEFT] <= better[NM_RIGHT] ? NM_LEFT : NM_RIGHT;
-    if (by[*support] == 0) return 0;
-    snprintf(why, size, "%s", text[*support]);
-    return -1;
 }
 
 /* ---- the body along the way ---- */
@@ -167,6 +53,15 @@ static double within_reach(const struct nm_leg *leg, struct pose3 *sole)
     return by;
 }
 
+/* A joint at its limit matters in the leg that stands, and in the other while its foot is on the ground or meets the
+ * ball; what it does to the swing before and after that is planned with. */
+static bool matters(const struct kick_plan *plan, int side, double t)
+{
+    const double *k = plan->path.t;
+    return side == (int)plan->support || t <= k[KICK_LIFTED] || t >= k[KICK_OVER] ||
+           fabs(t - plan->path.contact) <= plan->dt;
+}
+
 /* With the trunk's x and y, and how much the foot is lifted besides. Returns how far a foot misses its place because a
  * joint is at its limit; `drawn`: because the leg is too short. */
 static double pose_at(const struct kick_plan *plan, double t, struct vec3 trunk, struct kick_pose *pose, double *drawn)
@@ -190,7 +85,7 @@ static double pose_at(const struct kick_plan *plan, double t, struct vec3 trunk,
         *drawn = fmax(*drawn, within_reach(leg, &in_torso));
         nm_leg_ik(leg, in_torso, q, &error);
         for (uint32_t i = 0; i < leg->chain.n; i++) pose->q[leg->chain.joints[i]] = q[i];
-        miss = fmax(miss, error.distance + NM_IK_ARM * error.angle);
+        if (matters(plan, side, t)) miss = fmax(miss, error.distance + NM_IK_ARM * error.angle);
     }
     return miss;
 }
@@ -307,10 +202,11 @@ static void take_back(struct kick_plan *plan)
 }
 
 void kick_plan_begin(struct kick_plan *plan, const struct nm_body *body, const struct nm_leg legs[2],
-                     const struct kick_plan_params *p, const struct kick_stand *stand, enum nm_side support,
+                     const struct kick_plan_params *p, const struct kick_stand *stand, struct kick_choice choice,
                      const struct kick_want *want)
 {
-    struct kick_start start = start_of(stand, support, want);
+    enum nm_side support = choice.support;
+    struct kick_start start = kick_start_of(stand, choice, want);
     struct pose3 torso = stand->torso_to_sole[support];
     struct nm_kin kin;
     plan->body = body;

@@ -1,4 +1,4 @@
-/* The plan of a kick: which foot, and a way of the trunk that keeps the zero-moment point inside the support foot.
+/* The plan of a kick: a way of the trunk that keeps the zero-moment point inside the support foot.
  *
  * The way of the feet is given (kick_path.h). Where the trunk must be over it follows from inverse dynamics of the
  * whole body (after Wenk and Roefer, Online generated kick motions for the NAO balanced using inverse dynamics, RoboCup
@@ -11,46 +11,25 @@
 
 #include "body/dynamics.h"
 #include "body/leg_ik.h"
-#include "modules/motion/kick_path.h"
+#include "modules/motion/kick_choose.h"
 
 #define KICK_PLAN_PARAMS(X)                                                                                            \
     X(zmp_x, 0.00642, -0.1, 0.1, "m", 1, "where the weight is while on one foot, before its ankle")                    \
     X(zmp_in, 0.00406, -0.05, 0.05, "m", 1, "the same, from the ankle towards the other foot")                         \
     X(room_x, 0.01, 0, 0.1, "m", 1, "how far the planned zero-moment point may leave that place, forwards and back")   \
-    X(room_y, 0.0145, 0, 0.1, "m", 1, "the same sideways")                                                             \
-    X(near, 0.13, -0.5, 1, "m", 1, "a ball less far before the support foot's ankle is refused")                       \
-    X(far, 0.26, 0, 1, "m", 1, "and one farther than this")                                                            \
-    X(inner, 0.06, -0.5, 1, "m", 1, "the foot must meet the ball so far beside the support foot, at least")            \
-    X(outer, 0.2, 0, 1, "m", 1, "and at most")                                                                         \
-    X(inwards, 0.7, 0, 1.6, "rad", 0, "largest angle of a kick across the support foot")                               \
-    X(outwards, 0.75, 0, 1.6, "rad", 0, "largest angle of a kick away from it")                                        \
-    X(bend, 0.1, 0, 1, "m", 1, "how far the back swing may keep out of the other leg's way")
+    X(room_y, 0.0145, 0, 0.1, "m", 1, "the same sideways")
 
 struct kick_plan_params {
     struct kick_path_params path;
+    struct kick_reach_params reach;
 #define X(name, value, least, most, unit, power, about) double name;
     KICK_PLAN_PARAMS(X)
 #undef X
 };
 
-enum { KICK_SAMPLES = 640, KICK_PASSES = 8 };
+enum { KICK_SAMPLES = 640, KICK_PASSES = 10 };
 
 enum kick_progress { KICK_PLANNING, KICK_PLANNED, KICK_IMPOSSIBLE };
-
-/* the robot as it stands, both feet on the ground */
-struct kick_stand {
-    struct pose3 torso_to_sole[2]; /* over each foot                       */
-    struct pose2 other[2];         /* the other sole, seen from each       */
-    struct pose2 robot[2];         /* base_footprint, seen from each       */
-    struct vec3 toe[2];            /* of each foot, in its sole's frame    */
-    double straight[2];            /* m, trunk's origin over each sole with straight legs */
-    double leg[2];                 /* m, hip to ankle, straight                           */
-    double q[NM_JOINTS];           /* joints as they are told              */
-};
-
-struct kick_want {
-    double ball_x, ball_y, direction; /* m, m, rad in base_footprint */
-};
 
 struct kick_pose {
     struct pose3 torso; /* in the support sole's frame */
@@ -80,14 +59,8 @@ struct kick_plan {
 /* m, hip to ankle, straight */
 double kick_leg_length(const struct nm_leg *leg);
 
-struct kick_stand kick_stand_of(const struct nm_body *body, const double q[]);
-
-/* Picks the foot. Where none reaches, -1 and a sentence with what is wrong. */
-int kick_choose(const struct kick_plan_params *p, const struct kick_stand *stand, const struct kick_want *want,
-                enum nm_side *support, char *why, size_t size);
-
 void kick_plan_begin(struct kick_plan *plan, const struct nm_body *body, const struct nm_leg legs[2],
-                     const struct kick_plan_params *p, const struct kick_stand *stand, enum nm_side support,
+                     const struct kick_plan_params *p, const struct kick_stand *stand, struct kick_choice choice,
                      const struct kick_want *want);
 /* Looks at so many samples. KICK_IMPOSSIBLE with a sentence if the legs are too short or it would tip over. */
 enum kick_progress kick_plan_work(struct kick_plan *plan, uint32_t samples, char *why, size_t size);
