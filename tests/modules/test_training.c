@@ -93,7 +93,7 @@ static void it_gets_behind_the_ball_and_kicks_towards_the_goal(void **state)
     (void)state;
     static const struct pose2 starts[] = {{2, 0.1, 3}, {1, 1, -1.5}, {-1, -0.5, 0}, {1.3, -0.02, 0}};
     for (int i = 0; i < 4; i++) {
-        struct pupil p = begin("points=0, start=0, turn_at=0, goal_x=4.5, ahead=0.2, aside=0.05");
+        struct pupil p = begin("points=0, start=0, turn_at=0, goal_x=4.5");
         const Kick_SendGoal_Request *ask = NULL;
         p.at = starts[i];
         p.ball = (struct vec3){1, 0.3, 0.07};

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/nm.h"
+#include "geometry_msgs/PointStamped.h"
 #include "geometry_msgs/Twist.h"
 #include "humanoid_league_msgs/Kick.h"
 #include "nutmeg_msgs/BodyTruth.h"
@@ -31,6 +32,7 @@ struct training {
     const BodyTruth *self;
     const WorldTruth *world;
     const HcmState *hcm;
+    const PointStamped *place; /* of the ball, where the kick likes it best */
     nm_client(Kick_SendGoal) send;
     nm_client(Kick_GetResult) result;
     /* out */
@@ -41,8 +43,9 @@ struct training {
     int32_t points, shots;
     double start, turn_at; /* s */
     double speed, turn, careful;
-    double goal_x, ahead, aside;
+    double goal_x;
     /* state */
+    double ahead, aside; /* m, where the ball is to lie */
     enum stage stage;
     int32_t passed, shot, missed, falls;
     bool down;
@@ -71,6 +74,10 @@ static double in_stage(const struct training *f) { return nm_seconds(f->nm->now 
 
 static void look(struct training *f)
 {
+    if (nm_fresh(f->nm, f->place) && f->place->point.x > 0) {
+        f->ahead = f->place->point.x;
+        f->aside = fabs(f->place->point.y);
+    }
     const Pose *p = &f->self->pose;
     struct quat rot = {p->orientation.w, p->orientation.x, p->orientation.y, p->orientation.z};
     f->here = (struct pose2){p->position.x, p->position.y, quat_yaw(rot)};
@@ -264,9 +271,16 @@ static void step(struct training *f)
 static void reset(struct training *f)
 {
     f->stage = SLALOM;
+    f->ahead = 0.2, f->aside = 0.05; /* until the kick has told where */
     f->passed = f->shot = f->missed = f->falls = 0;
     f->down = false;
     f->since = 0;
+}
+
+static int init(struct training *f)
+{
+    reset(f);
+    return 0;
 }
 
 #define SELF struct training
@@ -274,6 +288,7 @@ static const struct nm_port ports[] = {
     NM_IN(self, BodyTruth, "truth/body"),
     NM_IN(world, WorldTruth, "truth/world"),
     NM_IN(hcm, HcmState, "hcm_state"),
+    NM_IN(place, PointStamped, "kick_place", .optional = true),
     NM_CLIENT(send, Kick_SendGoal, "kick/_action/send_goal", 4),
     NM_CLIENT(result, Kick_GetResult, "kick/_action/get_result", 4),
     NM_OUT(velocity, Twist, "cmd_vel"),
@@ -291,9 +306,7 @@ static const struct nm_param params[] = {
     NM_PARAM(turn, 0.8, 0.05, 4, "rad/s", "fastest turn"),
     NM_PARAM(careful, 0.1, 0.01, 1, "m/s", "near the ball"),
     NM_PARAM(goal_x, 4.5, 1, 20, "m", "where the goal stands that it shoots at"),
-    NM_PARAM(ahead, 0.2, 0.02, 1, "m", "how far before the robot the ball lies for a kick"),
-    NM_PARAM(aside, 0.05, 0, 0.5, "m", "and how far aside, before a foot"),
     {0},
 };
 NM_MODULE(training, "Walks a slalom, goes to the ball and shoots at the goal; for practice in the simulator.",
-          .ports = ports, .params = params, .step = NM_CALL(step), .reset = NM_CALL(reset))
+          .ports = ports, .params = params, .init = NM_CALL(init), .step = NM_CALL(step), .reset = NM_CALL(reset))
