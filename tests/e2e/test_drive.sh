@@ -6,7 +6,7 @@
 set -euo pipefail
 program=$1
 root=$2
-scratch=$(mktemp -d)
+source "$(dirname "$0")/scratch.sh"
 finish() {
     code=$?
     exec 3>&- || true
@@ -16,31 +16,14 @@ finish() {
     rm -rf "$scratch"
     exit $code
 }
-# the processes whose command lines hold some words
-named() {
-    for p in /proc/[0-9]*; do
-        if tr '\0' ' ' 2>/dev/null < "$p/cmdline" | grep -q -- "$1"; then echo "${p#/proc/}"; fi
-    done 2>/dev/null
-}
 driver() { named "^$program drive" | head -1; }
 trap finish EXIT
-export XDG_RUNTIME_DIR=$scratch/run NUTMEG_ROOT=$root NO_COLOR=1 TERM=xterm
-# leaks are the other tests' business: looking for them can hang in a program that a signal is just ending
-export ASAN_OPTIONS=detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
-mkdir -m 700 "$XDG_RUNTIME_DIR"
-cd "$scratch"
+export TERM=xterm
 
 wrong() {
     echo "$*" >&2
     for f in screen.txt *.out; do [ -f "$f" ] && echo "--- $f" && tail -c 1500 "$f"; done >&2
     exit 1
-}
-until_ok() {
-    for _ in $(seq 300); do
-        if "$@" >/dev/null 2>&1; then return; fi
-        sleep 0.1
-    done
-    wrong "$* did not come true in 30 s"
 }
 nutmeg() { timeout -k 2 20 "$program" "$@"; }
 

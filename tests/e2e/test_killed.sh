@@ -6,7 +6,7 @@
 set -euo pipefail
 program=$1
 root=$2
-scratch=$(mktemp -d)
+source "$(dirname "$0")/scratch.sh"
 world=
 finish() {
     [ -z "$world" ] || kill "$world" 2>/dev/null || true
@@ -14,11 +14,6 @@ finish() {
     rm -rf "$scratch"
 }
 trap finish EXIT
-export XDG_RUNTIME_DIR=$scratch/run NUTMEG_ROOT=$root NO_COLOR=1
-# leaks are the other tests' business: looking for them can hang in a program that a signal is just ending
-export ASAN_OPTIONS=detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
-mkdir -m 700 "$XDG_RUNTIME_DIR"
-cd "$scratch"
 domain=$((90 + $$ % 10)) # several of these may run at the same time
 
 wrong() {
@@ -27,13 +22,7 @@ wrong() {
     exit 1
 }
 has() { grep -q -- "$2" "$1" || wrong "'$2' is not in $1"; }
-brain() { # its process: the one of that name in this test's own domain
-    for p in /proc/[0-9]*; do
-        if tr '\0' ' ' 2>/dev/null < "$p/cmdline" | grep -q -- "^nutmeg run .*--name kid .*--domain $domain "; then
-            echo "${p#/proc/}"
-        fi
-    done 2>/dev/null
-}
+brain() { named "^nutmeg run .*--name kid .*--domain $domain "; } # in this test's own domain
 
 "$program" sim motion/killed --processes --domain $domain -o out > told.txt 2> heard.txt &
 world=$!

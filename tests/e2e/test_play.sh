@@ -6,13 +6,8 @@
 set -euo pipefail
 program=$1
 root=$2
-scratch=$(mktemp -d)
+source "$(dirname "$0")/scratch.sh"
 trap 'rm -rf "$scratch"' EXIT
-export NUTMEG_ROOT=$root NO_COLOR=1 XDG_RUNTIME_DIR=$scratch/run
-# leaks are the other tests' business: looking for them can hang in a program that a signal is just ending
-export ASAN_OPTIONS=detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
-mkdir -m 700 "$XDG_RUNTIME_DIR"
-cd "$scratch"
 
 wrong() {
     echo "$*" >&2

@@ -6,7 +6,7 @@
 set -euo pipefail
 program=$1
 root=$2
-scratch=$(mktemp -d)
+source "$(dirname "$0")/scratch.sh"
 running=
 finish() {
     [ -z "$running" ] || kill $running 2>/dev/null || true
@@ -14,11 +14,6 @@ finish() {
     rm -rf "$scratch"
 }
 trap finish EXIT
-export XDG_RUNTIME_DIR=$scratch/run NUTMEG_ROOT=$root NO_COLOR=1
-# leaks are the other tests' business: looking for them can hang in a program that a signal is just ending
-export ASAN_OPTIONS=detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
-mkdir -m 700 "$XDG_RUNTIME_DIR"
-cd "$scratch"
 domain=$((80 + $$ % 10)) # several of these may run at the same time
 
 wrong() {
@@ -26,20 +21,7 @@ wrong() {
     for f in *.txt out/*.txt; do [ -f "$f" ] && echo "--- $f" && tail -n 20 "$f"; done >&2
     exit 1
 }
-# the processes whose command lines hold some words
-named() {
-    for p in /proc/[0-9]*; do
-        if tr '\0' ' ' 2>/dev/null < "$p/cmdline" | grep -q -- "$1"; then echo "${p#/proc/}"; fi
-    done 2>/dev/null
-}
 has() { grep -q -- "$2" "$1" || wrong "'$2' is not in $1"; }
-until_ok() {
-    for _ in $(seq 300); do
-        if "$@" >/dev/null 2>&1; then return; fi
-        sleep 0.1
-    done
-    wrong "$* did not come true in 30 s"
-}
 
 cat > walkers.yaml <<'Y'
 about: two robots walk ahead

@@ -8,7 +8,7 @@ program=$1
 root=$2
 quick=${3:-}
 build=$(dirname "$program")
-scratch=$(mktemp -d)
+source "$(dirname "$0")/scratch.sh"
 running=
 finish() {
     [ -z "$running" ] || kill "$running" 2>/dev/null || true
@@ -16,11 +16,6 @@ finish() {
     rm -rf "$scratch"
 }
 trap finish EXIT
-export XDG_RUNTIME_DIR=$scratch/run NUTMEG_ROOT=$root NO_COLOR=1
-# leaks are the other tests' business: looking for them can hang in a program that a signal is just ending
-export ASAN_OPTIONS=detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
-mkdir -m 700 "$XDG_RUNTIME_DIR"
-cd "$scratch"
 
 wrong() {
     echo "$*" >&2
@@ -37,14 +32,6 @@ says() {
     for part; do [[ $said == *"$part"* ]] || wrong "'$part' is not in: $said"; done
 }
 nutmeg() { "$program" "$@"; }
-# until COMMAND…: tries again for up to 30 s
-until_ok() {
-    for _ in $(seq 300); do
-        if "$@" >/dev/null 2>&1; then return; fi
-        sleep 0.1
-    done
-    wrong "$* did not come true in 30 s"
-}
 
 # ---- commands by themselves
 

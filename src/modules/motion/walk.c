@@ -37,7 +37,7 @@ struct walk {
     WalkState *walk_state;
     /* params */
     double time_out, rise;   /* s          */
-    double leap;             /* rad        */
+    double leap;             /* rad/s      */
     double arms[ARM], swing; /* rad, 1     */
     bool stabilise;
 #define X(name, value, least, most, unit, power, about) double name;
@@ -239,7 +239,8 @@ static void put_joint(struct walk *f, uint32_t joint, double goal, double way)
     if (i == sizeof out->name.at / sizeof *out->name.at) return;
     nm_text(out->name.at[i], "%s", f->nm->body->joints[joint].name);
     double wanted = f->from[joint] + way * (goal - f->from[joint]), told = f->told[joint];
-    f->told[joint] = wanted > told + f->leap ? told + f->leap : wanted < told - f->leap ? told - f->leap : wanted;
+    double most = f->leap * nm_seconds(f->nm->dt);
+    f->told[joint] = fmin(fmax(wanted, told - most), told + most);
     out->position.at[i] = f->told[joint];
     out->name.n = out->position.n = i + 1;
 }
@@ -376,8 +377,8 @@ static const struct nm_port ports[] = {
 static const struct nm_param params[] = {
     NM_PARAM(time_out, 0.5, 0.05, 10, "s", "stops when no velocity came for this long"),
     NM_PARAM(rise, 1, 0.1, 10, "s", "from wherever the joints are found into the stand; less if they are near it"),
-    NM_PARAM(leap, 0.7, 0.05, 10, "rad",
-             "the most that a goal moves in one cycle: more than any good step needs, less than a stumbling one wants"),
+    NM_PARAM(leap, 87.5, 5, 1000, "rad/s",
+             "fastest that a goal moves: more than any good step needs, less than a stumbling one wants"),
     NM_PARAM_LIST(arms, "0.35 0.17 -1.57", -3.2, 3.2, "rad",
                   "left arm from the shoulder outwards; the right one mirrors it"),
     NM_PARAM(swing, 0.8, -3, 3, "1", "of the arms with the legs, against the yaw that swinging legs make"),
