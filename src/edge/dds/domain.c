@@ -1,9 +1,14 @@
 #include "edge/dds/domain.h"
 
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 enum { LAST_DOMAIN = 232 }; /* beyond it the ports do not fit into 16 bits */
 
@@ -51,6 +56,38 @@ static dds_entity_t open_domain(uint32_t domain, bool network)
     return entity;
 }
 
+/* Whether a descriptor is a UDP socket of this domain that takes packets from every interface. Each domain has 250
+ * ports from 7400 on (RTPS 2.3, 9.6.1.1). */
+static bool is_open_to_all(int fd, uint32_t domain)
+{
+    enum { FIRST_PORT = 7400, PORTS = 250 };
+    struct sockaddr_in at = {0};
+    int kind = 0;
+    if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &kind, &(socklen_t){sizeof kind}) || kind != SOCK_DGRAM) return false;
+    if (getsockname(fd, (struct sockaddr *)&at, &(socklen_t){sizeof at}) || at.sin_family != AF_INET) return false;
+    uint32_t port = ntohs(at.sin_port), first = FIRST_PORT + PORTS * domain;
+    return at.sin_addr.s_addr == htonl(INADDR_ANY) && port >= first && port < first + PORTS;
+}
+
+/* Cyclone uses the loopback interface only, but its sockets would still take packets that others send to any address of
+ * this machine. So they are bound to the interface. */
+static int shut_out_others(uint32_t domain, struct nm_err *err)
+{
+    static const char interface[] = "lo";
+    DIR *folder = opendir("/proc/self/fd");
+    struct dirent *entry;
+    int bad = folder ? 0 : -1;
+    while (!bad && (entry = readdir(folder))) {
+        int fd = atoi(entry->d_name); /* "." and ".." are 0 for it, which is no socket of the domain either */
+        if (is_open_to_all(fd, domain)) bad = setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, interface, sizeof interface);
+    }
+    int why = errno;
+    if (folder) closedir(folder);
+    if (!bad) return 0;
+    return nm_fail(err, "DDS domain %u: cannot be kept on this machine: %s; Linux 5.7 or newer is needed", domain,
+                   strerror(why));
+}
+
 dds_entity_t nm_domain_join(uint32_t domain, bool network, struct nm_err *err)
 {
     static const char enclave[] = "enclave=/;";
@@ -69,7 +106,11 @@ dds_entity_t nm_domain_join(uint32_t domain, bool network, struct nm_err *err)
         participant = dds_create_participant(domain, qos, NULL);
         dds_delete_qos(qos);
     }
-    if (participant >= 0) {
+    if (participant >= 0 && !network && shut_out_others(domain, err)) {
+        dds_delete(participant);
+        participant = DDS_RETCODE_ERROR;
+        if (!domains.at[domain].users && domains.at[domain].entity > 0) dds_delete(domains.at[domain].entity);
+    } else if (participant >= 0) {
         domains.at[domain].users++;
     } else {
         nm_fail(err, "DDS domain %u: cannot be joined: %s%s", domain, dds_strretcode(participant),

@@ -138,7 +138,8 @@ int sockets_open(struct nm_live *live, struct nm_err *err)
         .fd_limit_per_thread = 96,
         .retry_and_idle_policy = &silence,
         .options = LWS_SERVER_OPTION_HTTP_HEADERS_SECURITY_BEST_PRACTICES_ENFORCE | LWS_SERVER_OPTION_VALIDATE_UTF8 |
-                   LWS_SERVER_OPTION_FAIL_UPON_UNABLE_TO_BIND | (everywhere ? LWS_SERVER_OPTION_DISABLE_IPV6 : 0),
+                   LWS_SERVER_OPTION_FAIL_UPON_UNABLE_TO_BIND |
+                   LWS_SERVER_OPTION_DISABLE_IPV6, /* else the library ignores the address and listens everywhere */
     };
     lws_set_log_level(0, NULL);
     live->context = lws_create_context(&info);

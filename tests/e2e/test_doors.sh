@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# Nobody on the network reaches a player unless it was asked for. The player runs in a network namespace of its own; a
+# second one, joined by a cable, is the machine of a stranger. From there every port that the player has opened is tried,
+# first as it is without flags, then with the flags that open it, so that the stranger is known to reach what is open.
+#
+#   test_doors.sh PROGRAM ROOT
+set -euo pipefail
+program=$1
+root=$2
+here=$(cd "$(dirname "$0")" && pwd)
+if [ "${3:-}" != inside ]; then
+    how=(unshare --net)
+    [ "$(id -u)" = 0 ] || how=(unshare --map-root-user --net)
+    "${how[@]}" true 2>/dev/null || { echo "network namespaces need root, or user namespaces"; exit 77; }
+    exec "${how[@]}" "$here/test_doors.sh" "$program" "$root" inside
+fi
+source "$here/scratch.sh"
+running=
+stranger_shell=
+finish() {
+    [ -z "$running$stranger_shell" ] || kill $running $stranger_shell 2>/dev/null || true
+    wait
+    rm -rf "$scratch"
+}
+trap finish EXIT
+wrong() {
+    echo "$*" >&2
+    for f in *.txt; do [ -f "$f" ] && echo "--- $f" && tail -n 20 "$f"; done >&2
+    exit 1
+}
+
+# ---- two machines and a cable: 10.9.8.1 is the robot, 10.9.8.2 the stranger
+mkfifo hold
+unshare --net cat hold & # lives until it is killed
+stranger_shell=$!
+until_ok test "$(readlink /proc/self/ns/net)" != "$(readlink "/proc/$stranger_shell/ns/net")"
+stranger() { nsenter --net="/proc/$stranger_shell/ns/net" "$@"; }
+ip link set lo up
+ip link add robot type veth peer name cable netns "$stranger_shell"
+ip addr add 10.9.8.1/24 dev robot
+ip link set robot up
+stranger ip link set lo up
+stranger ip addr add 10.9.8.2/24 dev cable
+stranger ip link set cable up
+until_ok stranger bash -c 'exec 3<>/dev/udp/10.9.8.1/9; echo >&3; read -r -t 5 <&3; [ $? = 1 ]' # the cable carries packets
+
+# A port that nobody listens on answers with a refusal at once; from an open one of UDP nothing comes back.
+tcp_open() { stranger bash -c "exec 3<>/dev/tcp/10.9.8.1/$1" 2>/dev/null; }
+udp_open() {
+    stranger bash -c "exec 3<>/dev/udp/10.9.8.1/$1; echo >&3; read -r -t 3 <&3; [ \$? -gt 128 ]" 2>/dev/null
+}
+ports() { ss -Hln "$1" | awk '{ sub(/.*:/, "", $4); print $4 }' | sort -un; }
+play() { # FLAG…
+    "$program" run motion --hardware virtual --live 0 --dds "$@" > played.txt 2> heard.txt &
+    running=$!
+    until_ok grep -q "the ROS 2 node" played.txt
+    live=$(sed -n 's|^live at http://[^/]*:\([0-9]*\)/.*|\1|p' played.txt)
+}
+end() {
+    kill "$running"
+    wait "$running" || wrong "the player ended with $?"
+    running=
+}
+
+# ---- without flags nothing is open, on this machine everything is
+play
+(exec 3<>"/dev/tcp/127.0.0.1/$live") || wrong "the live server is not there"
+"$program" node list --dds | grep -q /motion || wrong "the node is not there"
+[ "$(ports -t)" = "$live" ] || wrong "TCP ports besides that of the live server: $(ports -t)"
+[ "$(ports -u | wc -l)" -ge 2 ] || wrong "DDS has no ports"
+for p in $(ports -t); do ! tcp_open "$p" || wrong "a stranger reaches TCP port $p: $(ss -Hltn)"; done
+for p in $(ports -u); do ! udp_open "$p" || wrong "a stranger reaches UDP port $p: $(ss -Hlun)"; done
+[ -z "$(stranger "$program" node list --dds --network)" ] || wrong "a stranger sees the node"
+# sockets with a name of their own would be open to every user of this machine
+[ -z "$(ss -Hlx | awk '$5 ~ /^@/')" ] || wrong "an abstract socket: $(ss -Hlx)"
+[ "$(stat -c %a "$XDG_RUNTIME_DIR/nutmeg" "$XDG_RUNTIME_DIR/nutmeg/motion.sock" | tr '\n' ' ')" = "700 600 " ] ||
+    wrong "others may use the control socket"
+end
+
+# ---- with its flag each is open
+play --live-address 0.0.0.0
+tcp_open "$live" || wrong "--live-address does not open the live server"
+for p in $(ports -u); do ! udp_open "$p" || wrong "--live-address opens UDP port $p"; done
+end
+play --live-address 10.9.8.1
+tcp_open "$live" || wrong "--live-address 10.9.8.1 does not open the live server"
+end
+play --network
+! tcp_open "$live" || wrong "--network opens the live server"
+until_ok stranger bash -c "'$program' node list --dds --network | grep -q /motion"
+end
+
+# ---- the pseudo terminals of a virtual bus belong to their user alone
+"$program" bus virtual darwin ./bus > bus.txt 2>&1 &
+running=$!
+until_ok test -e bus
+case $(stat -L -c %a bus) in *0) ;; *) wrong "others may use the bus: $(stat -L -c %A bus)" ;; esac
+kill "$running"
+wait "$running" || true
+running=
+[ -z "$(ss -Hltun)" ] || wrong "a port is left: $(ss -Hltun)"
