@@ -354,16 +354,7 @@ static int open_dds(struct playing *p, struct nm_err *err)
     if (o->dds.domain && (*end || end == o->dds.domain || domain < 0 || domain > 232))
         return nm_fail(err, "--domain wants a number from 0 to 232, not '%s'", o->dds.domain);
     p->domain = domain;
-    /* what our own hardware and joystick bring is not taken from the network */
-    const char *local[8] = {0};
-    uint32_t n_local = 0;
-    static const char *const hardware[] = {"servo_states", "imu/data_raw", "foot_cells",
-                                           "buttons",      "battery",      "motor_power"};
-    for (uint32_t i = 0; p->hardware && i < sizeof hardware / sizeof hardware[0]; i++) local[n_local++] = hardware[i];
-    if (p->teleop) local[n_local++] = "joy";
-    struct nm_dds_options dds = {.n_local = n_local,
-                                 .local = local,
-                                 .domain = (int)domain,
+    struct nm_dds_options dds = {.domain = (int)domain,
                                  .space = o->dds.space,
                                  .network = o->dds.network,
                                  .virtual_time = o->virtual_time,

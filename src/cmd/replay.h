@@ -61,8 +61,13 @@ struct stream {
     int out;                           /* channel of the new log                       */
 };
 
+/* Whom a note of consumed messages is about. A cycle that reads a topic as a value and as a queue has a note for each.
+ */
+enum readers { READERS_ALL, READERS_OF_VALUE, READERS_OF_QUEUE };
+
 struct seqs {
     uint32_t stream;
+    enum readers readers;
     uint64_t first, last;
 };
 
@@ -117,7 +122,8 @@ struct replay {
         const char *cycle;
         uint32_t n;
         uint32_t *streams; /* index */
-    } * tables;            /* what the notes of each cycle and edge refer to */
+        enum readers *readers;
+    } * tables; /* what the notes of each cycle and edge refer to */
     uint32_t n_tables;
     struct parameter_change *changes;
     uint32_t n_changes;

@@ -185,16 +185,10 @@ int replay_jpeg(const uint8_t *cdr, size_t n, struct nm_blob_pool *pool, void *m
     return 0;
 }
 
-static void hand_over(struct replay *r, struct stream *s, uint32_t cycle, const struct kept *kept)
+static void fill(struct replay *r, struct stream *s, const struct kept *kept, void *message)
 {
     const struct nm_type *type = r->lineup->topics[s->at].type;
-    struct nm_slot slot = {.time = kept->time, .caller = kept->caller, .call = kept->call};
     struct nm_err why = {0};
-    if (s->stored == AS_NOTHING && !kept->run) return;
-    for (uint32_t i = s->n_asked; i-- && !kept->run;)
-        if (s->asked[i].seq == kept->seq) slot.caller = s->asked[i].caller, slot.call = s->asked[i].call;
-    void *message = nm_replay_put(r->replay, cycle, s->at, &slot);
-    if (!message) return;
     int bad = s->stored == AS_JPEG && !kept->run
                   ? replay_jpeg(kept->bytes, kept->n, nm_replay_pool(r->replay, s->at), message, &why)
                   : nm_cdr_decode(type, message, kept->bytes, kept->n,
@@ -203,28 +197,58 @@ static void hand_over(struct replay *r, struct stream *s, uint32_t cycle, const 
     if (!bad && s->times) nm_shift_times(type, message, -r->offset);
 }
 
+static void hand_over(struct replay *r, struct stream *s, uint32_t cycle, enum readers to, const struct kept *kept)
+{
+    struct nm_slot slot = {.time = kept->time, .caller = kept->caller, .call = kept->call};
+    bool values = nm_replay_reads(r->replay, cycle, s->at, false) && to != READERS_OF_QUEUE;
+    bool queues = nm_replay_reads(r->replay, cycle, s->at, true) && to != READERS_OF_VALUE;
+    bool both = nm_replay_reads(r->replay, cycle, s->at, false) && nm_replay_reads(r->replay, cycle, s->at, true);
+    if (s->stored == AS_NOTHING && !kept->run) return;
+    for (uint32_t i = s->n_asked; i-- && !kept->run;)
+        if (s->asked[i].seq == kept->seq) slot.caller = s->asked[i].caller, slot.call = s->asked[i].call;
+    void *message = values || (queues && !both) ? nm_replay_put(r->replay, cycle, s->at, &slot) : NULL;
+    if (message) fill(r, s, kept, message);
+    message = queues && both ? nm_replay_push(r->replay, cycle, s->at, &slot) : NULL;
+    if (message) fill(r, s, kept, message);
+}
+
+/* What a run consumed, made anew in this replay up to `run`. */
+static void feed_anew(struct replay *r, struct stream *s, uint32_t cycle, const struct seqs *consumed, uint64_t run)
+{
+    const struct kept *newest = NULL;
+    /* of a batch that its maker's snapshot cuts in two, the older part */
+    for (const struct kept *k = s->first; k && k->seq <= consumed->last; k = k->next)
+        if (k->seq >= consumed->first && !comes_anew(r, s, run_of(s, k->seq)))
+            hand_over(r, s, cycle, consumed->readers, k);
+    for (const struct kept *k = s->anew; k && k->run <= run; k = k->next) {
+        newest = k;
+        if (consumed->readers == READERS_OF_VALUE || k->seq <= s->fed[cycle]) continue;
+        hand_over(r, s, cycle, consumed->readers, k);
+        s->fed[cycle] = k->seq;
+    }
+    if (consumed->readers != READERS_OF_VALUE || !newest) return;
+    hand_over(r, s, cycle, consumed->readers, newest);
+    if (newest->seq > s->fed[cycle]) s->fed[cycle] = newest->seq;
+}
+
 static void feed_recorded(struct replay *r, struct stream *s, uint32_t cycle, const struct seqs *consumed)
 {
     uint64_t run = s->replayed ? run_of(s, consumed->last) : 0, last = 0;
     const struct nm_topic *topic = &r->lineup->topics[s->at];
     const char *name = r->lineup->cycles[cycle].name;
     if (run && comes_anew(r, s, run)) {
-        /* of a batch that its maker's snapshot cuts in two, the older part */
-        for (const struct kept *k = s->first; k && k->seq <= consumed->last; k = k->next)
-            if (k->seq >= consumed->first && !comes_anew(r, s, run_of(s, k->seq))) hand_over(r, s, cycle, k);
-        for (const struct kept *k = s->anew; k && k->run <= run; k = k->next)
-            if (k->seq > s->fed[cycle]) hand_over(r, s, cycle, k), s->fed[cycle] = k->seq;
+        feed_anew(r, s, cycle, consumed, run);
         return;
     }
     if (topic->queue && s->fed[cycle] && consumed->first > s->fed[cycle] + 1)
         replay_cause(r, "cycle %s lost messages of %s in the recorded run", name, s->topic);
     for (const struct kept *k = s->first; k && k->seq <= consumed->last; k = k->next)
-        if (k->seq >= consumed->first) hand_over(r, s, cycle, k), last = k->seq;
+        if (k->seq >= consumed->first) hand_over(r, s, cycle, consumed->readers, k), last = k->seq;
     if (last != consumed->last && s->in_log)
         replay_cause(r, "messages of %s that cycle %s consumed are not in the log", s->topic, name);
     if (!s->in_log || s->stored == AS_NOTHING)
         replay_cause(r, "%s is not in the log: cycle %s plays without it", s->topic, name);
-    s->fed[cycle] = consumed->last;
+    if (consumed->last > s->fed[cycle]) s->fed[cycle] = consumed->last;
 }
 
 /* Of streams that the recorded cycle did not take from a mailbox: by time. */
@@ -236,7 +260,7 @@ static void feed_timed(struct replay *r, struct stream *s, uint32_t cycle, int64
     bool anew = s->replayed;
     for (const struct kept *k = anew ? s->anew : s->first; k && k->time <= until; k = k->next) {
         if (k->seq <= s->fed[cycle]) continue;
-        hand_over(r, s, cycle, k);
+        hand_over(r, s, cycle, READERS_ALL, k);
         s->fed[cycle] = k->seq;
     }
 }
@@ -261,10 +285,14 @@ void replay_user_settings(struct replay *r, uint32_t cycle)
 void replay_feed(struct replay *r, uint32_t cycle, const struct noted *noted)
 {
     struct player_cycle *c = &r->cycles[cycle];
-    for (uint32_t i = 0; i < noted->run.n_consumed; i++) {
-        struct stream *s = &r->streams[noted->consumed[i].stream];
-        if (s->how[cycle] == HOW_RECORDED) feed_recorded(r, s, cycle, &noted->consumed[i]);
-    }
+    /* queues first: what they took is forgotten, and a value that came with them is among it */
+    for (int values = 0; values < 2; values++)
+        for (uint32_t i = 0; i < noted->run.n_consumed; i++) {
+            const struct seqs *consumed = &noted->consumed[i];
+            struct stream *s = &r->streams[consumed->stream];
+            if ((consumed->readers == READERS_OF_VALUE) != values || s->how[cycle] != HOW_RECORDED) continue;
+            feed_recorded(r, s, cycle, consumed);
+        }
     for (uint32_t i = 0; i < r->n_streams; i++)
         if (r->streams[i].how[cycle] > HOW_RECORDED) feed_timed(r, &r->streams[i], cycle, noted->run.now);
     for (uint32_t i = 0; i < r->n_changes; i++) {

@@ -155,6 +155,14 @@ static void take_table(struct replay *r, const void *message, int64_t time)
     uint32_t *streams = nm_take_n(&r->arena, uint32_t, topics->topics.n + 1);
     for (uint32_t i = 0; i < topics->topics.n; i++)
         streams[i] = (uint32_t)(replay_stream(r, topics->topics.at[i], topics->makers.at[i]) - r->streams);
+    enum readers *readers = nm_take_n(&r->arena, enum readers, topics->topics.n + 1);
+    for (uint32_t i = 0; i < topics->topics.n; i++)
+        for (uint32_t k = 0; k < i; k++) {
+            if (streams[k] != streams[i]) continue;
+            readers[k] = READERS_OF_VALUE; /* values come before queues, see core/record.c */
+            readers[i] = READERS_OF_QUEUE;
+        }
+    r->tables[r->n_tables].readers = readers;
     r->tables[r->n_tables].cycle = nm_take_text(&r->arena, topics->cycle);
     r->tables[r->n_tables].n = topics->topics.n;
     r->tables[r->n_tables++].streams = streams;
@@ -251,7 +259,10 @@ static struct seqs *take_seqs(struct replay *r, uint32_t table, const TopicSeque
     *out = 0;
     for (uint32_t i = 0; i < n; i++)
         if (from[i].topic < r->tables[table].n && from[i].first <= from[i].last)
-            to[(*out)++] = (struct seqs){r->tables[table].streams[from[i].topic], from[i].first, from[i].last};
+            to[(*out)++] = (struct seqs){.stream = r->tables[table].streams[from[i].topic],
+                                         .readers = r->tables[table].readers[from[i].topic],
+                                         .first = from[i].first,
+                                         .last = from[i].last};
     return to;
 }
 

@@ -29,11 +29,13 @@ static void stamp(const struct nm_type *type, void *message, int64_t now)
     time->nanosec = (uint32_t)(now % 1000000000);
 }
 
-static void count(struct nm_cycle *cycle, uint32_t topic, uint64_t more)
+/* Counts one more message of a topic, whoever made it: its place among all of them. */
+static uint64_t count(struct nm_cycle *cycle, uint32_t topic)
 {
     struct topic_state *state = &cycle->player->topics[topic];
-    atomic_fetch_add_explicit(&state->seq, more, memory_order_relaxed);
     atomic_store_explicit(&state->time, cycle->now, memory_order_relaxed);
+    atomic_store_explicit(&state->maker, cycle->index, memory_order_relaxed);
+    return atomic_fetch_add_explicit(&state->seq, 1, memory_order_relaxed) + 1;
 }
 
 /* The hidden buffer becomes the published one; readers of this cycle follow. */
@@ -45,6 +47,7 @@ void value_publish(struct nm_cycle *cycle, struct value *value)
     slot->run = cycle->run;
     slot->time = cycle->now;
     slot->maker = cycle->index;
+    slot->order = count(cycle, value->topic);
     stamp(value->type, value->back, cycle->now);
 
     void *front = value->back;
@@ -52,10 +55,6 @@ void value_publish(struct nm_cycle *cycle, struct value *value)
     value->front = front;
     if (value->source)
         for (uint32_t i = 0; i < value->source->n_in; i++) *(const void **)value->source->in[i]->member = front;
-
-    struct topic_state *state = &cycle->player->topics[value->topic];
-    atomic_store_explicit(&state->seq, value->seq, memory_order_relaxed);
-    atomic_store_explicit(&state->time, cycle->now, memory_order_relaxed);
 }
 
 /* A full ring hands out its scratch slot and counts a loss. */
@@ -72,7 +71,7 @@ void *ring_push(struct nm_ring *ring, uint64_t caller, int64_t call)
         slot->maker = cycle->index;
         slot->caller = caller;
         slot->call = call;
-        count(cycle, ring->topic, 1);
+        slot->order = count(cycle, ring->topic);
     } else {
         ring->lost++;
         atomic_fetch_add_explicit(&cycle->player->topics[ring->topic].lost, 1, memory_order_relaxed);

@@ -10,7 +10,10 @@
  * change places and the readers' pointers follow. Between two cycles a mailbox carries the whole set of topics as it
  * stood when the producing cycle ended: three buffers, one owned by each side and one in between, exchanged by one
  * atomic instruction; queues travel beside it in single-producer single-consumer rings whose heads are part of the set.
- * An edge is a cycle without modules that somebody else drives. */
+ * An edge is a cycle without modules that somebody else drives.
+ *
+ * Several edges may bring the same value: then each has a mailbox of its own, and of every topic the message that was
+ * published last counts. A mailbox moves the pointers of a topic only for a newer message of that topic. */
 #ifndef NM_CORE_INTERNAL_H
 #define NM_CORE_INTERNAL_H
 
@@ -27,15 +30,17 @@
 struct port {
     const struct nm_port *row;
     uint32_t topic;
-    void *member;          /* where the module's struct has it; NULL where there is none       */
-    struct source *source; /* inputs: where the cycle gets the topic                            */
-    struct value *value;   /* outputs of one value                                              */
-    struct nm_ring *ring;  /* outputs of a queue                                                */
-    uint64_t taken;        /* queue inputs: last local message seen                             */
-    uint64_t lost;         /* queue inputs: losses told so far                                  */
-    const void **at;       /* queue inputs: room for the pointers                               */
-    uint32_t cap;          /* of `at`                                                           */
-    uint64_t client;       /* who asks (requests) or is answered (replies); 0: everybody        */
+    void *member;                  /* where the module's struct has it; NULL where there is none       */
+    struct source *source;         /* inputs: where the cycle gets the topic                            */
+    struct value *value;           /* outputs of one value                                              */
+    struct nm_ring *ring;          /* outputs of a queue                                                */
+    uint64_t taken;                /* queue inputs: last local message seen                             */
+    uint64_t lost;                 /* queue inputs: losses told so far                                  */
+    const void **at;               /* queue inputs: room for the pointers                               */
+    uint32_t cap;                  /* of `at`                                                           */
+    uint64_t client;               /* who asks (requests) or is answered (replies); 0: everybody        */
+    bool outside;                  /* edges: what it brings was said by somebody outside                */
+    const struct nm_cycle *closed; /* edges: made by this edge of ours, so it is not taken from outside; NULL: open */
 };
 
 /* ---- what a cycle makes ---- */
@@ -107,6 +112,8 @@ struct source {
     struct nm_ring *ring; /* made in this cycle                                              */
     struct lane **lanes;  /* come in                                                         */
     const void *message;  /* latest that came in; never NULL                                 */
+    struct mailbox *box;  /* that brought it; NULL: none yet                                 */
+    uint64_t order;       /* of it, among the topic's messages of all makers                 */
     uint32_t n_lanes, n_in, n_last, n_queue;
     uint32_t depth; /* that its queue ports ask for                                    */
     struct port **in, **last;
@@ -179,7 +186,9 @@ struct topic_state {
     _Atomic uint64_t seq;
     _Atomic int64_t time;
     _Atomic uint64_t lost, no_blob;
-    uint32_t blob; /* largest an edge brings */
+    _Atomic uint64_t refused; /* messages from outside on a topic that an edge of ours makes */
+    _Atomic uint32_t maker;   /* of the newest message; index of cycle or edge               */
+    uint32_t blob;            /* largest an edge brings */
     struct nm_blob_pool *pool;
 };
 
@@ -250,6 +259,7 @@ void cycle_account(struct nm_cycle *cycle);
 void cycle_wake(struct nm_cycle *cycle);
 
 /* player.c */
+const struct nm_cycle *topic_hardware(const struct nm_player *player, uint32_t topic); /* our edge that makes it */
 int instance_start(struct nm_instance *instance, const struct nm_module *module, void *self, struct nm_err *err);
 
 /* change.c */

@@ -319,12 +319,23 @@ static int check_kinds(const struct nm_player *player, struct nm_err *err)
         for (uint32_t i = 0; i < player->cycles[c]->n_sources; i++) {
             const struct source *source = &player->cycles[c]->sources[i];
             for (uint32_t p = 0; p < player->n_all; p++)
-                if (source->n_in + source->n_last && ring_of(player->cycles[p], source->topic))
+                if (source->n_in + source->n_last && ring_of(player->cycles[p], source->topic) &&
+                    !value_of(player->cycles[p], source->topic))
                     nm_fail(err, "%s: cycle %s reads it as a value, but %s makes a queue of it; read it with NM_QUEUE",
                             player->lineup->topics[source->topic].name, player->cycles[c]->name,
                             player->cycles[p]->name);
         }
     return err && err->n > before ? -1 : 0;
+}
+
+/* What an edge of ours makes is not taken from outside. */
+static void close_ports(struct nm_player *player)
+{
+    for (uint32_t c = player->n_cycles; c < player->n_all && !player->replayed; c++)
+        for (uint32_t i = 0; i < player->cycles[c]->n_edge_ports; i++) {
+            struct port *port = &player->cycles[c]->edge_ports[i];
+            if (port->topic != NM_NONE && port->outside) port->closed = topic_hardware(player, port->topic);
+        }
 }
 
 int player_link(struct nm_player *player, struct nm_err *err)
@@ -333,6 +344,7 @@ int player_link(struct nm_player *player, struct nm_err *err)
     for (uint32_t c = 0; c < player->n_all; c++) build_board(player, player->cycles[c]);
     if (check_kinds(player, err ? err : &own)) return -1;
     build_mailboxes(player);
+    close_ports(player);
     for (uint32_t c = 0; c < player->n_all; c++) each_port(player->cycles[c], bind_port, player);
     build_pools(player);
     if (player->record || player->replayed) snapshot_births(player);

@@ -3,7 +3,7 @@
  * The producer fills its own letter and exchanges it for the one in the middle; the consumer exchanges its own for the
  * middle one if that is newer. Neither ever waits, the consumer always has a whole set, and a slow consumer skips sets
  * but no queue message. A letter may be two sets old when the producer gets it back, so it copies what differs by
- * sequence number. */
+ * sequence number. Where several makers bring one topic, the message that was published last counts. */
 #include "core/internal.h"
 
 enum { FRESH = 4, INDEX = 3 };
@@ -82,23 +82,33 @@ static void lane_free(struct lane *lane)
     atomic_store_explicit(&lane->freed, lane->read, memory_order_release);
 }
 
+/* A letter holds every topic of its maker, also those that it never wrote and those that another maker has written
+ * since. So a topic's pointers move only when this mailbox has brought the message that counts. */
+static void value_receive(struct mailbox *box, uint32_t i)
+{
+    struct nm_slot *slot = letter_slot(box, box->read, i);
+    struct source *source = box->sources[i];
+    if (slot->seq != box->seen[i]) {
+        box->seen[i] = slot->seq;
+        box->seen_run[i] = box->to->run;
+        if (slot->order > source->order) {
+            source->order = slot->order;
+            source->box = box;
+        }
+    }
+    slot->run = box->seen_run[i];
+    if (source->box != box) return;
+    source->message = slot + 1;
+    for (uint32_t k = 0; k < source->n_in; k++) *(const void **)source->in[k]->member = slot + 1;
+    for (uint32_t k = 0; k < source->n_last; k++) *(const void **)source->last[k]->member = slot + 1;
+}
+
 void mailbox_receive(struct mailbox *box)
 {
     for (uint32_t i = 0; i < box->n_lanes; i++) lane_free(&box->lanes[i]);
     if (!(atomic_load_explicit(&box->middle, memory_order_relaxed) & FRESH)) return;
     box->read = atomic_exchange_explicit(&box->middle, box->read, memory_order_acq_rel) & INDEX;
 
-    for (uint32_t i = 0; i < box->n_values; i++) {
-        struct nm_slot *slot = letter_slot(box, box->read, i);
-        if (slot->seq != box->seen[i]) {
-            box->seen[i] = slot->seq;
-            box->seen_run[i] = box->to->run;
-        }
-        slot->run = box->seen_run[i];
-        struct source *source = box->sources[i];
-        source->message = slot + 1;
-        for (uint32_t k = 0; k < source->n_in; k++) *(const void **)source->in[k]->member = slot + 1;
-        for (uint32_t k = 0; k < source->n_last; k++) *(const void **)source->last[k]->member = slot + 1;
-    }
+    for (uint32_t i = 0; i < box->n_values; i++) value_receive(box, i);
     for (uint32_t i = 0; i < box->n_lanes; i++) box->lanes[i].read = box->letters[box->read].heads[i];
 }

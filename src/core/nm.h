@@ -33,7 +33,7 @@
 #include "base/type.h"
 
 /* Changes when the meaning of anything in this file changes: a plug-in built against another number is refused. */
-#define NM_ABI 1
+#define NM_ABI 2
 
 /* ---- context ---- */
 
@@ -99,8 +99,9 @@ struct nm_slot {
     int64_t call;    /* services: the caller's own number of the request                   */
     uint32_t topic;  /* index in the line-up's table                                       */
     uint32_t maker;  /* index of the cycle or edge that made it                            */
+    uint64_t order;  /* counts the topic's messages of all makers: the newest has the most */
     bool put;        /* outputs: nm_put was called in this step                            */
-    uint8_t pad[15];
+    uint8_t pad[7];
 };
 _Static_assert(sizeof(struct nm_slot) == 64, "a message begins on a cache line");
 

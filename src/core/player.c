@@ -173,12 +173,39 @@ int64_t nm_player_now(const struct nm_player *player)
 
 /* ---- edges ---- */
 
+static bool is_made(const struct port *port)
+{
+    return port->row->kind == NM_PORT_OUT || port->row->kind == NM_PORT_OUT_QUEUE;
+}
+
+/* Many may write some topics, and ask a service. */
+const struct nm_cycle *topic_hardware(const struct nm_player *player, uint32_t topic)
+{
+    const struct nm_topic *plan = &player->lineup->topics[topic];
+    if (plan->many || plan->role == NM_ROLE_REQUEST) return NULL;
+    for (uint32_t c = player->n_cycles; c < player->n_all; c++) {
+        const struct nm_cycle *edge = player->cycles[c];
+        for (uint32_t i = 0; i < edge->n_edge_ports; i++) {
+            const struct port *port = &edge->edge_ports[i];
+            if (port->topic == topic && is_made(port) && !port->outside) return edge;
+        }
+    }
+    return NULL;
+}
+
+const char *nm_player_hardware(const struct nm_player *player, uint32_t topic)
+{
+    const struct nm_cycle *edge = topic_hardware(player, topic);
+    return edge ? edge->name : NULL;
+}
+
 static int edge_port_init(struct nm_player *player, const char *name, struct port *port, struct nm_port *row,
                           const struct nm_edge_port *want, struct nm_err *err)
 {
     bool optional = want->kind & NM_EDGE_OPTIONAL;
     *row = (struct nm_port){.name = want->topic, .topic = want->topic, .depth = want->depth};
-    row->kind = want->kind & ~(enum nm_port_kind)NM_EDGE_OPTIONAL;
+    row->kind = want->kind & ~(enum nm_port_kind)(NM_EDGE_OPTIONAL | NM_EDGE_OUTSIDE);
+    port->outside = want->kind & NM_EDGE_OUTSIDE;
     port->row = row;
     port->topic = nm_lineup_topic(player->lineup, want->topic);
     if (port->topic == NM_NONE)
@@ -191,9 +218,11 @@ static int edge_port_init(struct nm_player *player, const char *name, struct por
     if (want->type && (strcmp(want->type->name, topic->type->name) != 0 || want->type->layout != topic->type->layout))
         return nm_fail(err, "%s: the topic %s carries %s, not %s", name, want->topic, topic->type->name,
                        want->type->name);
-    bool makes = row->kind == NM_PORT_OUT || row->kind == NM_PORT_OUT_QUEUE;
-    if (makes && topic->n_producers && !topic->many && !player->replayed)
+    if (is_made(port) && topic->n_producers && !topic->many && !player->replayed)
         return nm_fail(err, "%s: the topic %s is made inside the line-up already", name, want->topic);
+    const struct nm_cycle *other = row->kind == NM_PORT_OUT ? topic_hardware(player, port->topic) : NULL;
+    if (other && !port->outside && !player->replayed)
+        return nm_fail(err, "%s: the topic %s is made by the edge '%s' already", name, want->topic, other->name);
     if (want->blob > player->topics[port->topic].blob) player->topics[port->topic].blob = want->blob;
     port->member = nm_take(&player->arena, sizeof(nm_queue(void)));
     return 0;
@@ -267,24 +296,32 @@ uint32_t nm_edge_queue(struct nm_edge *edge, uint32_t port, const void *const **
     return queue->n;
 }
 
+/* Whether a message may not come in, which is counted. */
+static bool refused(const struct nm_edge *edge, const struct port *port)
+{
+    if (!port->closed) return false;
+    atomic_fetch_add_explicit(&cycle_of(edge)->player->topics[port->topic].refused, 1, memory_order_relaxed);
+    return true;
+}
+
 void *nm_edge_out(struct nm_edge *edge, uint32_t port)
 {
-    struct value *value = port_of(edge, port)->value;
-    return value ? value->back : NULL;
+    const struct port *p = port_of(edge, port);
+    return p->value && !refused(edge, p) ? p->value->back : NULL;
 }
 
 void nm_edge_put(struct nm_edge *edge, uint32_t port)
 {
-    struct value *value = port_of(edge, port)->value;
-    if (!value) return;
-    value_publish(cycle_of(edge), value);
-    nm_reset(value->type, value->back);
+    const struct port *p = port_of(edge, port);
+    if (!p->value || p->closed) return;
+    value_publish(cycle_of(edge), p->value);
+    nm_reset(p->value->type, p->value->back);
 }
 
 void *nm_edge_push(struct nm_edge *edge, uint32_t port)
 {
-    struct nm_ring *ring = port_of(edge, port)->ring;
-    return ring ? ring_push(ring, 0, 0) : NULL;
+    const struct port *p = port_of(edge, port);
+    return p->ring && !refused(edge, p) ? ring_push(p->ring, 0, 0) : NULL;
 }
 
 bool nm_edge_blob(struct nm_edge *edge, uint32_t port, struct nm_blob *blob, uint32_t bytes)
@@ -337,7 +374,10 @@ void nm_player_topic_stats(const struct nm_player *player, uint32_t index, struc
     *stats = (struct nm_topic_stats){.seq = atomic_load_explicit(&topic->seq, memory_order_relaxed),
                                      .time = atomic_load_explicit(&topic->time, memory_order_relaxed),
                                      .lost = atomic_load_explicit(&topic->lost, memory_order_relaxed),
-                                     .no_blob = atomic_load_explicit(&topic->no_blob, memory_order_relaxed)};
+                                     .no_blob = atomic_load_explicit(&topic->no_blob, memory_order_relaxed),
+                                     .refused = atomic_load_explicit(&topic->refused, memory_order_relaxed)};
+    uint32_t maker = atomic_load_explicit(&topic->maker, memory_order_relaxed);
+    if (stats->seq) stats->maker = player->cycles[maker]->name;
 }
 
 void nm_player_watch(struct nm_player *player, bool on)

@@ -39,16 +39,23 @@ struct nm_edge_port {
 };
 
 /* Between nm_player_new and the start. A topic that nobody in the line-up makes or reads is refused with a sentence,
- * unless it is optional (kind | NM_EDGE_OPTIONAL): then the port stays silent. */
-enum { NM_EDGE_OPTIONAL = 64 };
+ * unless it is optional (kind | NM_EDGE_OPTIONAL): then the port stays silent.
+ *
+ * One writer an input: a topic that no module makes is made by one edge of ours (a bus, a joystick, the simulator).
+ * What somebody outside says through an edge (a viewer, a peer) is marked kind | NM_EDGE_OUTSIDE: several edges may
+ * bring that, the message published last counts, and it is refused and counted where an edge of ours makes the topic.
+ */
+enum { NM_EDGE_OPTIONAL = 64, NM_EDGE_OUTSIDE = 128 };
 struct nm_edge *nm_edge_new(struct nm_player *player, const char *name, const struct nm_edge_port *ports, uint32_t n,
                             struct nm_err *err);
 void nm_edge_begin(struct nm_edge *edge, int64_t now);       /* takes in what the cycles published            */
 const void *nm_edge_in(struct nm_edge *edge, uint32_t port); /* latest; NULL only where an optional topic is absent */
 bool nm_edge_fresh(const struct nm_edge *edge, uint32_t port);
 uint32_t nm_edge_queue(struct nm_edge *edge, uint32_t port, const void *const **at, uint32_t *lost);
-void *nm_edge_out(struct nm_edge *edge, uint32_t port); /* reset at begin                                */
+/* Reset at begin; NULL where the topic is absent, or where it comes from outside and an edge of ours makes it. */
+void *nm_edge_out(struct nm_edge *edge, uint32_t port);
 void nm_edge_put(struct nm_edge *edge, uint32_t port);
+/* NULL as nm_edge_out. */
 void *nm_edge_push(struct nm_edge *edge, uint32_t port);
 bool nm_edge_blob(struct nm_edge *edge, uint32_t port, struct nm_blob *blob, uint32_t bytes);
 /* The pool that the same blocks come from, for decoders; after the first begin. NULL without one. */
@@ -58,6 +65,9 @@ void nm_edge_end(struct nm_edge *edge); /* publishes and wakes triggered cycles 
  * only. */
 bool nm_edge_wait(struct nm_edge *edge, int64_t timeout);
 void nm_edge_wake(struct nm_edge *edge); /* ends that sleep; from any thread */
+
+/* The edge of ours that makes a topic: a bus, a joystick, the simulator. NULL: none, so it may come from outside. */
+const char *nm_player_hardware(const struct nm_player *player, uint32_t topic);
 
 /* ---- real time ---- */
 
@@ -94,10 +104,12 @@ struct nm_step_stats {
     struct nm_times busy;
 };
 struct nm_topic_stats {
-    uint64_t seq;     /* messages made                                  */
-    int64_t time;     /* ns, of the newest; 0 if none                   */
-    uint64_t lost;    /* queue messages without room, at any reader     */
-    uint64_t no_blob; /* takes from an empty pool                       */
+    uint64_t seq;      /* messages made                                  */
+    int64_t time;      /* ns, of the newest; 0 if none                   */
+    uint64_t lost;     /* queue messages without room, at any reader     */
+    uint64_t no_blob;  /* takes from an empty pool                       */
+    uint64_t refused;  /* from outside, while an edge of ours makes it   */
+    const char *maker; /* cycle or edge that made the newest; NULL: none */
 };
 void nm_player_cycle_stats(const struct nm_player *player, uint32_t cycle, struct nm_cycle_stats *stats);
 void nm_player_step_stats(const struct nm_player *player, uint32_t instance, struct nm_step_stats *stats);

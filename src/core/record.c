@@ -107,7 +107,8 @@ static uint32_t note_consumed(const struct nm_cycle *cycle, struct nm_seqs *to)
     for (uint32_t b = 0; b < cycle->n_in; b++) {
         const struct mailbox *box = cycle->in[b];
         for (uint32_t i = 0; i < box->n_values; i++, at++)
-            if (box->seen_run[i] == cycle->run) to[n++] = (struct nm_seqs){at, box->seen[i], box->seen[i]};
+            if (box->seen_run[i] == cycle->run && box->sources[i]->box == box)
+                to[n++] = (struct nm_seqs){at, box->seen[i], box->seen[i]};
         for (uint32_t i = 0; i < box->n_lanes; i++, at++) {
             const struct lane *lane = &box->lanes[i];
             uint64_t freed = atomic_load_explicit(&lane->freed, memory_order_relaxed);

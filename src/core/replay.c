@@ -10,11 +10,10 @@ enum { ROOM = 4, BATCH = 32, BLOB_MOST = 16 << 20 };
 
 struct feed {
     struct nm_cycle *edge;
-    uint32_t n_topics;
-    uint32_t *port; /* of each topic, NM_NONE */
+    uint32_t *port;  /* of each topic, NM_NONE */
+    uint32_t *queue; /* of a value that some instances read as a queue: what those get; NM_NONE */
     struct nm_slot slot;
     struct value *value; /* the value being filled, not yet handed over */
-    struct nm_ring *ring;
     bool open;
     uint32_t n_sets; /* changes of parameters that wait */
 };
@@ -34,18 +33,30 @@ static bool makes(const struct nm_lineup *lineup, uint32_t cycle, uint32_t topic
     return false;
 }
 
-static bool reads(const struct nm_lineup *lineup, uint32_t cycle, uint32_t topic)
+static bool is_queue(enum nm_port_kind kind) { return kind == NM_PORT_QUEUE || kind == NM_PORT_LAST_QUEUE; }
+
+static bool reads_as(const struct nm_lineup *lineup, uint32_t cycle, uint32_t topic, bool queue)
 {
     const struct nm_topic *plan = &lineup->topics[topic];
-    for (uint32_t i = 0; i < plan->n_consumers; i++)
-        if (lineup->instances[plan->consumers[i].instance].cycle == cycle) return true;
+    for (uint32_t i = 0; i < plan->n_consumers; i++) {
+        const struct nm_lineup_instance *instance = &lineup->instances[plan->consumers[i].instance];
+        if (instance->cycle != cycle) continue;
+        if (is_queue(instance->module->ports[plan->consumers[i].port].kind) == queue) return true;
+    }
     return false;
 }
 
 /* What others make: also of a queue that it makes itself, if it is one of several. */
 static bool takes(const struct nm_lineup *lineup, uint32_t cycle, uint32_t topic)
 {
-    return reads(lineup, cycle, topic) && (!makes(lineup, cycle, topic) || lineup->topics[topic].queue);
+    bool reads = reads_as(lineup, cycle, topic, false) || reads_as(lineup, cycle, topic, true);
+    return reads && (!makes(lineup, cycle, topic) || lineup->topics[topic].queue);
+}
+
+static struct nm_edge_port queue_port(const struct nm_topic *topic)
+{
+    return (struct nm_edge_port){
+        .topic = topic->name, .kind = NM_PORT_OUT_QUEUE, .depth = ROOM * (topic->depth > BATCH ? topic->depth : BATCH)};
 }
 
 static int open_feed(struct nm_replay *replay, uint32_t cycle, struct nm_err *err)
@@ -53,19 +64,22 @@ static int open_feed(struct nm_replay *replay, uint32_t cycle, struct nm_err *er
     struct nm_player *player = replay->player;
     const struct nm_lineup *lineup = player->lineup;
     struct feed *feed = &replay->feeds[cycle];
-    struct nm_edge_port *ports = nm_take_n(&player->arena, struct nm_edge_port, lineup->n_topics + 1);
+    struct nm_edge_port *ports = nm_take_n(&player->arena, struct nm_edge_port, 2 * lineup->n_topics + 1);
     uint32_t n = 0;
     feed->port = nm_take_n(&player->arena, uint32_t, lineup->n_topics + 1);
+    feed->queue = nm_take_n(&player->arena, uint32_t, lineup->n_topics + 1);
     for (uint32_t t = 0; t < lineup->n_topics; t++) {
         const struct nm_topic *topic = &lineup->topics[t];
-        feed->port[t] = NM_NONE;
+        feed->port[t] = feed->queue[t] = NM_NONE;
         if (!takes(lineup, cycle, t)) continue;
         feed->port[t] = n;
-        ports[n++] =
-            (struct nm_edge_port){.topic = topic->name,
-                                  .kind = topic->queue ? NM_PORT_OUT_QUEUE : NM_PORT_OUT,
-                                  .depth = topic->queue ? ROOM * (topic->depth > BATCH ? topic->depth : BATCH) : 0,
-                                  .blob = topic->type->blobs && !topic->blob ? BLOB_MOST : 0};
+        ports[n] = queue_port(topic);
+        if (!topic->queue) ports[n] = (struct nm_edge_port){.topic = topic->name, .kind = NM_PORT_OUT};
+        if (topic->type->blobs && !topic->blob) ports[n].blob = BLOB_MOST;
+        n++;
+        if (topic->queue || !reads_as(lineup, cycle, t, true) || !reads_as(lineup, cycle, t, false)) continue;
+        feed->queue[t] = n;
+        ports[n++] = queue_port(topic);
     }
     struct nm_edge *edge = nm_edge_new(player, "feed", ports, n, err);
     if (!edge) return -1;
@@ -121,13 +135,12 @@ static void hand_over(struct feed *feed)
     for (uint32_t i = 0; i < edge->n_out; i++) mailbox_send(edge->out[i]);
 }
 
-void *nm_replay_put(struct nm_replay *replay, uint32_t cycle, uint32_t topic, const struct nm_slot *slot)
+static void *put(struct feed *feed, uint32_t at, const struct nm_slot *slot)
 {
-    struct feed *feed = &replay->feeds[cycle];
     struct nm_cycle *edge = feed->edge;
     hand_over(feed);
-    if (feed->port[topic] == NM_NONE) return NULL;
-    struct port *port = &edge->edge_ports[feed->port[topic]];
+    if (at == NM_NONE) return NULL;
+    struct port *port = &edge->edge_ports[at];
     edge->run++;
     edge->now = slot->time;
     feed->open = true;
@@ -138,6 +151,23 @@ void *nm_replay_put(struct nm_replay *replay, uint32_t cycle, uint32_t topic, co
     }
     port->ring->in_run = 0;
     return ring_push(port->ring, slot->caller, slot->call);
+}
+
+void *nm_replay_put(struct nm_replay *replay, uint32_t cycle, uint32_t topic, const struct nm_slot *slot)
+{
+    struct feed *feed = &replay->feeds[cycle];
+    return put(feed, feed->port[topic], slot);
+}
+
+bool nm_replay_reads(const struct nm_replay *replay, uint32_t cycle, uint32_t topic, bool queue)
+{
+    return reads_as(replay->player->lineup, cycle, topic, queue);
+}
+
+void *nm_replay_push(struct nm_replay *replay, uint32_t cycle, uint32_t topic, const struct nm_slot *slot)
+{
+    struct feed *feed = &replay->feeds[cycle];
+    return put(feed, feed->queue[topic], slot);
 }
 
 void nm_replay_set(struct nm_replay *replay, uint32_t cycle, const struct nm_change *changes, uint32_t n)

@@ -26,6 +26,11 @@ bool nm_replay_makes(const struct nm_replay *replay, uint32_t cycle, uint32_t to
  * nm_replay_pool.
  */
 void *nm_replay_put(struct nm_replay *replay, uint32_t cycle, uint32_t topic, const struct nm_slot *slot);
+/* Some instances of a cycle may read a topic as a value and others as a queue, and with several makers the value is not
+ * always the last message of the queue. Then nm_replay_put gives a message to the former and nm_replay_push one to the
+ * latter; where all read it in the same way, nm_replay_put gives it to them. */
+bool nm_replay_reads(const struct nm_replay *replay, uint32_t cycle, uint32_t topic, bool queue);
+void *nm_replay_push(struct nm_replay *replay, uint32_t cycle, uint32_t topic, const struct nm_slot *slot);
 struct nm_blob_pool *nm_replay_pool(const struct nm_replay *replay, uint32_t topic);
 
 /* Parameters that a cycle takes in at the start of its next run, beside those of earlier calls; right before that run,

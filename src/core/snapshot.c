@@ -161,6 +161,12 @@ static void put_ring(struct out *out, const struct nm_cycle *cycle, const struct
     }
 }
 
+/* A value that came in. */
+static bool is_taken(const struct source *source)
+{
+    return !source->value && source->n_in + source->n_last && nm_slot(source->message)->seq;
+}
+
 size_t snapshot_most(const struct nm_cycle *cycle)
 {
     enum { FIXED = 1 << 10, TEXT = 160 };
@@ -192,13 +198,12 @@ size_t snapshot_write(const struct nm_cycle *cycle, uint8_t *to, size_t room)
         const void *front = cycle->values[i].front;
         put_value(&out, cycle, cycle->values[i].type, nm_slot(front)->run, front);
     }
-    for (uint32_t b = 0; b < cycle->n_in; b++) n_in += cycle->in[b]->n_values;
+    for (uint32_t i = 0; i < cycle->n_sources; i++) n_in += is_taken(&cycle->sources[i]);
     put_u32(&out, n_in);
-    for (uint32_t b = 0; b < cycle->n_in; b++)
-        for (uint32_t i = 0; i < cycle->in[b]->n_values; i++) {
-            const struct source *source = cycle->in[b]->sources[i];
-            put_value(&out, cycle, source->type, nm_slot(source->message)->run, source->message);
-        }
+    for (uint32_t i = 0; i < cycle->n_sources; i++) {
+        const struct source *source = &cycle->sources[i];
+        if (is_taken(source)) put_value(&out, cycle, source->type, nm_slot(source->message)->run, source->message);
+    }
     put_u32(&out, cycle->n_rings);
     for (uint32_t i = 0; i < cycle->n_rings; i++) put_ring(&out, cycle, &cycle->rings[i]);
     size_t mark = out.n;
@@ -361,7 +366,6 @@ static void get_made(struct nm_cycle *cycle, struct in *in)
     }
 }
 
-/* Of two makers of one topic the newer message is the one that counts. */
 static void get_taken(struct nm_cycle *cycle, struct in *in)
 {
     struct kept kept = get_kept(cycle, in);

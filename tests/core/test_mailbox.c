@@ -88,6 +88,146 @@ static void random_interleavings_match_a_model(void **state)
     stop(&s);
 }
 
+/* ---- several makers ---- */
+
+enum { MAKERS = 3, VALUES = 2 };
+
+/* What an edge from outside brings: some of the topics, or all. */
+static struct nm_edge *stranger(struct started *s, const bool *brings)
+{
+    static const char *const names[VALUES] = {"a", "b"};
+    struct nm_edge_port ports[VALUES];
+    for (int t = 0; t < VALUES; t++) /* a topic without name stands for none */
+        ports[t] = (struct nm_edge_port){
+            brings[t] ? names[t] : "", NM_PORT_OUT | NM_EDGE_OPTIONAL | (enum nm_port_kind)NM_EDGE_OUTSIDE, NULL, 0, 0};
+    return edge(s, ports, VALUES);
+}
+
+struct sent { /* the newest message of a topic: by one maker, or that a reader may see */
+    int32_t order, data;
+};
+
+struct makers {
+    struct started s;
+    struct nm_edge *edges[MAKERS], *to;
+    bool brings[MAKERS][VALUES], open[MAKERS];
+    struct sent put[MAKERS][VALUES], sent[MAKERS][VALUES], seen[VALUES];
+    int32_t order[VALUES], data;
+};
+
+static void somebody_says(struct makers *m, int w, int64_t now)
+{
+    if (!m->open[w]) nm_edge_begin(m->edges[w], now);
+    m->open[w] = true;
+    for (int t = 0; t < VALUES; t++) {
+        if (!m->brings[w][t] || drand48() < 0.6) continue;
+        m->put[w][t] = (struct sent){++m->order[t], ++m->data};
+        ((Int32 *)nm_edge_out(m->edges[w], (uint32_t)t))->data = m->data;
+        nm_edge_put(m->edges[w], (uint32_t)t);
+    }
+    if (drand48() < 0.3) return; /* hands it on later: what others say meanwhile is newer */
+    nm_edge_end(m->edges[w]);
+    m->open[w] = false;
+    memcpy(m->sent[w], m->put[w], sizeof m->sent[w]);
+}
+
+/* Of each topic the message that was said last, of those that were handed on; nothing else moves. */
+static void somebody_reads(struct makers *m, int64_t now)
+{
+    nm_edge_begin(m->to, now);
+    for (int t = 0; t < VALUES; t++) {
+        struct sent newest = m->seen[t];
+        for (int w = 0; w < MAKERS; w++)
+            if (m->sent[w][t].order > newest.order) newest = m->sent[w][t];
+        const Int32 *got = nm_edge_in(m->to, (uint32_t)t);
+        assert_int_equal(got->data, newest.data);
+        assert_int_equal(nm_edge_fresh(m->to, (uint32_t)t), newest.order != m->seen[t].order);
+        m->seen[t] = newest;
+    }
+    nm_edge_end(m->to);
+}
+
+/* The module of the line-up and an edge see the same. */
+static void any_writers_interleave_as_a_model_says(void **state)
+{
+    (void)state;
+    srand48(11);
+    for (int world = 0; world < 40; world++) {
+        struct makers m = {0};
+        start(&m.s, text);
+        for (int w = 0; w < MAKERS; w++) {
+            for (int t = 0; t < VALUES; t++) m.brings[w][t] = drand48() < 0.7;
+            m.edges[w] = stranger(&m.s, m.brings[w]);
+        }
+        m.to = consumer(&m.s);
+        run_until(&m.s, 1);
+        for (int i = 0; i < 1000; i++) {
+            int who = (int)(drand48() * (MAKERS + 1));
+            if (who < MAKERS)
+                somebody_says(&m, who, i);
+            else
+                somebody_reads(&m, i);
+        }
+        somebody_reads(&m, 1000);
+        run_until(&m.s, 1000);
+        const struct ends *ends = nm_player_self(m.s.player, 0);
+        assert_int_equal(ends->a->data, m.seen[0].data);
+        assert_int_equal(ends->b->data, m.seen[1].data);
+        stop(&m.s);
+    }
+}
+
+/* Whatever strangers say, and whoever came first. */
+static void what_hardware_makes_is_not_taken_from_outside(void **state)
+{
+    static const bool all[VALUES] = {true, true};
+    (void)state;
+    for (int late = 0; late < 2; late++) {
+        struct started s;
+        start(&s, text);
+        struct nm_edge *outside = late ? NULL : stranger(&s, all);
+        struct nm_edge *bus =
+            nm_edge_new(s.player, "bus", (struct nm_edge_port[]){{"a", NM_PORT_OUT, NULL, 0, 0}}, 1, NULL);
+        if (late) outside = stranger(&s, all);
+        struct nm_edge *to = consumer(&s);
+        assert_string_equal(nm_player_hardware(s.player, nm_lineup_topic(s.lineup, "a")), "bus");
+        assert_null(nm_player_hardware(s.player, nm_lineup_topic(s.lineup, "b")));
+        run_until(&s, 1);
+        nm_edge_begin(bus, 1);
+        ((Int32 *)nm_edge_out(bus, 0))->data = 7;
+        nm_edge_put(bus, 0);
+        nm_edge_end(bus);
+        nm_edge_begin(outside, 2);
+        assert_null(nm_edge_out(outside, 0));
+        nm_edge_put(outside, 0);
+        ((Int32 *)nm_edge_out(outside, 1))->data = 8;
+        nm_edge_put(outside, 1);
+        nm_edge_end(outside);
+        nm_edge_begin(to, 3);
+        assert_int_equal(((const Int32 *)nm_edge_in(to, A))->data, 7);
+        assert_int_equal(((const Int32 *)nm_edge_in(to, B))->data, 8);
+        nm_edge_end(to);
+        struct nm_topic_stats stats;
+        nm_player_topic_stats(s.player, nm_lineup_topic(s.lineup, "a"), &stats);
+        assert_int_equal(stats.refused, 1);
+        assert_int_equal(stats.seq, 1);
+        assert_string_equal(stats.maker, "bus");
+        stop(&s);
+    }
+}
+
+static void two_edges_of_ours_do_not_make_one_value(void **state)
+{
+    (void)state;
+    struct started s;
+    struct nm_err err = {0};
+    start(&s, text);
+    assert_non_null(nm_edge_new(s.player, "bus", (struct nm_edge_port[]){{"a", NM_PORT_OUT, NULL, 0, 0}}, 1, &err));
+    assert_null(nm_edge_new(s.player, "stick", (struct nm_edge_port[]){{"a", NM_PORT_OUT, NULL, 0, 0}}, 1, &err));
+    assert_non_null(strstr(err.text, "stick: the topic a is made by the edge 'bus' already"));
+    stop(&s);
+}
+
 static void a_full_lane_loses_the_newest_and_says_so_once(void **state)
 {
     (void)state;
@@ -178,6 +318,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_interleavings_match_a_model),
+        cmocka_unit_test(any_writers_interleave_as_a_model_says),
+        cmocka_unit_test(what_hardware_makes_is_not_taken_from_outside),
+        cmocka_unit_test(two_edges_of_ours_do_not_make_one_value),
         cmocka_unit_test(a_full_lane_loses_the_newest_and_says_so_once),
         cmocka_unit_test(payloads_are_shared_and_given_back),
         cmocka_unit_test(wrong_edges_are_refused_with_a_sentence),

@@ -189,8 +189,9 @@ static void a_plug_in_that_does_not_fit_is_refused(void **state)
     refused(&registry, PLUGIN("no_module"),
             PLUGIN("no_module") ": holds no module: build it with -DNM_PLUGIN and one NM_MODULE\n");
     refused(&registry, PLUGIN("old_interface"),
-            PLUGIN("old_interface") ": built for version 4242 of the module interface, this program has version 1: "
-                                    "rebuild it\n");
+            PLUGIN("old_interface") ": built for version 4242 of the module interface, this program has version " STR(
+                NM_ABI) ": "
+                        "rebuild it\n");
     refused(
         &registry, PLUGIN("other_layout"),
         PLUGIN(

@@ -27,8 +27,10 @@ int control_mouth(struct nm_control *control, struct nm_err *err)
         control->say_ports[t] = NM_NONE;
         if (!may_be_said(topic)) continue;
         control->say_ports[t] = n;
-        ports[n++] = (struct nm_edge_port){
-            .topic = topic->name, .kind = queue ? NM_PORT_OUT_QUEUE : NM_PORT_OUT, .depth = topic->depth};
+        ports[n++] = (struct nm_edge_port){.topic = topic->name,
+                                           .kind = (queue ? NM_PORT_OUT_QUEUE : NM_PORT_OUT) |
+                                                   (enum nm_port_kind)NM_EDGE_OUTSIDE,
+                                           .depth = topic->depth};
     }
     control->mouth = nm_edge_new(control->player, "control mouth", ports, n, err);
     return control->mouth ? 0 : -1;

@@ -396,8 +396,9 @@ int ins_open(struct nm_dds *dds, struct nm_err *err)
         const struct nm_topic *topic = &lineup->topics[t];
         if (!enters(dds, topic)) continue;
         bool queue = topic->queue || topic->role != NM_ROLE_TOPIC;
-        ports[dds->n_ins] =
-            (struct nm_edge_port){.topic = topic->name, .kind = queue ? NM_PORT_OUT_QUEUE : NM_PORT_OUT};
+        ports[dds->n_ins] = (struct nm_edge_port){.topic = topic->name,
+                                                  .kind = (queue ? NM_PORT_OUT_QUEUE : NM_PORT_OUT) |
+                                                          (enum nm_port_kind)NM_EDGE_OUTSIDE};
         struct in *in = &dds->ins[dds->n_ins];
         *in = (struct in){.dds = dds, .port = dds->n_ins++, .topic = topic};
         /* the player's memory: a cycle may still look at an image when we have left */

@@ -48,10 +48,14 @@ static bool allowed(const struct nm_dds *dds, const struct nm_topic *topic)
     return false;
 }
 
+/* A service is local where its replies are made here. */
 bool is_local(const struct nm_dds *dds, const struct nm_topic *topic)
 {
-    char name[NM_ROS_NAME];
+    char name[NM_ROS_NAME], reply[NM_ROS_NAME + 8];
     service_name(topic, name, sizeof name);
+    snprintf(reply, sizeof reply, "%s%s", name, topic->role == NM_ROLE_TOPIC ? "" : "/reply");
+    uint32_t made = nm_lineup_topic(dds->lineup, reply);
+    if (topic->remote && made != NM_NONE && nm_player_hardware(dds->player, made)) return true;
     for (uint32_t i = 0; i < dds->options.n_local; i++)
         if (!strcmp(name, dds->options.local[i])) return true;
     return false;

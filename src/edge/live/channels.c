@@ -75,7 +75,8 @@ static int open_writing(struct nm_live *live, struct nm_err *err)
         if (!request && !from_outside(topic)) continue;
         live->write_ports[t] = n;
         ports[n++] = (struct nm_edge_port){.topic = topic->name,
-                                           .kind = topic->queue || request ? NM_PORT_OUT_QUEUE : NM_PORT_OUT,
+                                           .kind = (topic->queue || request ? NM_PORT_OUT_QUEUE : NM_PORT_OUT) |
+                                                   (enum nm_port_kind)NM_EDGE_OUTSIDE,
                                            .depth = topic->depth,
                                            .blob = topic->type->blobs ? NM_FOX_FRAME : 0};
     }
