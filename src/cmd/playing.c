@@ -1,8 +1,10 @@
 #include "cmd/playing.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -322,16 +324,38 @@ static int open_hardware(struct playing *p, struct nm_err *err)
     return p->hardware ? 0 : -1;
 }
 
+/* The token is read from a file, since every user of a machine sees the flags of all its programs. */
+static int read_token(const char *path, char *to, size_t size, struct nm_err *err)
+{
+    struct stat about;
+    FILE *from = fopen(path, "re");
+    if (!from || fstat(fileno(from), &about)) {
+        nm_fail(err, "%s: %s", path, strerror(errno));
+        if (from) fclose(from);
+        return -1;
+    }
+    size_t n = fread(to, 1, size - 1, from);
+    fclose(from);
+    to[n] = '\0';
+    to[strcspn(to, "\r\n")] = '\0';
+    if (about.st_mode & 077)
+        return nm_fail(err, "%s: other users may read this token, so it is not used: chmod 600 it, and change it",
+                       path);
+    return 0;
+}
+
 static int open_live(struct playing *p, struct nm_err *err)
 {
+    char token[256];
     const struct playing_options *o = p->options;
     if (!o->live.port) return 0;
     long port = *o->live.port ? strtol(o->live.port, NULL, 10) : NM_LIVE_PORT;
     if (strspn(o->live.port, "0123456789") != strlen(o->live.port) || port < 0 || port > 65535)
         return nm_fail(err, "--live wants a port from 0 to 65535, not '%s'", o->live.port);
+    if (o->live.token_file && read_token(o->live.token_file, token, sizeof token, err)) return -1;
     struct nm_live_options live = {.address = o->live.address,
                                    .port = (int)port,
-                                   .token = o->live.token,
+                                   .token = o->live.token_file ? token : NULL,
                                    .locked = o->live.locked,
                                    .virtual_time = o->virtual_time || o->dds.clock,
                                    .web = nm_path(&p->setup->arena, p->loaded.root, "web/dist"),

@@ -17,14 +17,14 @@ struct playing_options {
     bool virtual_time;
     double speed; /* of virtual time against the clock; 0: as fast as it goes        */
     int64_t seed;
-    const char *joy;          /* joystick device, or "keys"; NULL: none                    */
-    const char *hardware;     /* bus, virtual, none; NULL: the bus if its ports are there  */
-    struct {                  /* the server of viewers */
-        const char *port;     /* NULL: none; "": the usual one; 0: any           */
-        const char *address;  /* NULL: this machine only                         */
-        const char *token;    /* NULL: made at random                            */
-        struct texts origins; /* pages from elsewhere that may write             */
-        bool locked;          /* nobody may write                                */
+    const char *joy;            /* joystick device, or "keys"; NULL: none                    */
+    const char *hardware;       /* bus, virtual, none; NULL: the bus if its ports are there  */
+    struct {                    /* the server of viewers */
+        const char *port;       /* NULL: none; "": the usual one; 0: any           */
+        const char *address;    /* NULL: this machine only                         */
+        const char *token_file; /* NULL: made at random                          */
+        struct texts origins;   /* pages from elsewhere that may write             */
+        bool locked;            /* nobody may write                                */
     } live;
     struct {                 /* the world of ROS 2 */
         bool on;             /* the player is a node                            */
@@ -61,9 +61,10 @@ int playing_run(struct setup *setup, const struct playing_options *options);
               "shows everything to viewers at this port, 8765 unless given; 0: any that is free"),                     \
         TEXT("live-address", &(o)->live.address, "ADDRESS",                                                            \
              "where viewers reach it: an address of this machine, 0.0.0.0 for all; unless given only from here"),      \
-        TEXT("live-token", &(o)->live.token, "TOKEN", "what viewers bring to write; made at random unless given"),     \
+        TEXT("live-token-file", &(o)->live.token_file, "FILE",                                                         \
+             "holds the token that viewers bring to write, readable by you alone; made at random unless given"),       \
         TEXTS("live-origin", &(o)->live.origins, "ORIGIN",                                                             \
-              "pages from there may write too, such as https://viewer.example; may be repeated"),                      \
+              "pages from there may look and write too, such as https://viewer.example; may be repeated"),             \
         SWITCH("live-locked", &(o)->live.locked, "viewers only look: nobody may write"),                               \
         SWITCH("dds", &(o)->dds.on,                                                                                    \
                "is a node of ROS 2: topics, services and parameters for others, remote ones from them"),               \

@@ -77,6 +77,16 @@ for p in $(ports -u); do ! udp_open "$p" || wrong "a stranger reaches UDP port $
     wrong "others may use the control socket"
 end
 
+# ---- the token stays between us
+echo a-token-of-ours > token
+if "$program" run motion --live 0 --live-token-file token 2> heard.txt; then wrong "a token that all may read is used"; fi
+grep -q "other users may read this token" heard.txt || wrong "the reason is not told"
+chmod 600 token
+play --live-token-file token
+grep -q "token=a-token-of-ours" played.txt || wrong "the token is not that of the file"
+! tr '\0' ' ' < "/proc/$running/cmdline" | grep a-token-of-ours || wrong "everybody sees the token in ps"
+end
+
 # ---- with its flag each is open
 play --live-address 0.0.0.0
 tcp_open "$live" || wrong "--live-address does not open the live server"

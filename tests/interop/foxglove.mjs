@@ -2,7 +2,9 @@
 //   node foxglove.mjs NUTMEG ROOT
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
 import { parse } from "@foxglove/rosmsg";
 import { MessageReader, MessageWriter } from "@foxglove/rosmsg2-serialization";
 import protocol from "@foxglove/ws-protocol";
@@ -10,12 +12,15 @@ import WebSocket from "ws";
 
 const [nutmeg, root] = process.argv.slice(2);
 const token = "interop-token";
+const folder = mkdtempSync(`${tmpdir()}/foxglove-`);
+writeFileSync(`${folder}/token`, `${token}\n`, { mode: 0o600 });
+process.on("exit", () => rmSync(folder, { recursive: true }));
 const patience = 20000; // ms; a machine may be busy
 let players = 0;
 
 async function play(lineup, ...flags) {
   const name = `foxglove_${process.pid}_${players++}`;
-  const child = spawn(nutmeg, ["run", lineup, "--name", name, "--live", "0", "--live-token", token, ...flags], { cwd: root });
+  const child = spawn(nutmeg, ["run", lineup, "--name", name, "--live", "0", "--live-token-file", `${folder}/token`, ...flags], { cwd: root });
   let said = "";
   const port = await new Promise((resolve, reject) => {
     const hear = (bytes) => {
@@ -192,6 +197,7 @@ async function strangers(port) {
     await peer.close();
   }
   await new Peer(port, { headers: { Host: "evil.example" } }).next("error");
+  await new Peer(port, { path: "/", headers: { Origin: "https://evil.example" } }).next("error");
 }
 
 // Nonsense is answered or ends the one connection it came on.
@@ -213,10 +219,35 @@ async function nonsense(port) {
   await good.close();
 }
 
+// The seats are for those who have the token; the others fill what is left.
 async function seats(port) {
-  const peers = await Promise.all(Array.from({ length: 16 }, () => new Peer(port).greeted()));
+  const others = await Promise.all(Array.from({ length: 16 }, () => new Peer(port, { path: "/" }).greeted()));
+  await new Peer(port, { path: "/" }).next("error");
+  const gone = others.map((p) => p.next("close", undefined, true));
+  const peers = [];
+  while (peers.length < 16) peers.push(await new Peer(port).greeted());
+  await Promise.all(gone);
   await new Peer(port).next("error");
   await Promise.all(peers.map((p) => p.close()));
+}
+
+// Connections that say nothing, or half of a request, keep nobody out.
+async function idlers(port) {
+  const all = [];
+  for (let i = 0; i < 1000; i++) {
+    const socket = connect(port, "127.0.0.1", () => i % 2 && socket.write("GET / HTTP/1.1\r\nHost: 127."));
+    socket.on("error", () => {});
+    all.push(socket);
+  }
+  const slow = Array.from({ length: 50 }, () => new WebSocket(`ws://127.0.0.1:${port}/`, ["foxglove.websocket.v1"]));
+  for (const ws of slow) ws.on("error", () => {}).on("open", () => ws.pause());
+  await Promise.all(all.map((s) => new Promise((r) => (s.readyState === "opening" ? s.once("connect", r).once("close", r) : r()))));
+  const peer = await new Peer(port).greeted();
+  peer.client.getParameters([], "owner");
+  await peer.next("parameterValues", (v) => v.id === "owner");
+  await peer.close();
+  for (const s of all) s.destroy();
+  for (const ws of slow) ws.terminate();
 }
 
 async function services(port) {
@@ -310,7 +341,7 @@ async function locked(port) {
 }
 
 const plan = [
-  ["lineups/play.yaml", [], [greeting, messages, parameters, graph, strangers, nonsense, seats]],
+  ["lineups/play.yaml", [], [greeting, messages, parameters, graph, strangers, nonsense, seats, idlers]],
   ["lineups/body.yaml", ["--hardware", "none"], [services, publish, assets]],
   ["lineups/play.yaml", ["--virtual", "--speed", "1"], [time]],
   ["lineups/play.yaml", ["--live-locked"], [locked]],

@@ -141,7 +141,7 @@ static void send_all(struct nm_live *live, uint32_t id, struct payload *payload,
 {
     for (uint32_t c = 0; c < NM_LIVE_CLIENTS; c++) {
         struct client *client = &live->clients[c];
-        for (uint32_t s = 0; client->wsi && s < client->n_subscriptions; s++)
+        for (uint32_t s = 0; client->connection && s < client->n_subscriptions; s++)
             if (client->subscriptions[s].channel == id)
                 client_message(live, client, &client->subscriptions[s], payload, time);
     }

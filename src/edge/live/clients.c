@@ -39,24 +39,19 @@ void payload_release(struct payload *payload)
 
 /* ---- control ---- */
 
-void client_leave(struct client *client)
-{
-    client->leaving = true;
-    lws_set_timeout(client->wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_ASYNC);
-}
+void client_leave(struct client *client) { client->leaving = true; }
 
-static void control(struct client *client, struct payload *payload, bool binary)
+static void control(struct client *client, struct payload *payload, int opcode)
 {
     if (client->leaving || client->n_control == CONTROL_FRAMES || client->control_bytes + payload->n > CONTROL_BYTES) {
         payload_release(payload);
-        if (!client->leaving) client_leave(client);
+        client_leave(client);
         return;
     }
     uint32_t at = (client->control_first + client->n_control++) % CONTROL_FRAMES;
     client->control[at].payload = payload;
-    client->control[at].binary = binary;
+    client->control[at].opcode = opcode;
     client->control_bytes += payload->n;
-    lws_callback_on_writable(client->wsi);
 }
 
 void client_json(struct client *client, struct nm_json *json)
@@ -64,11 +59,16 @@ void client_json(struct client *client, struct nm_json *json)
     if (json->over)
         client_leave(client);
     else if (json->n)
-        control(client, payload_of(json->text, json->n), false);
+        control(client, payload_of(json->text, json->n), NM_WS_TEXT);
     nm_json_end(json);
 }
 
-void client_bytes(struct client *client, struct payload *payload) { control(client, payload, true); }
+void client_bytes(struct client *client, struct payload *payload) { control(client, payload, NM_WS_BINARY); }
+void client_ping(struct client *client) { control(client, payload_new(0), NM_WS_PING); }
+void client_pong(struct client *client, const void *bytes, size_t n)
+{
+    control(client, payload_of(bytes, n), NM_WS_PONG);
+}
 
 void client_status(struct client *client, int level, const char *id, const char *format, ...)
 {
@@ -116,7 +116,7 @@ static void tell_recovered(struct client *client)
 {
     static const char text[] = "{\"op\": \"removeStatus\", \"statusIds\": [\"late\", \"late-topic\"]}";
     client->late = false;
-    control(client, payload_of(text, sizeof text - 1), false);
+    control(client, payload_of(text, sizeof text - 1), NM_WS_TEXT);
 }
 
 void client_message(struct nm_live *live, struct client *client, struct subscription *subscription,
@@ -139,53 +139,27 @@ void client_message(struct nm_live *live, struct client *client, struct subscrip
         client->data[at].time = time;
         client->data_bytes += payload->n;
     }
-    lws_callback_on_writable(client->wsi);
 }
 
 /* ---- writing ---- */
 
-static uint8_t *room_for(struct nm_live *live, size_t n)
-{
-    if (live->scratch_room < LWS_PRE + n) {
-        size_t room = live->scratch_room ? live->scratch_room : 1 << 16;
-        while (room < LWS_PRE + n) room *= 2;
-        free(live->scratch);
-        live->scratch = malloc(room);
-        if (!live->scratch) abort();
-        live->scratch_room = room;
-    }
-    return live->scratch + LWS_PRE;
-}
-
-static int write_frame(struct client *client, uint8_t *at, size_t n, bool binary)
-{
-    return lws_write(client->wsi, at, n, binary ? LWS_WRITE_BINARY : LWS_WRITE_TEXT) < (int)n ? -1 : 0;
-}
-
-static int write_control(struct nm_live *live, struct client *client)
+static int write_control(struct client *client)
 {
     struct payload *payload = client->control[client->control_first].payload;
-    bool binary = client->control[client->control_first].binary;
+    int opcode = client->control[client->control_first].opcode;
     client->control_first = (client->control_first + 1) % CONTROL_FRAMES;
     client->n_control--;
     client->control_bytes -= payload->n;
-    uint8_t *at = room_for(live, payload->n);
-    memcpy(at, payload->bytes, payload->n);
-    int bad = write_frame(client, at, payload->n, binary);
-    payload_release(payload);
-    return bad;
+    return connection_send(client->connection, opcode, NULL, 0, payload);
 }
 
 static int write_message(struct nm_live *live, struct client *client, struct payload *payload, uint32_t subscription,
                          int64_t time)
 {
-    uint8_t *at = room_for(live, NM_FOX_MESSAGE_HEAD + payload->n);
-    size_t head = nm_fox_message_head(at, NM_FOX_MESSAGE_HEAD, subscription, (uint64_t)time);
-    memcpy(at + head, payload->bytes, payload->n);
+    uint8_t head[NM_FOX_MESSAGE_HEAD];
+    size_t n = nm_fox_message_head(head, sizeof head, subscription, (uint64_t)time);
     atomic_fetch_add_explicit(&live->seats[client->seat].sent, 1, memory_order_relaxed);
-    int bad = write_frame(client, at, head + payload->n, true);
-    payload_release(payload);
-    return bad;
+    return connection_send(client->connection, NM_WS_BINARY, head, n, payload);
 }
 
 /* The next subscription, in turn, whose image waits. */
@@ -202,7 +176,7 @@ static struct subscription *next_image(struct client *client)
 
 static int write_next(struct nm_live *live, struct client *client)
 {
-    if (client->n_control) return write_control(live, client);
+    if (client->n_control) return write_control(client);
     struct subscription *image = !client->n_data || client->since_image >= IMAGE_EVERY ? next_image(client) : NULL;
     if (image) {
         struct payload *payload = image->newest;
@@ -222,17 +196,19 @@ static int write_next(struct nm_live *live, struct client *client)
     return bad;
 }
 
+bool client_waits(const struct client *client)
+{
+    bool image = false;
+    for (uint32_t i = 0; i < client->n_subscriptions && !image; i++) image = client->subscriptions[i].newest;
+    return image || client->n_control || client->n_data;
+}
+
 /* Several small frames go out in one turn, as long as the socket takes them. */
 int client_write(struct nm_live *live, struct client *client)
 {
     enum { A_TURN = 16 };
-    for (int i = 0; i < A_TURN && !client->leaving; i++) {
-        bool waits = client->n_control || client->n_data || next_image(client);
-        if (!waits) return 0;
+    for (int i = 0; i < A_TURN && !client->leaving && client_waits(client) && !connection_busy(client->connection); i++)
         if (write_next(live, client)) return -1;
-        if (lws_send_pipe_choked(client->wsi)) break;
-    }
-    lws_callback_on_writable(client->wsi);
     return 0;
 }
 

@@ -7,11 +7,13 @@
 #ifndef NM_EDGE_LIVE_INSIDE_H
 #define NM_EDGE_LIVE_INSIDE_H
 
-#include <libwebsockets.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
 #include "codec/foxglove.h"
+#include "codec/http.h"
+#include "codec/websocket.h"
 #include "edge/control/json.h"
 #include "edge/live/live.h"
 
@@ -27,6 +29,8 @@ enum {
     ASSET_MOST = 32 << 20,    /* bytes of a file                                       */
     JSON_MOST = 8 << 20,      /* bytes of one text                                     */
     KEPT = 16,                /* messages of tf_static for those who come later        */
+    GUESTS = 48,              /* connections that are no viewers                       */
+    CONNECTIONS = GUESTS + NM_LIVE_CLIENTS,
 };
 
 /* Bytes that several clients are sent; counted by the one thread that knows them. */
@@ -83,9 +87,40 @@ struct publication {
     bool json;
 };
 
+struct sending { /* on its way to a connection */
+    uint8_t head[NM_WS_HEAD + 16];
+    size_t n_head, done; /* done counts bytes of the head and then of the payload */
+    struct payload *payload;
+    int file; /* sent behind the payload; -1: none */
+    size_t file_left;
+};
+
+struct connection {
+    int fd; /* -1: a free place */
+    enum {
+        GUEST,    /* its request has not come yet    */
+        ANSWERED, /* is sent a page                  */
+        SEATED,   /* a viewer                        */
+        LEAVING,  /* may read our last words         */
+    } state;
+    struct in6_addr peer;
+    int64_t since;       /* ns, in this state             */
+    int64_t heard, took; /* ns, when bytes last went in and out */
+    int64_t asked;       /* ns, last ping                 */
+    char *in;            /* of a guest: its request as far as it came */
+    size_t n_in;
+    struct nm_ws ws;
+    struct sending out;
+    struct client *client; /* of a viewer */
+};
+
+/* Whom a seat is kept for: a viewer may take that of another one with a lower rank. */
+enum { RANK_REMOTE, RANK_LOCAL, RANK_TOKEN };
+
 struct client {
-    struct lws *wsi; /* NULL: a free seat                                            */
+    struct connection *connection; /* NULL: a free seat                              */
     uint32_t seat;
+    int rank;
     uint64_t visit; /* counts all clients, so that late answers find the right one  */
     bool may_write; /* token and origin are good                                    */
     bool graph;     /* listens to the connection graph                              */
@@ -93,11 +128,10 @@ struct client {
 
     char *in; /* a message as far as it came */
     size_t n_in, in_room;
-    bool in_binary;
 
     struct {
         struct payload *payload;
-        bool binary;
+        int opcode;
     } control[CONTROL_FRAMES];
     uint32_t control_first, n_control;
     size_t control_bytes;
@@ -129,9 +163,9 @@ struct nm_live {
     struct nm_live_options options;
     char token[65], session[33], url[192], host[80];
     int port;
-    struct lws_context *context;
-    struct lws_protocols protocols[4];
-    lws_sorted_usec_list_t timer;
+    int listener, wake;
+    struct connection *connections;
+    uint8_t *scratch; /* bytes that have just come */
     struct nm_edge *reading, *writing;
     uint32_t *write_ports; /* for each topic, NM_NONE: clients may not publish it */
 
@@ -150,8 +184,6 @@ struct nm_live {
     struct call calls[CALLS];
     int64_t last_call;
     int64_t looked, told_time; /* ns */
-    uint8_t *scratch;          /* a frame about to be written, behind LWS_PRE */
-    size_t scratch_room;
 
     pthread_t thread;
     bool threaded;
@@ -170,11 +202,14 @@ void payload_release(struct payload *payload);
 /* clients.c: what waits for a client */
 void client_json(struct client *client, struct nm_json *json);     /* sends it and gives its memory back */
 void client_bytes(struct client *client, struct payload *payload); /* takes the payload over             */
+void client_ping(struct client *client);
+void client_pong(struct client *client, const void *bytes, size_t n);
 void client_status(struct client *client, int level, const char *id, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void client_message(struct nm_live *live, struct client *client, struct subscription *subscription,
                     struct payload *payload, int64_t time);
-int client_write(struct nm_live *live, struct client *client); /* one frame; -1: the connection is broken */
+bool client_waits(const struct client *client);                /* something waits for it                  */
+int client_write(struct nm_live *live, struct client *client); /* some of it; -1: the connection is broken */
 void client_forget(struct nm_live *live, struct client *client, uint32_t subscription);
 void client_close(struct nm_live *live, struct client *client);
 void client_leave(struct client *client); /* soon */
@@ -220,12 +255,23 @@ struct payload *asset_frame(struct nm_live *live, uint32_t request, const char *
 bool host_is_ours(const struct nm_live *live, const char *host);
 bool origin_is_ours(const struct nm_live *live, const char *origin, const char *host);
 bool token_is_ours(const struct nm_live *live, const char *token);
+int rank_of(const struct in6_addr *peer, bool token);
+/* A seat for a newcomer: a free one, or one whose viewer has to leave for it. NULL: there is none. */
+struct client *seat_for(struct nm_live *live, const struct in6_addr *peer, int rank, int64_t now);
 
-/* sockets.c */
+/* sockets.c: the connections */
 int sockets_open(struct nm_live *live, struct nm_err *err);
+void sockets_close(struct nm_live *live);
+void sockets_turn(struct nm_live *live, int timeout); /* waits at most so many ms, and serves whoever is ready */
+bool connection_busy(const struct connection *c);     /* something is on its way                               */
+/* Sends a frame: the head's bytes, then the payload, which it takes over. Only where nothing is on its way. */
+int connection_send(struct connection *c, int opcode, const void *head, size_t n_head, struct payload *payload);
+/* Ends a guest's visit with an answer and, if there is one, a file behind it. */
+void connection_answer(struct connection *c, struct payload *answer, int file, size_t size);
+/* A guest becomes a viewer; NULL: there is no seat. */
+struct client *connection_seat(struct nm_live *live, struct connection *c, bool token, bool may_write);
 
-/* pages.c: HTTP */
-int page_callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t size);
-bool page_host(struct nm_live *live, struct lws *wsi);
+/* pages.c: answers the request of a guest; NULL: one that is not understood, with the status to say so */
+void page_answer(struct nm_live *live, struct connection *c, const struct nm_http_request *request, int status);
 
 #endif

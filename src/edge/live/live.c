@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <time.h>
@@ -11,8 +12,8 @@
 #include "edge/live/inside.h"
 
 /* The edge looks at what the cycles made this often; at parameters and old calls more rarely. */
-static const lws_usec_t look_every = 10000;          /* us, while somebody looks  */
-static const lws_usec_t look_rarely = 20000;         /* us                        */
+static const int64_t look_every = 10000000;          /* ns, while somebody looks  */
+static const int64_t look_rarely = 20000000;         /* ns                        */
 static const int64_t look_closely_every = 250000000; /* ns                        */
 
 static int64_t clock_of(clockid_t clock)
@@ -55,7 +56,8 @@ struct nm_live *nm_live_new(struct nm_player *player, const struct nm_live_optio
     }
     services_new(live);
     parameters_new(live);
-    snprintf(live->url, sizeof live->url, "http://%s:%d/?token=%s", live->host, live->port, live->token);
+    const char *form = strchr(live->host, ':') ? "http://[%s]:%d/?token=%s" : "http://%s:%d/?token=%s";
+    snprintf(live->url, sizeof live->url, form, live->host, live->port, live->token);
     return live;
 }
 
@@ -71,7 +73,7 @@ static void tell_time(struct nm_live *live)
     for (uint32_t i = 0; i < NM_LIVE_CLIENTS; i++) {
         struct client *client = &live->clients[i];
         /* one that does not keep up is told when it does */
-        if (client->wsi && !client->n_control) client_bytes(client, payload_of(frame, n));
+        if (client->connection && !client->n_control) client_bytes(client, payload_of(frame, n));
     }
 }
 
@@ -98,20 +100,20 @@ static void look(struct nm_live *live)
     services_expire(live);
 }
 
-static void on_timer(lws_sorted_usec_list_t *timer)
-{
-    struct nm_live *live = lws_container_of(timer, struct nm_live, timer);
-    look(live);
-    atomic_store_explicit(&live->cpu, clock_of(CLOCK_THREAD_CPUTIME_ID), memory_order_relaxed);
-    lws_sul_schedule(live->context, 0, timer, on_timer, atomic_load(&live->n_clients) ? look_every : look_rarely);
-}
-
 static void *serve(void *user)
 {
     struct nm_live *live = user;
     prctl(PR_SET_NAME, "nm-live");
-    lws_sul_schedule(live->context, 0, &live->timer, on_timer, 1);
-    while (!atomic_load(&live->ending) && lws_service(live->context, 0) >= 0) {}
+    int64_t next = 0;
+    while (!atomic_load(&live->ending)) {
+        int64_t now = clock_of(CLOCK_MONOTONIC);
+        if (now >= next) {
+            look(live);
+            atomic_store_explicit(&live->cpu, clock_of(CLOCK_THREAD_CPUTIME_ID), memory_order_relaxed);
+            next = now + (atomic_load(&live->n_clients) ? look_every : look_rarely);
+        }
+        sockets_turn(live, (int)((next - now + 999999) / 1000000));
+    }
     return NULL;
 }
 
@@ -127,7 +129,7 @@ void nm_live_poll(struct nm_live *live)
 {
     enum { TURNS = 4 };
     look(live);
-    for (int i = 0; i < TURNS; i++) lws_service(live->context, -1);
+    for (int i = 0; i < TURNS; i++) sockets_turn(live, 0);
 }
 
 void nm_live_free(struct nm_live *live)
@@ -135,14 +137,13 @@ void nm_live_free(struct nm_live *live)
     if (!live) return;
     atomic_store(&live->ending, true);
     if (live->threaded) {
-        lws_cancel_service(live->context);
+        eventfd_write(live->wake, 1);
         pthread_join(live->thread, NULL);
     }
-    if (live->context) lws_context_destroy(live->context);
+    sockets_close(live);
     parameters_free(live);
     channels_free(live);
     free(live->clients);
-    free(live->scratch);
     nm_arena_free(&live->arena);
     free(live);
 }

@@ -3,9 +3,11 @@
  * outside, the graph and the robot's files are there too. It never delays a cycle: of a client that does not keep up
  * the oldest messages are dropped, of images all but the newest, and nobody else loses anything.
  *
- * It listens on this machine only unless told otherwise. Everybody it lets in may look; to change anything a client
- * must bring the token, its page must come from here (or from an origin that was named), and writing must not be
- * locked: by the option, or while the robot plays (edge/rules/remote.h), which it learns from the topic match_state. */
+ * It listens on this machine only unless told otherwise. Everybody may look except pages of other sites without the
+ * token. To change anything a client must bring the token, its page must come from here (or from an origin that was
+ * named), and writing must not be locked: by the option, or while the robot plays (edge/rules/remote.h), which it
+ * learns from the topic match_state. When its seats are taken, viewers without the token make room for those who have
+ * it. */
 #ifndef NM_EDGE_LIVE_LIVE_H
 #define NM_EDGE_LIVE_LIVE_H
 
@@ -16,13 +18,13 @@ struct nm_live;
 enum { NM_LIVE_PORT = 8765, NM_LIVE_CLIENTS = 16 };
 
 struct nm_live_options {
-    const char *address;        /* to listen on; NULL: 127.0.0.1; 0.0.0.0: every one of this machine    */
+    const char *address;        /* to listen on, a number; NULL: 127.0.0.1; 0.0.0.0: all of this machine */
     int port;                   /* 0: any that is free                                                  */
     const char *token;          /* 8 to 64 letters, digits, '-', '_'; NULL: made at random              */
     bool locked;                /* nobody may write                                                     */
     bool virtual_time;          /* clients are told the time, which is the player's                     */
     const char *web;            /* folder of the page; where there is none, a small page says so        */
-    uint32_t n_origins;         /* pages from elsewhere that may write, as browsers name them:          */
+    uint32_t n_origins;         /* pages from elsewhere that may look and write, as browsers name them: */
     const char *const *origins; /* "https://viewer.example"                                      */
 };
 

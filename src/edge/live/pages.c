@@ -1,7 +1,11 @@
-/* HTTP: the files of the page's folder, or, where there is none, a small page that says what is here. */
+/* HTTP: what a guest asked for. A WebSocket, if it may look and there is a seat; a file of the page's folder; or, where
+ * there is none, a small page that says what is here. */
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "edge/live/inside.h"
 
@@ -33,73 +37,127 @@ static const char *type_of(const char *file)
     return "application/octet-stream";
 }
 
-bool page_host(struct nm_live *live, struct lws *wsi)
+static const char *reason_of(int status)
 {
-    char host[256] = "";
-    return lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST) > 0 && host_is_ours(live, host);
+    static const struct {
+        int status;
+        const char *reason;
+    } reasons[] = {{200, "OK"},
+                   {400, "Bad Request"},
+                   {403, "Forbidden"},
+                   {404, "Not Found"},
+                   {405, "Method Not Allowed"},
+                   {426, "Upgrade Required"},
+                   {431, "Request Header Fields Too Large"},
+                   {503, "Service Unavailable"},
+                   {505, "HTTP Version Not Supported"}};
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (reasons[i].status == status) return reasons[i].reason;
+    return "Error";
 }
 
-static int refuse(struct lws *wsi, unsigned code, const char *text)
+/* The head of an answer, with the text behind it. Our pages load nothing from elsewhere, nobody frames them, and no
+ * page from elsewhere reads them. */
+static struct payload *answer_of(int status, const char *type, size_t size, const char *text)
 {
-    return lws_return_http_status(wsi, code, text) < 0 || lws_http_transaction_completed(wsi) ? -1 : 0;
+    char head[1024];
+    int n = snprintf(head, sizeof head,
+                     "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\nConnection: close\r\n"
+                     "Cache-Control: no-cache\r\nX-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n"
+                     "Cross-Origin-Resource-Policy: same-origin\r\n"
+                     "Content-Security-Policy: default-src 'none'; img-src 'self' data:; script-src 'self'; "
+                     "font-src 'self'; style-src 'self'; connect-src 'self' ws: wss:; frame-ancestors 'none'; "
+                     "base-uri 'none'; form-action 'self'\r\n%s%s\r\n",
+                     status, reason_of(status), type, size, status == 405 ? "Allow: GET\r\n" : "",
+                     status == 426 ? "Sec-WebSocket-Version: 13\r\nUpgrade: websocket\r\n" : "");
+    size_t more = text ? strlen(text) : 0;
+    struct payload *payload = payload_new((size_t)n + more);
+    memcpy(payload->bytes, head, (size_t)n);
+    if (more) memcpy(payload->bytes + n, text, more);
+    return payload;
 }
 
-/* The body goes out in the next callback, as the library wants it. */
-static size_t index_text(const struct nm_live *live, char *to, size_t size)
+static void say(struct connection *c, int status, const char *text)
 {
-    int n =
-        snprintf(to, size,
-                 "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Nutmeg</title></head>\n"
-                 "<body><h1>Nutmeg</h1>\n<p>This is the live server of a line-up. The debugger's page is not built "
-                 "(web/dist).</p>\n<p>Foxglove and Lichtblick connect to <code>ws://HOST:%d</code>, to look on; with "
-                 "<code>?token=…</code> behind it, as the server told at its start, also to write.</p>\n"
-                 "</body></html>\n",
-                 live->port);
-    return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
+    connection_answer(c, answer_of(status, "text/plain; charset=utf-8", strlen(text), text), -1, 0);
 }
 
-static int begin_index(struct nm_live *live, struct lws *wsi)
+static void index_page(const struct nm_live *live, struct connection *c)
 {
-    uint8_t buffer[LWS_PRE + 2048], *start = buffer + LWS_PRE, *at = start, *end = buffer + sizeof buffer - 1;
-    char text[2048];
-    size_t n = index_text(live, text, sizeof text);
-    if (lws_add_http_common_headers(wsi, HTTP_STATUS_OK, "text/html; charset=utf-8", n, &at, end) ||
-        lws_finalize_write_http_header(wsi, start, &at, end))
-        return 1;
-    lws_callback_on_writable(wsi);
-    return 0;
+    char text[1024];
+    snprintf(text, sizeof text,
+             "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Nutmeg</title></head>\n"
+             "<body><h1>Nutmeg</h1>\n<p>This is the live server of a line-up. The debugger's page is not built "
+             "(web/dist).</p>\n<p>Foxglove and Lichtblick connect to <code>ws://HOST:%d</code> to look on. With "
+             "<code>?token=…</code> behind it, as the server printed it at its start, they may also write.</p>\n"
+             "</body></html>\n",
+             live->port);
+    connection_answer(c, answer_of(200, "text/html; charset=utf-8", strlen(text), text), -1, 0);
 }
 
-static int write_index(struct nm_live *live, struct lws *wsi)
-{
-    uint8_t buffer[LWS_PRE + 2048];
-    size_t n = index_text(live, (char *)buffer + LWS_PRE, 2048);
-    if (lws_write(wsi, buffer + LWS_PRE, n, LWS_WRITE_HTTP_FINAL) != (int)n) return 1;
-    return lws_http_transaction_completed(wsi) ? -1 : 0;
-}
-
-static int serve(struct nm_live *live, struct lws *wsi, const char *path)
+static void page(struct nm_live *live, struct connection *c, const char *path)
 {
     char file[PATH_MAX];
-    bool index = !strcmp(path, "/");
-    if (!page_host(live, wsi)) return refuse(wsi, HTTP_STATUS_FORBIDDEN, "this name is not ours");
-    if (!lws_hdr_total_length(wsi, WSI_TOKEN_GET_URI)) return refuse(wsi, HTTP_STATUS_METHOD_NOT_ALLOWED, "GET only");
+    struct stat about;
     const char *web = live->options.web;
-    if (web && !asset_below(web, index ? "index.html" : path + 1, file, sizeof file, NULL)) {
-        int n = lws_serve_http_file(wsi, file, type_of(file), NULL, 0);
-        return n < 0 || (n > 0 && lws_http_transaction_completed(wsi)) ? -1 : 0;
+    bool index = !strcmp(path, "/");
+    int fd = -1;
+    if (web && !asset_below(web, index ? "index.html" : path + 1, file, sizeof file, NULL))
+        fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd >= 0 && !fstat(fd, &about) && S_ISREG(about.st_mode) && about.st_size <= ASSET_MOST) {
+        size_t size = (size_t)about.st_size;
+        connection_answer(c, answer_of(200, type_of(file), size, NULL), fd, size);
+        return;
     }
-    return index ? begin_index(live, wsi) : refuse(wsi, HTTP_STATUS_NOT_FOUND, "there is no such page");
+    if (fd >= 0) close(fd);
+    if (index)
+        index_page(live, c);
+    else
+        say(c, 404, "there is no such page\n");
 }
 
-int page_callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t size)
+/* The first protocol of the client's list that we speak; NULL: none. */
+static const char *protocol_of(const char *list)
 {
-    struct nm_live *live = lws_context_user(lws_get_context(wsi));
-    switch (reason) {
-    case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION: return -1; /* a WebSocket without one of our protocols */
-    case LWS_CALLBACK_HTTP: return serve(live, wsi, in);
-    case LWS_CALLBACK_HTTP_WRITEABLE: return write_index(live, wsi);
-    case LWS_CALLBACK_HTTP_FILE_COMPLETION: return lws_http_transaction_completed(wsi) ? -1 : 0;
-    default: return lws_callback_http_dummy(wsi, reason, user, in, size);
-    }
+    static const char *const spoken[] = {NM_FOX_PROTOCOL, NM_FOX_PROTOCOL_SDK};
+    for (size_t i = 0; i < sizeof spoken / sizeof *spoken; i++)
+        if (nm_http_lists(list, spoken[i])) return spoken[i];
+    return NULL;
+}
+
+static void upgrade(struct nm_live *live, struct connection *c, const struct nm_http_request *r, bool ours, bool token)
+{
+    char accept[NM_WS_ACCEPT], head[256];
+    const char *protocol = protocol_of(r->field[NM_HTTP_WS_PROTOCOL]), *version = r->field[NM_HTTP_WS_VERSION];
+    if (!nm_http_lists(r->field[NM_HTTP_CONNECTION], "upgrade")) return say(c, 400, "Connection: Upgrade is missing\n");
+    if (!version || strcmp(version, "13")) return say(c, 426, "version 13 of WebSocket is spoken here\n");
+    if (!r->field[NM_HTTP_WS_KEY] || !nm_ws_accept(r->field[NM_HTTP_WS_KEY], accept))
+        return say(c, 400, "Sec-WebSocket-Key is missing or wrong\n");
+    if (!protocol) return say(c, 400, "the protocol foxglove.websocket.v1 or foxglove.sdk.v1 is spoken here\n");
+    struct client *client = connection_seat(live, c, token, ours && token);
+    if (!client) return say(c, 503, "all seats are taken\n");
+    int n = snprintf(head, sizeof head,
+                     "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                     "Sec-WebSocket-Accept: %s\r\nSec-WebSocket-Protocol: %s\r\n\r\n",
+                     accept, protocol);
+    c->out.payload = payload_of(head, (size_t)n);
+    words_greet(live, client);
+}
+
+void page_answer(struct nm_live *live, struct connection *c, const struct nm_http_request *r, int status)
+{
+    char token[80];
+    if (!r) return say(c, status, "this is no request that is understood here\n");
+    const char *host = r->field[NM_HTTP_HOST], *origin = r->field[NM_HTTP_ORIGIN];
+    if (!host || !host_is_ours(live, host)) return say(c, 403, "this name is not ours\n");
+    if (strcmp(r->method, "GET")) return say(c, 405, "GET only\n");
+    if (r->field[NM_HTTP_LENGTH] && strcmp(r->field[NM_HTTP_LENGTH], "0")) return say(c, 400, "no bodies\n");
+    if (r->field[NM_HTTP_ENCODING]) return say(c, 400, "no bodies\n");
+    bool ours = origin_is_ours(live, origin ? origin : "", host);
+    bool known = nm_http_query(r->query, "token", token, sizeof token) && token_is_ours(live, token);
+    if (!ours && !known) return say(c, 403, "pages from elsewhere need the token, or --live-origin\n");
+    if (nm_http_lists(r->field[NM_HTTP_UPGRADE], "websocket"))
+        upgrade(live, c, r, ours, known);
+    else
+        page(live, c, r->path);
 }

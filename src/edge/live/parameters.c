@@ -219,7 +219,7 @@ static void tell(struct nm_live *live, struct client *client, const bool *change
 void parameters_tell(struct nm_live *live)
 {
     bool any = false, watched = false;
-    for (uint32_t c = 0; c < NM_LIVE_CLIENTS; c++) watched |= live->clients[c].wsi && live->clients[c].watched;
+    for (uint32_t c = 0; c < NM_LIVE_CLIENTS; c++) watched |= live->clients[c].connection && live->clients[c].watched;
     if (!watched) return;
     refresh(live);
     bool *changed = calloc(live->n_parameters + 1, 1);
@@ -233,6 +233,6 @@ void parameters_tell(struct nm_live *live)
         parameter->told = value;
     }
     for (uint32_t c = 0; any && c < NM_LIVE_CLIENTS; c++)
-        if (live->clients[c].wsi && live->clients[c].watched) tell(live, &live->clients[c], changed);
+        if (live->clients[c].connection && live->clients[c].watched) tell(live, &live->clients[c], changed);
     free(changed);
 }

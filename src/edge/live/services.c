@@ -135,7 +135,7 @@ void services_call(struct nm_live *live, struct client *client, const struct nm_
 static struct client *caller_of(struct nm_live *live, const struct call *call)
 {
     struct client *client = &live->clients[call->client];
-    return client->wsi && client->visit == call->visit ? client : NULL;
+    return client->connection && client->visit == call->visit ? client : NULL;
 }
 
 static struct payload *answer_frame(const struct call *call, const struct nm_type *type, const void *reply)

@@ -1,45 +1,188 @@
-/* The sockets, by libwebsockets: connections come and go, messages arrive in pieces, and a client is written to when
- * its socket takes bytes again. */
+/* The connections of the live server: it listens, reads, writes, and lets go of those who do nothing. One thread, one
+ * poll().
+ *
+ * Every newcomer is accepted at once, so that nobody can block the door. A connection is first a guest: its request has
+ * to arrive within a few seconds, and it gets one answer. A guest that asks for a WebSocket becomes a viewer if it gets
+ * a seat (who.c). When all places for guests are taken, the address with the most guests loses its oldest one: a flood
+ * mostly pushes out itself. Nothing is read from a viewer that lets too many answers wait. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "edge/live/inside.h"
 
-struct session { /* the library's memory for a connection */
-    struct client *client;
+enum {
+    READ = 64 << 10,        /* bytes taken from one connection in one turn                      */
+    ANSWERS_WAIT = 64,      /* control frames that wait; with more, nothing is read              */
+    ANSWER_BYTES = 1 << 20, /* the same                                                          */
+    ACCEPTS = 64,           /* newcomers in one turn                                             */
 };
+static const int64_t second = 1000000000;
+static const int64_t head_within = 5 * second;  /* of coming, a guest has sent its request             */
+static const int64_t guest_idle = 10 * second;  /* a guest that has taken nothing of its answer is gone */
+static const int64_t linger = 2 * second;       /* for the other side to read our last words            */
+static const int64_t ask_after = 20 * second;   /* a viewer that is silent is asked                     */
+static const int64_t viewer_idle = 60 * second; /* one that says or takes nothing is gone               */
 
-static struct client *free_seat(struct nm_live *live)
+static int64_t clock_now(void)
 {
-    for (uint32_t i = 0; i < NM_LIVE_CLIENTS; i++)
-        if (!live->clients[i].wsi) return &live->clients[i];
-    return NULL;
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * second + t.tv_nsec;
 }
 
-static int welcome(struct nm_live *live, struct session *session, struct lws *wsi)
+/* ---- one connection ---- */
+
+static void out_done(struct connection *c)
 {
-    char host[256] = "", origin[256] = "", token[80] = "";
-    struct client *client = free_seat(live);
-    session->client = client;
-    if (!client) return -1;
-    lws_hdr_copy(wsi, host, sizeof host, WSI_TOKEN_HOST);
-    if (lws_hdr_copy(wsi, origin, sizeof origin, WSI_TOKEN_ORIGIN) < 0) strcpy(origin, "?"); /* too long to be ours */
-    const char *arg = lws_get_urlarg_by_name(wsi, "token=", token, sizeof token);
-    client->wsi = wsi;
+    payload_release(c->out.payload);
+    if (c->out.file >= 0) close(c->out.file);
+    c->out = (struct sending){.file = -1};
+}
+
+static void connection_close(struct nm_live *live, struct connection *c)
+{
+    if (c->client) client_close(live, c->client);
+    out_done(c);
+    if (c->fd >= 0) close(c->fd);
+    free(c->in);
+    *c = (struct connection){.fd = -1, .out.file = -1};
+}
+
+bool connection_busy(const struct connection *c) { return c->out.n_head || c->out.payload || c->out.file >= 0; }
+
+/* What is left of the head and the payload as pieces of memory. */
+static int pieces_of(const struct sending *out, struct iovec to[2])
+{
+    size_t head = out->done < out->n_head ? out->done : out->n_head, body = out->done - head;
+    int n = 0;
+    if (head < out->n_head) to[n++] = (struct iovec){(void *)(out->head + head), out->n_head - head};
+    if (out->payload && body < out->payload->n)
+        to[n++] = (struct iovec){out->payload->bytes + body, out->payload->n - body};
+    return n;
+}
+
+/* Sends what is left. -1: the connection is broken. */
+static int out_flush(struct connection *c)
+{
+    while (connection_busy(c)) {
+        struct iovec pieces[2];
+        struct msghdr message = {.msg_iov = pieces};
+        message.msg_iovlen = (size_t)pieces_of(&c->out, pieces);
+        ssize_t n;
+        if (message.msg_iovlen) {
+            n = sendmsg(c->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+            if (n > 0) c->out.done += (size_t)n;
+        } else if (c->out.file >= 0 && c->out.file_left) {
+            n = sendfile(c->fd, c->out.file, NULL, c->out.file_left < READ ? c->out.file_left : READ);
+            if (n == 0) return -1; /* the file has become shorter than we said */
+            if (n > 0) c->out.file_left -= (size_t)n;
+        } else {
+            out_done(c);
+            return 0;
+        }
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -1;
+        c->took = clock_now();
+    }
+    return 0;
+}
+
+int connection_send(struct connection *c, int opcode, const void *head, size_t n_head, struct payload *payload)
+{
+    size_t n = nm_ws_head(c->out.head, opcode, n_head + (payload ? payload->n : 0));
+    if (n_head) memcpy(c->out.head + n, head, n_head);
+    c->out.n_head = n + n_head;
+    c->out.done = 0;
+    c->out.payload = payload;
+    return out_flush(c);
+}
+
+void connection_answer(struct connection *c, struct payload *text, int file, size_t size)
+{
+    out_done(c);
+    c->out.payload = text;
+    c->out.file = file;
+    c->out.file_left = size;
+    c->state = ANSWERED;
+    c->took = clock_now();
+}
+
+/* Says why and leaves the other side a moment to read it. */
+static void say_goodbye(struct nm_live *live, struct connection *c, int code, const char *why)
+{
+    uint8_t frame[NM_WS_HEAD + NM_WS_CONTROL];
+    size_t n = why ? strlen(why) : 0;
+    bool whole = !connection_busy(c); /* between two frames */
+    if (c->client) client_close(live, c->client);
+    c->client = NULL;
+    out_done(c);
+    size_t head = nm_ws_head(frame, NM_WS_CLOSE, code ? n + 2 : 0);
+    if (code) frame[head] = (uint8_t)(code >> 8), frame[head + 1] = (uint8_t)code;
+    if (n) memcpy(frame + head + 2, why, n);
+    if (whole) (void)!send(c->fd, frame, head + (code ? n + 2 : 0), MSG_NOSIGNAL | MSG_DONTWAIT);
+    shutdown(c->fd, SHUT_WR);
+    c->state = LEAVING;
+    c->since = clock_now();
+}
+
+/* ---- a guest: one request, one answer ---- */
+
+struct client *connection_seat(struct nm_live *live, struct connection *c, bool token, bool may_write)
+{
+    int rank = rank_of(&c->peer, token);
+    struct client *client = seat_for(live, &c->peer, rank, clock_now());
+    if (!client) return NULL;
+    if (client->connection) say_goodbye(live, client->connection, NM_WS_CLOSE_LATER, "somebody else needs the seat");
+    client->connection = c;
     client->visit = ++live->visits;
-    client->may_write = origin_is_ours(live, origin, host) && arg && token_is_ours(live, arg);
+    client->rank = rank;
+    client->may_write = may_write;
+    c->client = client;
+    c->state = SEATED;
+    c->heard = c->took = c->asked = clock_now();
     struct seat *seat = &live->seats[client->seat];
     atomic_store(&seat->sent, 0);
     atomic_store(&seat->dropped, 0);
     atomic_store(&seat->passed, 0);
     atomic_fetch_add(&live->n_clients, 1);
-    words_greet(live, client);
-    return 0;
+    return client;
 }
+
+static int viewer_bytes(struct nm_live *live, struct connection *c, uint8_t *bytes, size_t n);
+
+static int guest_read(struct nm_live *live, struct connection *c)
+{
+    if (!c->in && !(c->in = malloc(NM_HTTP_HEAD))) return -1;
+    ssize_t n = recv(c->fd, c->in + c->n_in, NM_HTTP_HEAD - c->n_in, MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
+    if (n <= 0) return -1;
+    c->n_in += (size_t)n;
+    struct nm_http_request request;
+    int64_t used = nm_http_read(c->in, c->n_in, &request);
+    if (!used) return 0;
+    page_answer(live, c, used < 0 ? NULL : &request, (int)(used < 0 ? -used : 200));
+    int bad = 0;
+    if (c->state == SEATED) /* frames may follow the request at once */
+        bad = viewer_bytes(live, c, (uint8_t *)c->in + used, c->n_in - (size_t)used);
+    free(c->in);
+    c->in = NULL;
+    c->n_in = 0;
+    return bad;
+}
+
+/* ---- a viewer ---- */
 
 /* Collects the pieces of a message; -1: it is longer than any that we take. */
 static int collect(struct client *client, const void *piece, size_t size, size_t most)
@@ -58,57 +201,228 @@ static int collect(struct client *client, const void *piece, size_t size, size_t
     return 0;
 }
 
-static int receive(struct nm_live *live, struct client *client, const void *piece, size_t size)
+/* The code to close with; 0: go on. */
+static int receive(struct nm_live *live, struct client *client, const struct nm_ws_event *piece)
 {
-    if (lws_is_first_fragment(client->wsi)) {
-        client->n_in = 0;
-        client->in_binary = lws_frame_is_binary(client->wsi);
-    }
-    if (size && collect(client, piece, size, client->in_binary ? NM_FOX_FRAME : NM_FOX_TEXT)) {
-        lws_close_reason(client->wsi, LWS_CLOSE_STATUS_MESSAGE_TOO_LARGE, NULL, 0);
-        return -1;
-    }
-    if (!lws_is_final_fragment(client->wsi) || lws_remaining_packet_payload(client->wsi)) return 0;
+    bool binary = piece->opcode == NM_WS_BINARY;
+    if (piece->first) client->n_in = 0;
+    if (piece->n && collect(client, piece->bytes, piece->n, binary ? NM_FOX_FRAME : NM_FOX_TEXT))
+        return NM_WS_CLOSE_SIZE;
+    if (!piece->last) return 0;
+    const char *message = client->in ? client->in : "";
     size_t n = client->n_in;
-    client->n_in = 0;
-    if (client->leaving) return 0;
-    if (client->in_binary)
-        request_frame(live, client, client->in, n);
+    if (binary)
+        request_frame(live, client, message, n);
+    else if (nm_ws_is_utf8(message, n))
+        request_text(live, client, message, n);
     else
-        request_text(live, client, client->in ? client->in : "", n);
+        return NM_WS_CLOSE_TEXT;
+    client->n_in = 0;
     return 0;
 }
 
-static int client_callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t size)
+/* -1: the connection is over at once. */
+static int viewer_bytes(struct nm_live *live, struct connection *c, uint8_t *bytes, size_t n)
 {
-    struct nm_live *live = lws_context_user(lws_get_context(wsi));
-    struct session *session = user;
-    struct client *client = session ? session->client : NULL;
-    switch (reason) {
-    case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION: return page_host(live, wsi) && free_seat(live) ? 0 : -1;
-    case LWS_CALLBACK_ESTABLISHED: return welcome(live, session, wsi);
-    case LWS_CALLBACK_RECEIVE: return client ? receive(live, client, in, size) : -1;
-    case LWS_CALLBACK_SERVER_WRITEABLE: return client ? client_write(live, client) : -1;
-    case LWS_CALLBACK_CLOSED:
-        if (client) client_close(live, client);
-        session->client = NULL;
-        return 0;
-    default: return lws_callback_http_dummy(wsi, reason, user, in, size);
+    size_t at = 0;
+    do {
+        struct nm_ws_event event;
+        at += nm_ws_read(&c->ws, bytes + at, n - at, &event);
+        int code = 0;
+        const char *why = NULL;
+        if (event.kind == NM_WS_BROKEN) {
+            code = event.code;
+            why = event.why;
+        } else if (event.kind == NM_WS_PIECE) {
+            code = receive(live, c->client, &event);
+        } else if (event.kind == NM_WS_WORD && event.opcode == NM_WS_PING) {
+            client_pong(c->client, event.bytes, event.n);
+        } else if (event.kind == NM_WS_WORD && event.opcode == NM_WS_CLOSE) {
+            code = nm_ws_close_code(event.bytes, event.n);
+        }
+        if (c->client->leaving) return -1;
+        if (code) {
+            say_goodbye(live, c, code, why);
+            return 0;
+        }
+    } while (at < n);
+    return 0;
+}
+
+static int viewer_read(struct nm_live *live, struct connection *c)
+{
+    ssize_t n = recv(c->fd, live->scratch, READ, MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
+    if (n <= 0) return -1;
+    c->heard = clock_now();
+    return viewer_bytes(live, c, live->scratch, (size_t)n);
+}
+
+static int viewer_write(struct nm_live *live, struct connection *c)
+{
+    if (out_flush(c)) return -1;
+    return connection_busy(c) ? 0 : client_write(live, c->client);
+}
+
+/* ---- all of them ---- */
+
+static struct connection *place_for_guest(struct nm_live *live, const struct in6_addr *peer)
+{
+    uint32_t guests = 0, most = 0;
+    struct connection *empty = NULL, *oldest = NULL;
+    for (uint32_t i = 0; i < CONNECTIONS; i++) {
+        struct connection *c = &live->connections[i];
+        guests += c->fd >= 0 && c->state != SEATED;
+        if (c->fd < 0 && !empty) empty = c;
+    }
+    if (empty && guests < GUESTS) return empty;
+    for (uint32_t i = 0; i < CONNECTIONS; i++) {
+        struct connection *c = &live->connections[i];
+        if (c->fd < 0 || c->state == SEATED) continue;
+        uint32_t same = !memcmp(&c->peer, peer, sizeof *peer); /* the newcomer counts too */
+        for (uint32_t k = 0; k < CONNECTIONS; k++) {
+            const struct connection *other = &live->connections[k];
+            same += other->fd >= 0 && other->state != SEATED && !memcmp(&c->peer, &other->peer, sizeof *peer);
+        }
+        if (oldest && (same < most || (same == most && c->since >= oldest->since))) continue;
+        oldest = c;
+        most = same;
+    }
+    connection_close(live, oldest);
+    return oldest;
+}
+
+static void peer_of(const struct sockaddr_storage *from, struct in6_addr *to)
+{
+    *to = (struct in6_addr){0};
+    if (from->ss_family == AF_INET6) {
+        memcpy(to, &((const struct sockaddr_in6 *)from)->sin6_addr, sizeof *to);
+    } else {
+        to->s6_addr[10] = to->s6_addr[11] = 0xff; /* ::ffff:127.0.0.1 */
+        memcpy(to->s6_addr + 12, &((const struct sockaddr_in *)from)->sin_addr, 4);
     }
 }
 
-/* Tries the address before the library does, which would not say why it cannot be had. */
-static int try_address(const struct nm_live *live, struct nm_err *err)
+static void accept_all(struct nm_live *live)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)live->options.port)};
+    for (int i = 0; i < ACCEPTS; i++) {
+        struct sockaddr_storage from = {0};
+        socklen_t length = sizeof from;
+        struct in6_addr peer;
+        int fd = accept4(live->listener, (struct sockaddr *)&from, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0) return;
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+        peer_of(&from, &peer);
+        struct connection *c = place_for_guest(live, &peer);
+        *c = (struct connection){.fd = fd, .state = GUEST, .peer = peer, .since = clock_now(), .out.file = -1};
+    }
+}
+
+static short events_of(const struct connection *c)
+{
+    const struct client *client = c->client;
+    if (c->state == GUEST || c->state == LEAVING) return POLLIN;
+    if (c->state == ANSWERED) return POLLOUT;
+    bool full = client->n_control > ANSWERS_WAIT || client->control_bytes > ANSWER_BYTES;
+    return (short)((full ? 0 : POLLIN) | (connection_busy(c) || client_waits(client) ? POLLOUT : 0));
+}
+
+static int leaving_read(struct nm_live *live, struct connection *c)
+{
+    ssize_t n = recv(c->fd, live->scratch, READ, MSG_DONTWAIT);
+    return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)) ? 0 : -1;
+}
+
+static int answered_write(struct connection *c)
+{
+    if (out_flush(c)) return -1;
+    if (connection_busy(c)) return 0;
+    shutdown(c->fd, SHUT_WR);
+    c->state = LEAVING;
+    c->since = clock_now();
+    return 0;
+}
+
+static void serve_one(struct nm_live *live, struct connection *c, short ready)
+{
+    int bad = ready & POLLNVAL ? -1 : 0;
+    if (!bad && ready & (POLLIN | POLLHUP | POLLERR)) {
+        if (c->state == GUEST)
+            bad = guest_read(live, c);
+        else if (c->state == SEATED)
+            bad = ready & POLLIN ? viewer_read(live, c) : -1;
+        else if (c->state == LEAVING)
+            bad = leaving_read(live, c);
+        else if (ready & POLLERR)
+            bad = -1;
+    }
+    if (!bad && ready & POLLOUT) {
+        if (c->state == SEATED)
+            bad = viewer_write(live, c);
+        else if (c->state == ANSWERED)
+            bad = answered_write(c);
+    }
+    if (bad || (c->client && c->client->leaving)) connection_close(live, c);
+}
+
+/* Lets go of those whose time is over. */
+static void sweep(struct nm_live *live, int64_t now)
+{
+    for (uint32_t i = 0; i < CONNECTIONS; i++) {
+        struct connection *c = &live->connections[i];
+        if (c->fd < 0) continue;
+        bool over = false;
+        switch (c->state) {
+        case GUEST: over = now - c->since > head_within; break;
+        case ANSWERED: over = now - c->took > guest_idle; break;
+        case LEAVING: over = now - c->since > linger; break;
+        case SEATED:
+            if (!connection_busy(c) && !client_waits(c->client)) c->took = now;
+            over = now - c->took > viewer_idle || now - c->heard > viewer_idle || c->client->leaving;
+            if (!over && now - c->heard > ask_after && now - c->asked > ask_after) {
+                c->asked = now;
+                client_ping(c->client);
+            }
+            break;
+        }
+        if (over) connection_close(live, c);
+    }
+}
+
+void sockets_turn(struct nm_live *live, int timeout)
+{
+    struct pollfd fds[CONNECTIONS + 2];
+    for (uint32_t i = 0; i < CONNECTIONS; i++) {
+        const struct connection *c = &live->connections[i];
+        fds[i] = (struct pollfd){.fd = c->fd, .events = c->fd >= 0 ? events_of(c) : 0};
+    }
+    fds[CONNECTIONS] = (struct pollfd){.fd = live->listener, .events = POLLIN};
+    fds[CONNECTIONS + 1] = (struct pollfd){.fd = live->wake, .events = POLLIN};
+    int ready = poll(fds, CONNECTIONS + 2, timeout);
+    for (uint32_t i = 0; ready > 0 && i < CONNECTIONS; i++)
+        if (fds[i].fd >= 0 && fds[i].revents && live->connections[i].fd == fds[i].fd)
+            serve_one(live, &live->connections[i], fds[i].revents);
+    if (ready > 0 && fds[CONNECTIONS].revents & POLLIN) accept_all(live);
+    sweep(live, clock_now());
+}
+
+/* ---- life ---- */
+
+static int listen_at(struct nm_live *live, struct nm_err *err)
+{
+    char port[16];
+    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST},
+                    *at = NULL;
     const int on = 1;
-    if (inet_pton(AF_INET, live->host, &address.sin_addr) != 1)
-        return nm_fail(err, "the live server's address is written as 127.0.0.1, not '%s'", live->host);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    int bad = fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) ||
-              bind(fd, (struct sockaddr *)&address, sizeof address) || listen(fd, 1);
+    snprintf(port, sizeof port, "%d", live->options.port);
+    if (getaddrinfo(live->host, port, &hints, &at))
+        return nm_fail(err, "the live server's address is a number such as 127.0.0.1 or ::1, not '%s'", live->host);
+    int fd = live->listener = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool bad = fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) ||
+               (at->ai_family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on)) ||
+               bind(fd, at->ai_addr, at->ai_addrlen) || listen(fd, SOMAXCONN);
     int why = errno;
-    if (fd >= 0) close(fd);
+    freeaddrinfo(at);
     if (!bad) return 0;
     return nm_fail(err, "the live server cannot listen on %s, port %d: %s%s", live->host, live->options.port,
                    strerror(why), why == EADDRINUSE ? "; choose another with --live PORT" : "");
@@ -116,35 +430,27 @@ static int try_address(const struct nm_live *live, struct nm_err *err)
 
 int sockets_open(struct nm_live *live, struct nm_err *err)
 {
-    if (try_address(live, err)) return -1;
-    /* a client that is silent is asked after 20 s, and dropped after a minute */
-    static const lws_retry_bo_t silence = {.secs_since_valid_ping = 20, .secs_since_valid_hangup = 60};
-    const struct lws_protocols protocols[] = {
-        {"http", page_callback, 0, 0, 0, NULL, 0},
-        {NM_FOX_PROTOCOL, client_callback, sizeof(struct session), 4096, 0, NULL, 0},
-        {NM_FOX_PROTOCOL_SDK, client_callback, sizeof(struct session), 4096, 0, NULL, 0},
-        {NULL, NULL, 0, 0, 0, NULL, 0},
-    };
-    memcpy(live->protocols, protocols, sizeof protocols);
-    bool everywhere = !strcmp(live->host, "0.0.0.0");
-    struct lws_context_creation_info info = {
-        .port = live->options.port,
-        .iface = everywhere ? NULL : live->host,
-        .protocols = live->protocols,
-        .user = live,
-        .gid = -1,
-        .uid = -1,
-        .max_http_header_pool = 32,
-        .fd_limit_per_thread = 96,
-        .retry_and_idle_policy = &silence,
-        .options = LWS_SERVER_OPTION_HTTP_HEADERS_SECURITY_BEST_PRACTICES_ENFORCE | LWS_SERVER_OPTION_VALIDATE_UTF8 |
-                   LWS_SERVER_OPTION_FAIL_UPON_UNABLE_TO_BIND |
-                   LWS_SERVER_OPTION_DISABLE_IPV6, /* else the library ignores the address and listens everywhere */
-    };
-    lws_set_log_level(0, NULL);
-    live->context = lws_create_context(&info);
-    struct lws_vhost *vhost = live->context ? lws_get_vhost_by_name(live->context, "default") : NULL;
-    live->port = vhost ? lws_get_vhost_listen_port(vhost) : 0;
-    if (live->port > 0) return 0;
-    return nm_fail(err, "the live server cannot listen on %s, port %d", live->host, live->options.port);
+    struct sockaddr_storage at = {0};
+    live->listener = live->wake = -1;
+    live->connections = calloc(CONNECTIONS, sizeof *live->connections);
+    live->scratch = malloc(READ);
+    if (!live->connections || !live->scratch) abort();
+    for (uint32_t i = 0; i < CONNECTIONS; i++) live->connections[i] = (struct connection){.fd = -1, .out.file = -1};
+    if (listen_at(live, err)) return -1;
+    live->wake = eventfd(0, EFD_CLOEXEC);
+    if (live->wake < 0 || getsockname(live->listener, (struct sockaddr *)&at, &(socklen_t){sizeof at}))
+        return nm_fail(err, "the live server gets no socket: %s", strerror(errno));
+    live->port = ntohs(at.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&at)->sin6_port
+                                                : ((struct sockaddr_in *)&at)->sin_port);
+    return 0;
+}
+
+void sockets_close(struct nm_live *live)
+{
+    if (!live->connections) return;
+    for (uint32_t i = 0; i < CONNECTIONS; i++) connection_close(live, &live->connections[i]);
+    if (live->listener >= 0) close(live->listener);
+    if (live->wake >= 0) close(live->wake);
+    free(live->connections);
+    free(live->scratch);
 }

@@ -2,7 +2,10 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <arpa/inet.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "edge/live/inside.h"
@@ -54,12 +57,56 @@ static void test_only_the_whole_token_is_the_token(void **state)
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) assert_false(token_is_ours(&live, others[i]));
 }
 
+/* The seat for a newcomer when all are taken: the number of the viewer who leaves, -1: nobody does. */
+static int leaves(const char *address, bool token, int64_t now)
+{
+    struct in6_addr peer;
+    assert_int_equal(inet_pton(AF_INET6, address, &peer), 1);
+    const struct client *client = seat_for(&live, &peer, rank_of(&peer, token), now);
+    return client ? (int)(client - live.clients) : -1;
+}
+
+static void test_seats_go_to_the_owner_first(void **state)
+{
+    (void)state;
+    static struct client clients[NM_LIVE_CLIENTS];
+    static struct connection connections[NM_LIVE_CLIENTS];
+    const int64_t second = 1000000000;
+    live.clients = clients;
+    /* one on this machine, one with the token, three from one address, all others each from its own */
+    for (int i = 0; i < NM_LIVE_CLIENTS; i++) {
+        char address[40];
+        snprintf(address, sizeof address, "::ffff:10.0.0.%d", i < 5 ? 4 : i);
+        inet_pton(AF_INET6, i == 0 ? "::ffff:127.0.0.1" : address, &connections[i].peer);
+        connections[i].out.file = -1;
+        clients[i].connection = &connections[i];
+        clients[i].rank = rank_of(&connections[i].peer, i == 1);
+    }
+    assert_int_equal(clients[0].rank, RANK_LOCAL);
+    assert_int_equal(leaves("::ffff:10.0.0.77", false, 0), 2); /* of the address that has three */
+    assert_int_equal(leaves("::ffff:10.0.0.4", false, 0), -1); /* which gets no fourth         */
+    assert_int_equal(leaves("::1", false, 0), 2);              /* this machine before others    */
+    assert_int_equal(leaves("::ffff:10.0.0.77", true, 0), 2);  /* the token before all          */
+    clients[9].n_control = 1;                                  /* waits, and is not taken */
+    assert_int_equal(leaves("::ffff:10.0.0.77", false, 10 * second), 9);
+    assert_int_equal(leaves("::ffff:10.0.0.4", false, 10 * second), 9);
+    for (int i = 0; i < NM_LIVE_CLIENTS; i++) clients[i].rank = RANK_TOKEN;
+    clients[9].n_control = 0;
+    assert_int_equal(leaves("::1", true, 10 * second), -1); /* owners do not push out each other, */
+    clients[9].n_control = 1;
+    assert_int_equal(leaves("::1", true, 10 * second), 9); /* unless one is gone                 */
+    assert_int_equal(leaves("::1", false, 10 * second), -1);
+    clients[5].connection = NULL;
+    assert_int_equal(leaves("::ffff:10.0.0.4", false, 0), 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names_of_this_machine_are_ours),
         cmocka_unit_test(test_pages_of_ours_and_those_named_may_write),
         cmocka_unit_test(test_only_the_whole_token_is_the_token),
+        cmocka_unit_test(test_seats_go_to_the_owner_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
