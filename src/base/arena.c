@@ -56,6 +56,14 @@ char *nm_take_format(struct nm_arena *arena, const char *format, ...)
     return text;
 }
 
+void *nm_take_more(struct nm_arena *arena, void *array, uint32_t n, uint32_t *room, size_t size)
+{
+    if (n < *room) return array;
+    *room = *room ? 2 * *room : 8;
+    void *larger = nm_take(arena, size * *room);
+    return n ? memcpy(larger, array, size * n) : larger;
+}
+
 void nm_arena_free(struct nm_arena *arena)
 {
     for (struct nm_chunk *chunk = arena->chunks, *older; chunk; chunk = older) {

@@ -1,5 +1,5 @@
 /* What a log holds. A whole log says so itself, in its summary; of any other one every record is read. */
-#include "codec/mcap_contents_parts.h"
+#include "codec/mcap_builder.h"
 
 #include <stdlib.h>
 #include <string.h>

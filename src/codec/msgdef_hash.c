@@ -1,6 +1,6 @@
 /* What the world knows a type by: its hash (REP-2011: SHA-256 of a JSON text with fixed spelling), its merged schema
  * text (as rosbag2 and MCAP carry it) and its DDS name. */
-#include "codec/msgdef_parts.h"
+#include "codec/msgdef.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* From definitions to tables: where each member stands in the C struct (natural alignment, as gcc and clang place it on
  * every 64-bit robot), the flat program that codecs run, the bytes to clear and the defaults to write. nmgen's output
  * asserts these numbers against the compiler's. */
-#include "codec/msgdef_parts.h"
+#include "codec/msgdef.h"
 
 #include <stdalign.h>
 #include <string.h>
@@ -16,7 +16,9 @@ struct layout {
     struct nm_default *defaults;
     uint32_t op_room, span_room, default_room;
     uint32_t clean; /* where the span that is open now began */
-    struct nm_spot spot;
+    const char *file;
+    uint32_t line; /* of the member being placed, for faults */
+    struct nm_err *err;
 };
 
 static uint64_t align_up(uint64_t at, uint64_t to) { return (at + to - 1) / to * to; }
@@ -63,10 +65,10 @@ static int place_members(struct layout *l, struct nm_def *def)
         if (from->shape == NM_SEQ) to->first = (uint32_t)align_up(sizeof(uint32_t), element_align(from));
         at +=
             from->shape == NM_BLOB ? sizeof(struct nm_blob) : align_up(to->first + (uint64_t)to->cap * to->elem, align);
-        l->spot.line = from->line;
+        l->line = from->line;
         if (at > NM_DEF_SIZE)
-            return nm_spot_fail(&l->spot, "%s grows beyond %d bytes at %s; give it a smaller cap or make it a blob",
-                                def->name, NM_DEF_SIZE, from->name);
+            return nm_fail(l->err, "%s:%u: %s grows beyond %d bytes at %s; give it a smaller cap or make it a blob",
+                           l->file, l->line, def->name, NM_DEF_SIZE, from->name);
     }
     l->type->size = (uint32_t)align_up(at, def->align);
     return 0;
@@ -75,7 +77,8 @@ static int place_members(struct layout *l, struct nm_def *def)
 static int too_many(struct layout *l, uint32_t n)
 {
     if (n < NM_DEF_PARTS) return 0;
-    return nm_spot_fail(&l->spot, "%s has more than %d parts when written out", l->type->name, NM_DEF_PARTS);
+    return nm_fail(l->err, "%s:%u: %s has more than %d parts when written out", l->file, l->line, l->type->name,
+                   NM_DEF_PARTS);
 }
 
 /* ops */
@@ -91,7 +94,7 @@ static int add_op(struct layout *l, struct nm_op op)
         return 0;
     }
     if (too_many(l, l->type->n_ops)) return -1;
-    l->ops = nm_grow(l->set->arena, l->ops, l->type->n_ops, &l->op_room, sizeof *l->ops);
+    l->ops = nm_take_more(l->set->arena, l->ops, l->type->n_ops, &l->op_room, sizeof *l->ops);
     l->ops[l->type->n_ops++] = op;
     return 0;
 }
@@ -135,7 +138,7 @@ static int add_storage(struct layout *l, uint64_t offset, uint64_t size)
 {
     if (offset > l->clean) {
         if (too_many(l, l->type->n_spans)) return -1;
-        l->spans = nm_grow(l->set->arena, l->spans, l->type->n_spans, &l->span_room, sizeof *l->spans);
+        l->spans = nm_take_more(l->set->arena, l->spans, l->type->n_spans, &l->span_room, sizeof *l->spans);
         l->spans[l->type->n_spans++] = (struct nm_span){l->clean, (uint32_t)offset - l->clean};
     }
     l->clean = (uint32_t)(offset + size);
@@ -173,7 +176,7 @@ static void value_bytes(const struct nm_def_field *field, const struct nm_def_va
 static int add_default(struct layout *l, struct nm_default value)
 {
     if (too_many(l, l->type->n_defaults)) return -1;
-    l->defaults = nm_grow(l->set->arena, l->defaults, l->type->n_defaults, &l->default_room, sizeof *l->defaults);
+    l->defaults = nm_take_more(l->set->arena, l->defaults, l->type->n_defaults, &l->default_room, sizeof *l->defaults);
     l->defaults[l->type->n_defaults++] = value;
     return 0;
 }
@@ -261,7 +264,7 @@ static int lay_out(const struct nm_defs *set, struct nm_def *def, struct nm_err 
         if (def->fields[i].def && lay_out(set, def->fields[i].def, err)) return -1;
 
     struct nm_type *type = nm_take_n(set->arena, struct nm_type, 1);
-    struct layout l = {.set = set, .type = type, .spot = {def->file, def->line, err}};
+    struct layout l = {.set = set, .type = type, .file = def->file, .line = def->line, .err = err};
     l.fields = nm_take_n(set->arena, struct nm_field, def->n_fields);
     *type = (struct nm_type){.name = def->name,
                              .c_name = def->c_name,

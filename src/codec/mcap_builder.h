@@ -1,6 +1,6 @@
 /* How contents are collected from records; shared by mcap_contents.c and mcap_check.c only. */
-#ifndef NM_CODEC_MCAP_CONTENTS_PARTS_H
-#define NM_CODEC_MCAP_CONTENTS_PARTS_H
+#ifndef NM_CODEC_MCAP_BUILDER_H
+#define NM_CODEC_MCAP_BUILDER_H
 
 #include "codec/mcap_read.h"
 
