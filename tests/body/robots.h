@@ -1,5 +1,5 @@
-/* The robots the body's tests run on: our folders, and the two real URDFs of the data folder where it lies beside the
- * checkout; and random poses from a fixed seed. */
+/* The robots that the body's tests run on: our folders, and two URDFs of real robots from tests/data; and random poses
+ * from a fixed seed. */
 #ifndef NM_TESTS_BODY_ROBOTS_H
 #define NM_TESTS_BODY_ROBOTS_H
 
@@ -17,17 +17,10 @@
 
 #define KID70    NM_ROOT "/robots/kid70"
 #define DARWIN   NM_ROOT "/robots/darwin"
-#define WOLFGANG NM_ROOT "/../shared/data/urdf/wolfgang.urdf"
-#define NAO      NM_ROOT "/../shared/data/urdf/nao_v50.urdf"
+#define WOLFGANG NM_ROOT "/tests/data/urdf/wolfgang.urdf"
+#define NAO      NM_ROOT "/tests/data/urdf/nao_v50.urdf"
 
 static const char *const all_robots[] = {KID70, DARWIN, WOLFGANG, NAO};
-
-static inline int there(const char *path)
-{
-    if (access(path, R_OK) == 0) return 1;
-    printf("%s is not there: left out\n", path);
-    return 0;
-}
 
 static inline const struct nm_body *load(struct nm_arena *arena, const char *path)
 {

@@ -20,7 +20,6 @@ static void points_in_view_are_looked_at(void **state)
         struct nm_arena arena = {0};
         struct nm_neck neck;
         uint64_t seed = 70;
-        if (!there(all_robots[r])) continue;
         const struct nm_body *body = load(&arena, all_robots[r]);
         assert_int_equal(nm_neck_init(&neck, body, body->head.end, NULL), 0);
         double worst = 0;

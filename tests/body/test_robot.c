@@ -140,33 +140,29 @@ static void the_limbs_of_foreign_robots_are_found(void **state)
     (void)state;
     struct nm_arena arena = {0};
     struct nm_err missing;
-    if (there(WOLFGANG)) {
-        const struct nm_body *body = load(&arena, WOLFGANG);
-        assert_near(body->mass, 6.117, 1e-3);
-        assert_string_equal(body->joints[body->leg[NM_LEFT].joints[0]].name, "LHipYaw");
-        assert_string_equal(body->joints[body->leg[NM_RIGHT].joints[5]].name, "RAnkleRoll");
-        assert_string_equal(body->joints[body->arm[NM_LEFT].joints[2]].name, "LElbow");
-        assert_string_equal(body->frames[body->leg[NM_LEFT].end].name, "l_sole");
-        assert_string_equal(body->frames[body->foot[NM_RIGHT].cells[0]].name, "r_cleat_l_front");
-        assert_int_equal(body->head.n, 2);
-        assert_int_equal(body->n_cameras, 1);
-        assert_true(body->cameras[0].guessed);
-        assert_int_equal(nm_body_missing(body, &missing), 2);
-        assert_non_null(strstr(missing.text, "servos.yaml"));
-        assert_non_null(strstr(missing.text, "cameras.yaml"));
-    }
-    if (there(NAO)) {
-        const struct nm_body *body = load(&arena, NAO);
-        assert_string_equal(body->joints[body->leg[NM_RIGHT].joints[0]].name, "RHipYawPitch");
-        assert_int_equal(body->leg[NM_LEFT].n, 6);
-        assert_int_equal(body->arm[NM_LEFT].n, 6); /* with the hand, without the fingers that follow it */
-        assert_int_equal(body->n_cameras, 2);
-        assert_int_equal(body->joints[nm_find_joint(body, "RHipYawPitch")].mimic, nm_find_joint(body, "LHipYawPitch"));
-        double q[NM_JOINTS] = {0};
-        q[nm_find_joint(body, "LHipYawPitch")] = -0.3;
-        nm_apply_mimics(body, q);
-        assert_near(q[nm_find_joint(body, "RHipYawPitch")], -0.3, 0);
-    }
+    const struct nm_body *body = load(&arena, WOLFGANG);
+    assert_near(body->mass, 6.117, 1e-3);
+    assert_string_equal(body->joints[body->leg[NM_LEFT].joints[0]].name, "LHipYaw");
+    assert_string_equal(body->joints[body->leg[NM_RIGHT].joints[5]].name, "RAnkleRoll");
+    assert_string_equal(body->joints[body->arm[NM_LEFT].joints[2]].name, "LElbow");
+    assert_string_equal(body->frames[body->leg[NM_LEFT].end].name, "l_sole");
+    assert_string_equal(body->frames[body->foot[NM_RIGHT].cells[0]].name, "r_cleat_l_front");
+    assert_int_equal(body->head.n, 2);
+    assert_int_equal(body->n_cameras, 1);
+    assert_true(body->cameras[0].guessed);
+    assert_int_equal(nm_body_missing(body, &missing), 2);
+    assert_non_null(strstr(missing.text, "servos.yaml"));
+    assert_non_null(strstr(missing.text, "cameras.yaml"));
+    body = load(&arena, NAO);
+    assert_string_equal(body->joints[body->leg[NM_RIGHT].joints[0]].name, "RHipYawPitch");
+    assert_int_equal(body->leg[NM_LEFT].n, 6);
+    assert_int_equal(body->arm[NM_LEFT].n, 6); /* with the hand, without the fingers that follow it */
+    assert_int_equal(body->n_cameras, 2);
+    assert_int_equal(body->joints[nm_find_joint(body, "RHipYawPitch")].mimic, nm_find_joint(body, "LHipYawPitch"));
+    double q[NM_JOINTS] = {0};
+    q[nm_find_joint(body, "LHipYawPitch")] = -0.3;
+    nm_apply_mimics(body, q);
+    assert_near(q[nm_find_joint(body, "RHipYawPitch")], -0.3, 0);
     nm_arena_free(&arena);
 }
 

@@ -1,5 +1,5 @@
-/* For tests of logs: a file in memory, and the conformance files of the MCAP project, rebuilt from their description.
- * The description is not part of this project; it is read from ../shared where that is there. */
+/* For tests of logs: a file in memory, and the conformance files of the MCAP project. These are rebuilt here, record by
+ * record, from their names; tests/data/mcap_conformance.csv has the SHA-256 of each original. */
 #ifndef TESTS_CODEC_MCAP_HELP_H
 #define TESTS_CODEC_MCAP_HELP_H
 
@@ -13,10 +13,8 @@
 #include <string.h>
 
 #include "base/crc32.h"
+#include "base/arena.h"
 #include "codec/mcap_read.h"
-#include "codec/yaml.h"
-
-#define VECTORS NM_ROOT "/../shared/specs/mcap-vectors"
 
 struct buffer {
     uint8_t *bytes;
@@ -50,151 +48,193 @@ static inline void buffer_record(struct buffer *b, const struct nm_mcap_record *
     if (padded) buffer_write(b, padding, sizeof padding);
 }
 
-/* ---- records as the description tells them ---- */
+/* ---- the conformance files ---- */
 
-static inline uint8_t op_named(const char *name)
-{
-    for (uint8_t op = 1; op < NM_MCAP_OPS; op++)
-        if (!strcmp(nm_mcap_layouts[op].name, name)) return op;
-    fail_msg("no record is called %s", name);
-    return 0;
-}
-
-static inline struct nm_bytes described_bytes(struct nm_arena *arena, const struct nm_yaml *node,
-                                              enum nm_mcap_kind kind)
-{
-    if (node->kind == NM_YAML_SCALAR) return nm_bytes_of(node->text);
-    size_t room = 16 * (size_t)node->n + 1000, n = 0;
-    uint8_t *bytes = nm_take(arena, room);
-    nm_yaml_each(child, node)
-    {
-        if (kind == NM_MCAP_TEXTS)
-            n = nm_mcap_add_text(bytes, n, room, nm_bytes_of(child->key), nm_bytes_of(child->text));
-        else if (kind == NM_MCAP_COUNTS)
-            n = nm_mcap_add_count(bytes, n, room, (uint16_t)atoi(child->key), strtoull(child->text, NULL, 10));
-        else
-            bytes[n++] = (uint8_t)atoi(child->text);
-    }
-    return (struct nm_bytes){bytes, n};
-}
-
-static inline struct nm_mcap_record described_record(struct nm_arena *arena, const struct nm_yaml *node)
-{
-    struct nm_mcap_record record = {.op = op_named(node->first->text)};
-    const struct nm_mcap_layout *layout = &nm_mcap_layouts[record.op];
-    for (uint32_t i = 0; i < layout->n_fields; i++) {
-        const struct nm_mcap_field *field = &layout->fields[i];
-        const struct nm_yaml *value = nm_yaml_get(node->first->next, field->name);
-        uint8_t *to = (uint8_t *)&record + field->offset;
-        static const size_t widths[] = {1, 2, 4, 8};
-        if (!value) {
-            assert_string_equal(field->name, "crc"); /* of attachments: not told */
-        } else if (field->kind <= NM_MCAP_U64) {
-            uint64_t number = strtoull(value->text, NULL, 10);
-            memcpy(to, &number, widths[field->kind]);
-        } else {
-            struct nm_bytes bytes = described_bytes(arena, value, field->kind);
-            memcpy(to, &bytes, sizeof bytes);
-        }
-    }
-    if (record.op == NM_MCAP_ATTACHMENT) {
-        uint8_t bytes[1000];
-        size_t n = nm_mcap_encode(&record, bytes, sizeof bytes);
-        record.attachment.crc = nm_crc32(0, bytes + NM_MCAP_FRAME, n - NM_MCAP_FRAME - 4);
-    }
-    return record;
-}
-
-/* ---- whole files ---- */
-
+/* A file's name is its input and the features that it was written with, in the order of the alphabet:
+ *     ch  one chunk around schemas, channels and messages     mx  its message index     chx  its index in the summary
+ *     rsh, rch  schemas and channels again in the summary     st  statistics            sum  summary offsets
+ *     ax, mdx   index of attachments, of metadata             pad three bytes more in every record that may grow */
 struct vector {
-    const char *name, *sha256;
-    const struct nm_yaml *records;
+    char name[64], sha256[65];
+    struct nm_mcap_record records[40]; /* as a reader meets them, without the chunk and its message index */
+    uint32_t n;
     struct buffer file;
 };
 
-static inline bool has_feature(const char *name, const char *feature)
+static inline bool has_feature(const struct vector *v, const char *feature)
 {
     size_t n = strlen(feature);
-    for (const char *at = strchr(name, '-'); at; at = strchr(at + 1, '-'))
+    for (const char *at = strchr(v->name, '-'); at; at = strchr(at + 1, '-'))
         if (!strncmp(at + 1, feature, n) && (at[1 + n] == '-' || !at[1 + n])) return true;
     return false;
 }
 
+static inline bool has_input(const struct vector *v, const char *input)
+{
+    size_t n = strlen(input);
+    return !strncmp(v->name, input, n) && (v->name[n] == '-' || !v->name[n]);
+}
+
+/* Schema, channel, messages, attachment and metadata of the six inputs. */
+static inline void add_inputs(struct vector *v)
+{
+    static const uint8_t map[] = "\3\0\0\0foo\3\0\0\0bar", data[] = {1, 2, 3}, schema[] = {4, 5, 6};
+    static const uint64_t times[] = {0, 2, 1, 3, 3, 5, 4, 7, 8, 9};
+    const struct nm_bytes foo_bar = {map, sizeof map - 1}, three = {data, sizeof data};
+    bool one = has_input(v, "OneMessage"), ten = has_input(v, "TenMessages"),
+         bare = has_input(v, "OneSchemalessMessage");
+    if (one || ten)
+        v->records[v->n++] = (struct nm_mcap_record){
+            .op = NM_MCAP_SCHEMA, .schema = {1, nm_bytes_of("Example"), nm_bytes_of("c"), {schema, sizeof schema}}};
+    if (one || ten)
+        v->records[v->n++] = (struct nm_mcap_record){
+            .op = NM_MCAP_CHANNEL, .channel = {1, 1, nm_bytes_of("example"), nm_bytes_of("a"), foo_bar}};
+    if (bare)
+        v->records[v->n++] = (struct nm_mcap_record){
+            .op = NM_MCAP_CHANNEL, .channel = {1, 0, nm_bytes_of("example"), nm_bytes_of("text"), {0}}};
+    if (one || bare)
+        v->records[v->n++] = (struct nm_mcap_record){.op = NM_MCAP_MESSAGE, .message = {1, 10, 2, 1, three}};
+    for (uint32_t i = 0; ten && i < 10; i++)
+        v->records[v->n++] =
+            (struct nm_mcap_record){.op = NM_MCAP_MESSAGE, .message = {1, i, times[i], times[i], three}};
+    if (has_input(v, "OneMetadata"))
+        v->records[v->n++] =
+            (struct nm_mcap_record){.op = NM_MCAP_METADATA, .metadata = {nm_bytes_of("myMetadata"), foo_bar}};
+    if (has_input(v, "OneAttachment")) {
+        struct nm_mcap_record *r = &v->records[v->n++];
+        *r = (struct nm_mcap_record){
+            .op = NM_MCAP_ATTACHMENT,
+            .attachment = {2, 1, nm_bytes_of("myFile"), nm_bytes_of("application/octet-stream"), three, 0}};
+        uint8_t bytes[200];
+        size_t n = nm_mcap_encode(r, bytes, sizeof bytes);
+        r->attachment.crc = nm_crc32(0, bytes + NM_MCAP_FRAME, n - NM_MCAP_FRAME - 4);
+    }
+}
+
 static inline bool in_chunks(uint8_t op) { return op >= NM_MCAP_SCHEMA && op <= NM_MCAP_MESSAGE; }
 
-/* The one chunk of a file, and its message indexes. */
-static inline void put_chunk(struct vector *v, const struct buffer *records, const struct nm_mcap_message *messages,
-                             const uint64_t *offsets, uint32_t n)
+/* One entry of a map of counts, as the inputs have one channel. */
+static inline struct nm_bytes count_map(struct nm_arena *arena, uint16_t key, uint64_t value)
 {
-    struct nm_mcap_record chunk = {.op = NM_MCAP_CHUNK,
-                                   .chunk = {.message_start_time = n ? UINT64_MAX : 0,
-                                             .uncompressed_size = records->n,
-                                             .uncompressed_crc = nm_crc32(0, records->bytes, records->n),
-                                             .records = {records->bytes, records->n}}};
-    uint8_t entries[16 * 64];
-    for (uint32_t i = 0; i < n; i++) {
-        uint64_t time = messages[i].log_time;
-        if (time < chunk.chunk.message_start_time) chunk.chunk.message_start_time = time;
-        if (time > chunk.chunk.message_end_time) chunk.chunk.message_end_time = time;
-        memcpy(entries + 16 * i, &time, 8);
-        memcpy(entries + 16 * i + 8, &offsets[i], 8);
+    uint8_t *bytes = nm_take(arena, 10);
+    return (struct nm_bytes){bytes, nm_mcap_add_count(bytes, 0, 10, key, value)};
+}
+
+/* Writes the data section, fills in the statistics, and the index of what stands there: chunk, attachment, metadata. */
+static inline void put_data(struct nm_arena *arena, struct vector *v, struct nm_mcap_statistics *all,
+                            struct nm_mcap_record *index)
+{
+    bool chunked = has_feature(v, "ch"), padded = has_feature(v, "pad");
+    struct buffer inside = {0};
+    uint8_t entries[16 * 10];
+    uint32_t messages = 0;
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct nm_mcap_record *r = &v->records[i];
+        uint64_t begin = v->file.n;
+        if (r->op == NM_MCAP_MESSAGE) {
+            uint64_t time = r->message.log_time, offset = inside.n;
+            memcpy(entries + 16 * messages, &time, 8);
+            memcpy(entries + 16 * messages + 8, &offset, 8);
+            if (!messages || time < all->message_start_time) all->message_start_time = time;
+            if (time > all->message_end_time) all->message_end_time = time;
+            messages++;
+        }
+        bool within = chunked && in_chunks(r->op);
+        buffer_record(within ? &inside : &v->file, r, padded && !within && !nm_mcap_layouts[r->op].fixed);
+        uint64_t length = v->file.n - begin;
+        all->schema_count = (uint16_t)(all->schema_count + (r->op == NM_MCAP_SCHEMA));
+        all->channel_count += r->op == NM_MCAP_CHANNEL;
+        if (r->op == NM_MCAP_ATTACHMENT) {
+            all->attachment_count++;
+            *index = (struct nm_mcap_record){
+                .op = NM_MCAP_ATTACHMENT_INDEX,
+                .attachment_index = {begin, length, 2, 1, 3, r->attachment.name, r->attachment.media_type}};
+        }
+        if (r->op == NM_MCAP_METADATA) {
+            all->metadata_count++;
+            *index = (struct nm_mcap_record){.op = NM_MCAP_METADATA_INDEX,
+                                             .metadata_index = {begin, length, r->metadata.name}};
+        }
     }
+    all->message_count = messages;
+    if (messages) all->channel_message_counts = count_map(arena, 1, messages);
+    if (!inside.n) return;
+
+    uint64_t start = all->message_start_time, end = all->message_end_time, begin = v->file.n;
+    struct nm_mcap_record chunk = {
+        .op = NM_MCAP_CHUNK,
+        .chunk = {start, end, inside.n, nm_crc32(0, inside.bytes, inside.n), {0}, {inside.bytes, inside.n}}};
+    struct nm_mcap_record entry = {.op = NM_MCAP_MESSAGE_INDEX, .message_index = {1, {entries, 16 * (size_t)messages}}};
     buffer_record(&v->file, &chunk, false);
-    struct nm_mcap_record index = {.op = NM_MCAP_MESSAGE_INDEX,
-                                   .message_index = {messages[0].channel_id, {entries, 16 * (size_t)n}}};
-    if (n && has_feature(v->name, "mx")) buffer_record(&v->file, &index, has_feature(v->name, "pad"));
+    uint64_t length = v->file.n - begin, behind = v->file.n;
+    if (has_feature(v, "mx")) buffer_record(&v->file, &entry, padded);
+    all->chunk_count = 1;
+    *index = (struct nm_mcap_record){
+        .op = NM_MCAP_CHUNK_INDEX,
+        .chunk_index = {start, end, begin, length, {0}, v->file.n - behind, {0}, inside.n, inside.n}};
+    if (v->file.n > behind) index->chunk_index.message_index_offsets = count_map(arena, 1, behind);
+    free(inside.bytes);
+}
+
+/* Writes a record behind the data, and keeps it. */
+static inline void put_record(struct vector *v, const struct nm_mcap_record *record)
+{
+    v->records[v->n++] = *record;
+    buffer_record(&v->file, record, has_feature(v, "pad") && !nm_mcap_layouts[record->op].fixed);
 }
 
 static inline void build_vector(struct nm_arena *arena, struct vector *v)
 {
-    bool chunked = has_feature(v->name, "ch"), padded = has_feature(v->name, "pad"), data = true;
-    struct buffer records = {0};
-    struct nm_mcap_message messages[64];
-    uint64_t offsets[64];
-    uint32_t n = 0;
+    static const char *const index_features[NM_MCAP_OPS] = {
+        [NM_MCAP_CHUNK_INDEX] = "chx", [NM_MCAP_ATTACHMENT_INDEX] = "ax", [NM_MCAP_METADATA_INDEX] = "mdx"};
+    struct nm_mcap_record header = {.op = NM_MCAP_HEADER}, index = {0}, statistics = {.op = NM_MCAP_STATISTICS};
     buffer_write(&v->file, NM_MCAP_MAGIC, NM_MCAP_MAGIC_SIZE);
-    nm_yaml_each(node, v->records)
-    {
-        struct nm_mcap_record record = described_record(arena, node);
-        bool fixed = nm_mcap_layouts[record.op].fixed;
-        if (data && chunked && in_chunks(record.op)) {
-            if (record.op == NM_MCAP_MESSAGE) offsets[n] = records.n, messages[n++] = record.message;
-            buffer_record(&records, &record, false);
-            continue;
-        }
-        if (records.n) put_chunk(v, &records, messages, offsets, n);
-        records.n = 0;
-        if (record.op == NM_MCAP_DATA_END) data = false;
-        buffer_record(&v->file, &record, padded && !fixed);
-    }
+    buffer_record(&v->file, &header, has_feature(v, "pad"));
+    add_inputs(v);
+    uint32_t n_data = v->n;
+    put_data(arena, v, &statistics.statistics, &index);
+    put_record(v,
+               &(struct nm_mcap_record){.op = NM_MCAP_DATA_END, .data_end = {nm_crc32(0, v->file.bytes, v->file.n)}});
+
+    /* the summary: groups of one opcode, each with its offset at the end */
+    uint64_t summary = v->file.n, offsets = 0, starts[8];
+    uint32_t first = v->n;
+    for (uint32_t i = 0; i < n_data; i++)
+        if ((v->records[i].op == NM_MCAP_SCHEMA && has_feature(v, "rsh")) ||
+            (v->records[i].op == NM_MCAP_CHANNEL && has_feature(v, "rch")))
+            starts[v->n - first] = v->file.n, put_record(v, &v->records[i]);
+    if (has_feature(v, "st")) starts[v->n - first] = v->file.n, put_record(v, &statistics);
+    if (index.op && has_feature(v, index_features[index.op])) starts[v->n - first] = v->file.n, put_record(v, &index);
+    uint32_t groups = v->n - first;
+    starts[groups] = v->file.n;
+    if (groups && has_feature(v, "sum")) offsets = v->file.n;
+    for (uint32_t i = 0; offsets && i < groups; i++)
+        put_record(v, &(struct nm_mcap_record){
+                          .op = NM_MCAP_SUMMARY_OFFSET,
+                          .summary_offset = {v->records[first + i].op, starts[i], starts[i + 1] - starts[i]}});
+
+    struct nm_mcap_record footer = {.op = NM_MCAP_FOOTER, .footer = {groups ? summary : 0, offsets, 0}};
+    uint8_t bytes[100];
+    size_t n = nm_mcap_encode(&footer, bytes, sizeof bytes);
+    footer.footer.summary_crc =
+        nm_crc32(nm_crc32(0, v->file.bytes + summary, v->file.n - summary), bytes, n - sizeof(uint32_t));
+    put_record(v, &footer);
     buffer_write(&v->file, NM_MCAP_MAGIC, NM_MCAP_MAGIC_SIZE);
-    free(records.bytes);
 }
 
-/* All of them; NULL, and the test is skipped, where the description is not there. */
+/* All of them. */
 static inline struct vector *vectors_new(struct nm_arena *arena, uint32_t *n)
 {
-    FILE *file = fopen(VECTORS "/conformance.jsonl", "r");
-    if (!file) {
-        print_message("skipped: the conformance vectors are not there (../shared/specs/mcap-vectors)\n");
-        return NULL;
-    }
-    struct vector *vectors = nm_take_n(arena, struct vector, 1000);
-    char *line = NULL;
-    size_t size = 0;
-    *n = 0;
-    for (ssize_t length; (length = getline(&line, &size, file)) > 1 && *n < 1000;) {
-        struct nm_err err = {0};
-        const struct nm_yaml *node = nm_yaml_parse(arena, "conformance.jsonl", line, (size_t)length, &err);
-        if (!node) fail_msg("%s", err.text);
-        struct vector *v = &vectors[(*n)++];
-        *v = (struct vector){.name = nm_yaml_get(node, "name")->text,
-                             .sha256 = nm_yaml_get(node, "sha256")->text,
-                             .records = nm_yaml_get(node, "records")};
+    enum { FILES = 416 };
+    FILE *file = fopen(NM_ROOT "/tests/data/mcap_conformance.csv", "r");
+    assert_non_null(file);
+    struct vector *vectors = nm_take_n(arena, struct vector, FILES);
+    for (*n = 0; *n < FILES; (*n)++) {
+        struct vector *v = &vectors[*n];
+        *v = (struct vector){0};
+        if (fscanf(file, " %63[^,],%64[0-9a-f]", v->name, v->sha256) != 2) fail_msg("only %u files are listed", *n);
         build_vector(arena, v);
     }
-    free(line);
     fclose(file);
     return vectors;
 }

@@ -10,7 +10,6 @@ static void every_conformance_file_is_written_to_the_byte(void **state)
     struct nm_arena arena = {0};
     uint32_t n;
     struct vector *vectors = vectors_new(&arena, &n);
-    if (!vectors) skip();
     for (uint32_t i = 0; i < n; i++) {
         struct nm_sha256 sha;
         uint8_t digest[32];
@@ -21,7 +20,6 @@ static void every_conformance_file_is_written_to_the_byte(void **state)
         nm_sha256_hex(digest, hex);
         if (strcmp(hex, vectors[i].sha256)) fail_msg("%s is not the file of this name", vectors[i].name);
     }
-    assert_int_equal(n, 416);
     vectors_free(vectors, n);
     nm_arena_free(&arena);
 }
@@ -41,26 +39,24 @@ static void every_conformance_file_is_read_record_by_record(void **state)
     struct nm_arena arena = {0};
     uint32_t n, compared = 0;
     struct vector *vectors = vectors_new(&arena, &n);
-    if (!vectors) skip();
     for (uint32_t i = 0; i < n; i++) {
         struct nm_mcap_source source = nm_mcap_memory(vectors[i].name, vectors[i].file.bytes, vectors[i].file.n);
         struct nm_mcap_scan scan;
         struct nm_mcap_record record;
         struct nm_err err = {0};
-        const struct nm_yaml *node = vectors[i].records->first;
+        uint32_t next = 0;
         enum nm_mcap_got got;
         nm_mcap_scan_begin(&scan, &source);
         scan.into = true;
         while ((got = nm_mcap_scan_next(&scan, &record, &err)) == NM_MCAP_GOT) {
-            if (record.op == NM_MCAP_CHUNK || record.op == NM_MCAP_MESSAGE_INDEX) continue; /* not told */
-            assert_non_null(node);
-            struct nm_mcap_record wanted = described_record(&arena, node);
-            assert_same(&record, &wanted, vectors[i].name);
-            node = node->next;
+            if (record.op == NM_MCAP_HEADER || record.op == NM_MCAP_CHUNK || record.op == NM_MCAP_MESSAGE_INDEX)
+                continue;
+            assert_true(next < vectors[i].n);
+            assert_same(&record, &vectors[i].records[next++], vectors[i].name);
             compared++;
         }
         if (got != NM_MCAP_END) fail_msg("%s", err.text);
-        assert_null(node);
+        assert_int_equal(next, vectors[i].n);
         nm_mcap_scan_end(&scan);
         assert_strict(&vectors[i].file, false);
     }

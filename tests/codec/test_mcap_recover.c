@@ -143,7 +143,6 @@ static void conformance_files_cut_anywhere_are_recovered(void **state)
     struct buffer again = {0};
     uint32_t n, files = 0;
     struct vector *vectors = vectors_new(&arena, &n);
-    if (!vectors) skip();
     for (uint32_t i = 0; i < n; i += 61) {
         for (size_t size = NM_MCAP_MAGIC_SIZE; size <= vectors[i].file.n; size += 3, files++) {
             struct buffer cut = {.bytes = vectors[i].file.bytes, .n = size};

@@ -33,17 +33,15 @@ void *realloc(void *old, size_t size)
 }
 #endif
 
-/* Writes the records of a description through the writer; only those that the writer is told. */
-static void write_described(struct nm_arena *arena, const struct vector *v, struct buffer *file)
+/* Writes the data of a conformance file through the writer, which makes the summary itself. */
+static void write_again(const struct vector *v, struct buffer *file)
 {
     struct nm_mcap_writer *w =
         nm_mcap_writer_new(&(struct nm_mcap_write_options){.profile = "", .library = "", .chunk_size = 2000});
     struct nm_err err = {0};
     int result = nm_mcap_start(w, buffer_write, file, &err);
-    nm_yaml_each(node, v->records)
-    {
-        struct nm_mcap_record record = described_record(arena, node);
-        if (record.op == NM_MCAP_DATA_END) break;
+    for (uint32_t i = 0; i < v->n && v->records[i].op != NM_MCAP_DATA_END; i++) {
+        struct nm_mcap_record record = v->records[i];
         if (record.op == NM_MCAP_SCHEMA) assert_int_equal(nm_mcap_add_schema(w, &record.schema, &err), 1);
         if (record.op == NM_MCAP_CHANNEL) assert_int_equal(nm_mcap_add_channel(w, &record.channel, &err), 1);
         if (record.op == NM_MCAP_MESSAGE) result |= nm_mcap_write(w, &record.message, &err);
@@ -70,12 +68,11 @@ static void complete_conformance_files_come_out_of_the_writer(void **state)
     struct nm_arena arena = {0};
     uint32_t n, same = 0;
     struct vector *vectors = vectors_new(&arena, &n);
-    if (!vectors) skip();
     for (uint32_t i = 0; i < n; i++) {
         for (size_t k = 0; k < sizeof complete / sizeof *complete; k++) {
             if (strcmp(vectors[i].name, complete[k])) continue;
             struct buffer file = {0};
-            write_described(&arena, &vectors[i], &file);
+            write_again(&vectors[i], &file);
             assert_int_equal(file.n, vectors[i].file.n);
             assert_memory_equal(file.bytes, vectors[i].file.bytes, file.n);
             free(file.bytes);

@@ -96,16 +96,17 @@ fast() {
 printf '\1\0\0\0\1\0\1\4' >&4    # button 4 is held
 printf '\1\0\0\0\1\200\2\1' >&4  # the stick is at its end
 until_ok fast
-timeout -k 2 10 "$program" topic echo cmd_vel -n 200 --to kid70 > vel.out 2>&1 4>&- &
+timeout -k 2 120 "$program" topic echo cmd_vel --to kid70 > vel.out 2>&1 4>&- &
 echoing=$!
-sleep 0.5
+until_ok grep -Eq "x: 0\.2" vel.out
 exec 4>&-
 if wait $stick; then wrong "a stick that is gone is no fault"; fi
 grep -q "stick is gone; the robot is stopped" stick.out || wrong "it does not say so"
-sleep 0.5
+stopped() { tail -n 3 vel.out | grep -Eq "linear: \{x: -?0(\.0*)?,"; }
+until_ok stopped
 kill $echoing
 wait $echoing || true
-tail -n 3 vel.out | grep -Eq "linear: \{x: -?0(\.0*)?," || wrong "its last word is no stop"
+stopped || wrong "its last word is no stop"
 nutmeg stop --to kid70
 wait
 

@@ -99,6 +99,10 @@ accepts "plain words" check_words.sh .
 with package-lock.json "https://registry.npm""js.org/x" refuses "a registry" "package-lock.json:1:" check_words.sh .
 with docs/words.md "cd /wor""k/nutmeg" refuses "a path" "docs/words.md:6:" check_words.sh .
 
+accepts "tests that prove something" check_proofs.sh .
+with tests/test_a.c 'if (!there) ski''p();' refuses "a test that skips" "tests/test_a.c:1:" check_proofs.sh .
+with tests/a.h '#define DATA NM_ROO''T "/../data"' refuses "a test with data from elsewhere" "tests/a.h:1:" check_proofs.sh .
+
 program() { # TEXT…: a program that answers --help of `nutmeg` and `nutmeg play`
     printf '%s\n' '#!/bin/sh' 'case $1 in' '--help) printf "nutmeg COMMAND\n\nPlays.\n\n  play  a match\n" ;;' "$@" 'esac' >nutmeg
     chmod +x nutmeg

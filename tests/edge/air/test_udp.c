@@ -56,9 +56,9 @@ static void test_a_group_is_heard_by_those_who_joined(void **state)
     struct nm_err err = {0};
     struct nm_air_place from;
     char text[64];
-    if (nm_radio_join(b, group, &err)) skip(); /* no multicast on this machine's loopback */
-    assert_int_equal(nm_radio_join(b, group, &err), 0);
-    if (nm_radio_send(a, (struct nm_air_place){group, nm_udp_port(b)}, "all", 3, &err)) skip();
+    for (int again = 0; again < 2; again++)
+        if (nm_radio_join(b, group, &err)) fail_msg("%s", err.text);
+    if (nm_radio_send(a, (struct nm_air_place){group, nm_udp_port(b)}, "all", 3, &err)) fail_msg("%s", err.text);
     assert_int_equal(hear(b, &from, text, sizeof text), 3);
     nm_radio_close(a);
     nm_radio_close(b);
