@@ -25,12 +25,13 @@ static struct {
 #define LIMITS "<Internal><MaxSampleSize>64 MiB</MaxSampleSize></Internal>"
 
 static const char anywhere[] = "<CycloneDDS><Domain id=\"any\">" LIMITS "</Domain></CycloneDDS>";
+/* The peer is an address, not a name: a bare machine may have no entry for localhost. */
 static const char loopback[] = "<CycloneDDS><Domain id=\"any\">" LIMITS "<General>"
                                "<Interfaces><NetworkInterface name=\"lo\"/></Interfaces>"
                                "<AllowMulticast>false</AllowMulticast></General>"
                                "<Discovery><ParticipantIndex>auto</ParticipantIndex>"
                                "<MaxAutoParticipantIndex>32</MaxAutoParticipantIndex>"
-                               "<Peers><Peer address=\"localhost\"/></Peers></Discovery>"
+                               "<Peers><Peer address=\"127.0.0.1\"/></Peers></Discovery>"
                                "</Domain></CycloneDDS>";
 
 int64_t nm_domain_usual(struct nm_err *err)
