@@ -1,5 +1,6 @@
 #include "base/error.h"
 
+#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -64,4 +65,10 @@ const char *nm_nearest(const char *word, const char *const *names, uint32_t n)
         }
     }
     return best;
+}
+
+bool nm_matches(const char *name, const char *pattern)
+{
+    if (!pattern || strstr(name, pattern)) return true;
+    return !fnmatch(pattern, name, FNM_CASEFOLD);
 }

@@ -6,6 +6,7 @@
 #define NM_BASE_ERROR_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct nm_err {
@@ -22,5 +23,7 @@ int nm_vfail(struct nm_err *err, const char *format, va_list args) __attribute__
 /* Of the n names the one nearest to `word` (edit distance, at most a third of its length), or NULL. For "did you mean".
  */
 const char *nm_nearest(const char *word, const char *const *names, uint32_t n);
+/* Whether `name` holds `pattern`, which may use * and ?. NULL holds everything. */
+bool nm_matches(const char *name, const char *pattern);
 
 #endif

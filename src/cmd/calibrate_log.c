@@ -2,11 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/bag.h"
 #include "cmd/calibrate.h"
 #include "codec/cdr.h"
 #include "nav_msgs/Odometry.h"
 #include "nutmeg_msgs/SupportState.h"
+#include "record/bag.h"
 
 static bool is(struct nm_bytes topic, const char *name)
 {
@@ -33,13 +33,13 @@ int calibrate_log(const char *path, struct drive_steps *d, struct nm_err *err)
     struct nm_mcap_message message;
     uint32_t part, channel, changes = 0;
     memset(d, 0, sizeof *d);
-    if (bag_open(&bag, path)) return nm_fail(err, "%s cannot be read", path);
+    if (bag_open(&bag, path, NULL, err)) return -1;
     Odometry *told = calloc(1, sizeof *told);
     SupportState *support = calloc(1, sizeof *support);
     if (!told || !support) abort();
-    struct bag_choice choice = {.topics = {.n = 2, .at = {"odometry_raw", "support_state"}}};
+    struct bag_choice choice = {.n_topics = 2, .topics = (const char *const[]){"odometry_raw", "support_state"}};
     struct nm_mcap_query_options time = {0};
-    bool good = !bag_choose(&bag, &choice, &time);
+    bool good = !bag_choose(&bag, &choice, &time, err);
     struct bag_reader *reader = good ? bag_reader_new(&bag, &time) : NULL;
     while (reader && bag_next(reader, &message, &part, &channel)) {
         struct nm_bytes topic = bag.parts[part].contents.channels[channel].topic, data = message.data;
@@ -52,6 +52,7 @@ int calibrate_log(const char *path, struct drive_steps *d, struct nm_err *err)
     free(told);
     free(support);
     bag_close(&bag);
+    if (!good) return -1;
     if (d->n == DRIVE_STEPS) return nm_fail(err, "%s: a drive has less than %d steps", path, DRIVE_STEPS);
     return d->n ? 0 : nm_fail(err, "%s: there are no steps in odometry_raw and support_state", path);
 }

@@ -4,10 +4,72 @@
 #include <string.h>
 #include <time.h>
 
-#include "cmd/bag.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
+#include "cmd/options.h"
+#include "cmd/progress.h"
+#include "cmd/stopping.h"
 #include "codec/text.h"
+#include "core/files.h"
+#include "record/bag.h"
+#include "record/bag_record.h"
+
+/* ---- what the verbs share ---- */
+
+/* The log that a verb works on, with a line for progress. What could not be read of it is told at the end. */
+struct open_log {
+    struct bag bag;
+    struct progress line;
+};
+
+static int open_log(struct open_log *log, const char *path, const char *work)
+{
+    struct nm_err err = {0};
+    progress_begin(&log->line, "reading");
+    int result = bag_open(&log->bag, path, &log->line.as, &err);
+    log->line.what = work;
+    if (result) progress_end(&log->line);
+    complain(&err);
+    return result;
+}
+
+static void close_log(struct open_log *log)
+{
+    progress_end(&log->line);
+    complain(&log->bag.damage);
+    bag_close(&log->bag);
+}
+
+/* --topics and --from, --to, of verbs that take a part of a log. */
+struct part_flags {
+    struct texts topics;
+    const char *from, *to;
+};
+#define PART_FLAGS(f)                                                                                                  \
+    TEXTS("topics", &(f)->topics, "A,B", "only these topics: names, parts of names or patterns with * and ?"),         \
+        TEXT("from", &(f)->from, "T", "from T on: seconds from the start, -S from the end, or @UNIXTIME"),             \
+        TEXT("to", &(f)->to, "T", "up to T, without it")
+
+static int choose(struct bag *bag, const struct part_flags *flags, struct nm_mcap_query_options *time,
+                  struct nm_err *err)
+{
+    struct bag_choice choice = {flags->topics.n, flags->topics.at, flags->from, flags->to};
+    return bag_choose(bag, &choice, time, err);
+}
+
+#define PACKING_FLAG(target) TEXT("compress", target, "HOW", "of the new log: zstd (small), lz4 (fast) or none")
+
+static int packing_of(const struct usage *usage, const char *word, enum nm_mcap_packing *packing)
+{
+    static const char *const words[] = {[NM_MCAP_STORED] = "none", [NM_MCAP_LZ4] = "lz4", [NM_MCAP_ZSTD] = "zstd"};
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(word, words[i])) continue;
+        *packing = (enum nm_mcap_packing)i;
+        return 0;
+    }
+    usage_wrong(usage, "--compress is zstd, lz4 or none, not '%s'", word);
+    return -1;
+}
 
 /* ---- info ---- */
 
@@ -192,20 +254,21 @@ static int bag_info(int argc, char **argv)
         1};
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
-    struct bag bag;
-    if (bag_open(&bag, argv[1])) return EXIT_FAILED;
+    struct open_log log;
+    if (open_log(&log, argv[1], "reading")) return EXIT_FAILED;
+    struct bag *bag = &log.bag;
     uint32_t n_topics;
-    const struct topic *topics = topics_of(&bag, &n_topics);
-    struct sums sums = sums_of(&bag);
+    const struct topic *topics = topics_of(bag, &n_topics);
+    struct sums sums = sums_of(bag);
     if (json) {
-        print_json(&bag, &sums, topics, n_topics);
+        print_json(bag, &sums, topics, n_topics);
     } else {
-        double seconds = (double)(bag.last - bag.first) * 1e-9;
+        double seconds = (double)(bag->last - bag->first) * 1e-9;
         struct table table;
         printf("%s%s%s\n", ink(stdout, INK_BOLD), argv[1], ink(stdout, INK_PLAIN));
-        print_general(&bag, &sums, n_topics);
-        for (uint32_t i = 0; i < bag.n; i++) print_extras(&bag.parts[i]);
-        for (uint32_t i = 0; i < bag.n; i++) print_state(&bag.parts[i]);
+        print_general(bag, &sums, n_topics);
+        for (uint32_t i = 0; i < bag->n; i++) print_extras(&bag->parts[i]);
+        for (uint32_t i = 0; i < bag->n; i++) print_state(&bag->parts[i]);
         table_begin(&table, (const char *const[]){"  topic", "type", ">messages", ">Hz", NULL});
         for (uint32_t i = 0; i < n_topics; i++) {
             char rate[32] = "";
@@ -216,7 +279,7 @@ static int bag_info(int argc, char **argv)
         putchar('\n');
         table_print(&table, stdout);
     }
-    bag_close(&bag);
+    close_log(&log);
     return EXIT_OK;
 }
 
@@ -236,29 +299,240 @@ static int bag_check(int argc, char **argv)
     if (n < 0) return code;
     uint32_t faults = 0;
     for (int i = 1; i <= n; i++) {
-        struct bag bag;
-        if (bag_open(&bag, argv[i])) {
+        struct open_log log;
+        if (open_log(&log, argv[i], "checking")) {
             faults++;
             continue;
         }
-        for (uint32_t k = 0; k < bag.n; k++) {
+        for (uint32_t k = 0; k < log.bag.n; k++) {
             struct nm_err wrong = {0}, notes = {0};
-            struct bag_progress line;
-            bag_progress_begin(&line, "checking");
-            bag.parts[k].source.progress = &line.as;
-            uint32_t found = nm_mcap_check(&bag.parts[k].source, &wrong, &notes);
-            bag.parts[k].source.progress = NULL;
-            bag_progress_end(&line);
+            struct bag_part *part = &log.bag.parts[k];
+            part->source.progress = &log.line.as;
+            uint32_t found = nm_mcap_check(&part->source, &wrong, &notes);
+            part->source.progress = NULL;
+            progress_end(&log.line);
             faults += found;
-            if (found) complain(&wrong);
+            complain(&wrong);
             printf("%s%s%s", ink(stdout, INK_YELLOW), notes.text, ink(stdout, INK_PLAIN));
-            if (!found)
-                printf("%s: sound, %llu messages\n", bag.parts[k].path,
-                       (unsigned long long)bag.parts[k].contents.messages);
+            if (!found) printf("%s: sound, %llu messages\n", part->path, (unsigned long long)part->contents.messages);
         }
-        bag_close(&bag);
+        close_log(&log);
     }
     return faults ? EXIT_FAILED : EXIT_OK;
+}
+
+/* ---- cut, recover ---- */
+
+/* The chosen part of a log as a new one; the exit code. */
+static int rewrite(const char *from, const char *work, const struct part_flags *part, const struct bag_new *new)
+{
+    struct open_log log;
+    struct nm_mcap_query_options time;
+    struct bag_rewritten made;
+    struct nm_err err = {0};
+    char size[32];
+    if (open_log(&log, from, work)) return EXIT_FAILED;
+    int result = choose(&log.bag, part, &time, &err) || bag_rewrite(&log.bag, &time, new, &made, &err) ? -1 : 0;
+    progress_end(&log.line);
+    if (!result)
+        printf("%s: %llu messages of %u channels, %.3f s, %s\n", made.path, (unsigned long long)made.totals.messages,
+               made.channels, (double)(made.totals.last - made.totals.first) * 1e-9,
+               bytes_text(size, (double)made.totals.bytes));
+    if (!result && made.damaged) nm_fail(&err, "%u chunks could not be read and are missing", made.damaged);
+    complain(&err);
+    close_log(&log);
+    return err.n ? EXIT_FAILED : EXIT_OK;
+}
+
+static int bag_cut(int argc, char **argv)
+{
+    struct part_flags part = {0};
+    struct bag_new new = {0};
+    const char *compress = "zstd";
+    const struct flag flags[] = {
+        PART_FLAGS(&part),
+        PACKING_FLAG(&compress),
+        SWITCH("force", &new.force, "replaces OUT"),
+        {0},
+    };
+    const struct usage usage = {
+        "nutmeg bag cut",
+        "LOG OUT",
+        "Writes a part of a log as a new one, in the order of time: OUT is a .mcap file, or a folder\n"
+        "with one and its metadata.yaml. Attachments and metadata come along.",
+        flags,
+        2,
+        2};
+    int code, n = usage_begin(&usage, argc, argv, &code);
+    if (n < 0) return code;
+    if (packing_of(&usage, compress, &new.packing)) return EXIT_USAGE;
+    new.path = argv[2];
+    return rewrite(argv[1], "cutting", &part, &new);
+}
+
+static int recover_file(const char *from, const struct bag_new *new)
+{
+    struct nm_arena arena = {0};
+    struct nm_err err = {0}, found = {0};
+    struct nm_mcap_repair repair;
+    struct progress line;
+    const char *made;
+    progress_begin(&line, "recovering");
+    int result = bag_recover_file(from, new, &line.as, &arena, &made, &repair, &found, &err);
+    progress_end(&line);
+    complain(&err);
+    if (!result) {
+        fputs(found.text, stdout);
+        printf("%s: %llu messages", made, (unsigned long long)repair.messages);
+        if (repair.damaged) printf(", %llu damaged records left out", (unsigned long long)repair.damaged);
+        if (repair.orphans) printf(", %llu messages without a channel left out", (unsigned long long)repair.orphans);
+        puts(repair.whole && !repair.damaged ? "; the log was whole" : "");
+    }
+    nm_arena_free(&arena);
+    return result ? EXIT_FAILED : EXIT_OK;
+}
+
+static int bag_recover(int argc, char **argv)
+{
+    struct bag_new new = {0};
+    const char *compress = "zstd";
+    const struct flag flags[] = {
+        PACKING_FLAG(&compress),
+        SWITCH("force", &new.force, "replaces OUT"),
+        {0},
+    };
+    const struct usage usage = {
+        "nutmeg bag recover",
+        "LOG OUT",
+        "Saves all that can be read of a log that was cut off or damaged, as a whole one with all\n"
+        "indexes: OUT is a .mcap file, or a folder with one and its metadata.yaml. LOG stays as it is; it\n"
+        "may be a folder, such as a black box.",
+        flags,
+        2,
+        2};
+    int code, n = usage_begin(&usage, argc, argv, &code);
+    if (n < 0) return code;
+    if (packing_of(&usage, compress, &new.packing)) return EXIT_USAGE;
+    new.path = argv[2];
+    if (nm_folder_exists(argv[1])) return rewrite(argv[1], "recovering", &(struct part_flags){0}, &new);
+    return recover_file(argv[1], &new);
+}
+
+/* ---- export ---- */
+
+static int bag_export_verb(int argc, char **argv)
+{
+    struct part_flags part = {0};
+    struct bag_export how = {.to = stdout};
+    struct texts paths = {0};
+    const struct flag flags[] = {
+        PART_FLAGS(&part),
+        TEXTS("path", &paths, "PATH", "only this value, such as twist.linear.x or name[0]; may be repeated"),
+        SWITCH("json", &how.json, "a JSON object a line instead of CSV"),
+        SWITCH("whole", &how.whole, "long sequences with all their elements, not only the first"),
+        {0},
+    };
+    const struct usage usage = {
+        "nutmeg bag export",
+        "LOG [FOLDER]",
+        "Writes the messages of a log by the schemas in it, a file a topic in FOLDER: tables (CSV) or\n"
+        "JSON lines; camera frames as pictures named by their time (CompressedImage as they are, Image as\n"
+        "JPEG). Without a folder one topic goes to standard output.",
+        flags,
+        1,
+        2};
+    int code, n = usage_begin(&usage, argc, argv, &code);
+    if (n < 0) return code;
+    struct open_log log;
+    struct nm_mcap_query_options time;
+    struct nm_err err = {0};
+    const struct bag_exported *made;
+    uint32_t n_made = 0;
+    if (open_log(&log, argv[1], "exporting")) return EXIT_FAILED;
+    how.folder = n > 1 ? argv[2] : NULL;
+    how.paths = paths.at;
+    how.n_paths = paths.n;
+    bool chosen = !choose(&log.bag, &part, &time, &err);
+    uint32_t topics = chosen ? bag_topics_chosen(&log.bag) : 0;
+    if (chosen && !how.folder && topics != 1) {
+        close_log(&log);
+        return usage_wrong(&usage, "without a folder one topic can be exported, not %u; choose it with --topics",
+                           topics);
+    }
+    if (chosen) bag_export(&log.bag, &time, &how, &made, &n_made, &err);
+    progress_end(&log.line);
+    for (uint32_t i = 0; i < n_made && how.folder; i++)
+        printf("%s: %llu %s\n", made[i].path, (unsigned long long)made[i].written,
+               made[i].frames ? "frames" : "messages");
+    complain(&err);
+    close_log(&log);
+    return err.n ? EXIT_FAILED : EXIT_OK;
+}
+
+/* ---- record ---- */
+
+static void found(void *user, const char *topic, bool in)
+{
+    (void)user;
+    if (in)
+        printf("records %s\n", topic);
+    else
+        fprintf(stderr, "%s%s has a type that this program does not have: it is not recorded%s\n",
+                ink(stderr, INK_YELLOW), topic, ink(stderr, INK_PLAIN));
+    fflush(stdout);
+}
+
+static void said(void *user, const char *sentence)
+{
+    (void)user;
+    fprintf(stderr, "%s%s%s\n", ink(stderr, INK_YELLOW), sentence, ink(stderr, INK_PLAIN));
+}
+
+static int bag_record_verb(int argc, char **argv)
+{
+    struct bag_record how = {.stopping = stopping, .found = found, .said = said};
+    struct texts topics = {0};
+    const char *compress = "lz4";
+    double rotate = 0, free_floor = 200;
+    int64_t domain = -1;
+    const struct flag flags[] = {
+        TEXTS("topics", &topics, "PATTERN", "only these: names, or patterns with * and ?; may be repeated"),
+        NUMBER("seconds", &how.seconds, 0, 1e9, "N", "ends after N seconds; 0: with Ctrl-C", .letter = 's'),
+        WHOLE("domain", &domain, 0, 232, "N", "DDS domain; what ROS_DOMAIN_ID says unless given, else 0"),
+        SWITCH("network", &how.network, "DDS beyond this machine"),
+        PACKING_FLAG(&compress),
+        NUMBER("rotate", &rotate, 0, 1e6, "MB", "a new file after so many megabytes"),
+        NUMBER("floor", &free_floor, 0, 1e7, "MB", "stops while less is free on the disk; 200 unless given"),
+        {0},
+    };
+    const struct usage usage = {
+        "nutmeg bag record",
+        "OUT",
+        "Records the topics of a ROS 2 world, such as a robot that runs with --dds: OUT is a .mcap\n"
+        "file, or a folder. nutmeg replay --lineup plays it by time; what replays bit for bit is\n"
+        "recorded by nutmeg run --log.",
+        flags,
+        1,
+        1};
+    int code, n = usage_begin(&usage, argc, argv, &code);
+    if (n < 0) return code;
+    if (packing_of(&usage, compress, &how.packing)) return EXIT_USAGE;
+    struct bag_recorded made;
+    struct nm_err err = {0};
+    char size[32];
+    how.path = argv[1];
+    how.topics = topics.at;
+    how.n_topics = topics.n;
+    how.domain = (int)domain;
+    how.rotate = (uint64_t)(rotate * 1e6);
+    how.floor = (uint64_t)(free_floor * 1e6);
+    stop_by_signals();
+    int result = bag_record(&how, &made, &err);
+    complain(&err);
+    if (!result)
+        printf("%s: %llu messages of %u topics, %s\n", made.path, (unsigned long long)made.messages, made.topics,
+               bytes_text(size, (double)made.bytes));
+    return !result && made.messages ? EXIT_OK : EXIT_FAILED;
 }
 
 int cmd_bag(int argc, char **argv)
@@ -266,10 +540,10 @@ int cmd_bag(int argc, char **argv)
     const struct verb verbs[] = {
         {"info", "what a log holds", bag_info},
         {"check", "whether a log is sound, to the last index and CRC", bag_check},
-        {"record", "what a running robot publishes, as a log", bag_record},
+        {"record", "what a running robot publishes, as a log", bag_record_verb},
         {"cut", "some time and some topics of a log as a new one", bag_cut},
         {"recover", "a log that was cut off or damaged as a whole one", bag_recover},
-        {"export", "messages as CSV or JSON, camera frames as pictures", bag_export},
+        {"export", "messages as CSV or JSON, camera frames as pictures", bag_export_verb},
         {0},
     };
     return verbs_run("nutmeg bag", "Logs: .mcap files and rosbag2 folders.", verbs, argc, argv);

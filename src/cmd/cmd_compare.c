@@ -1,52 +1,201 @@
 /* nutmeg compare: what a changed module, parameter or machine did to the same game. */
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/commands.h"
-#include "cmd/compare.h"
+#include "cmd/compare_plot.h"
 #include "cmd/console.h"
+#include "cmd/options.h"
+#include "cmd/progress.h"
+#include "edge/control/json.h"
 
 /* As diff ends: 1 is a difference, so what could not be compared at all is 2. */
-enum { EXIT_DIFFERS = 1 };
+enum { EXIT_DIFFERS = 1, JSON_MOST = 64 << 20 };
 
-static int work(struct compare *c, const char *const paths[2], const struct bag_choice *choice, const char *plot,
-                bool json, uint32_t most)
+/* ---- for people ---- */
+
+static double rms(const struct nm_diff_place *place)
 {
-    struct nm_err err = {0};
-    int code = EXIT_USAGE;
-    bool open[2] = {false, false};
-    for (int s = 0; s < 2; s++) open[s] = !bag_open(&c->bags[s], paths[s]);
-    if (open[LOG_A] && open[LOG_B] && !bag_choose(&c->bags[LOG_A], choice, &c->time) && !compare_match(c)) {
-        compare_pairs(c);
-        code = compare_same(c) ? EXIT_OK : EXIT_DIFFERS;
-        if (json)
-            compare_json(c);
-        else
-            compare_print(c, most);
-        if (plot && compare_plot(c, plot, &err)) {
-            complain(&err);
-            code = EXIT_USAGE;
+    uint64_t n = place->differ - place->unlike;
+    return n ? sqrt(place->squares / (double)n) : 0;
+}
+
+static double seconds(const struct compare *c, uint64_t time) { return (double)(int64_t)(time - c->first) * 1e-9; }
+
+static void print_fields(const struct nm_diff *diff, uint32_t most)
+{
+    struct table table;
+    uint32_t shown = 0, left = 0;
+    table_begin(&table, (const char *const[]){"    member", ">values", ">largest", ">rms", NULL});
+    for (const struct nm_diff_place *place = diff->places; place; place = place->next) {
+        char sizes[80] = "\t";
+        if (!place->differ) continue;
+        if (shown == most) {
+            left++;
+            continue;
+        }
+        if (place->differ > place->unlike) snprintf(sizes, sizeof sizes, "%.6g\t%.6g", place->largest, rms(place));
+        table_row(&table, "    %s\t%" PRIu64 "\t%s", place->path, place->differ, sizes);
+        shown++;
+    }
+    table_print(&table, stdout);
+    if (left) printf("    and %u more members\n", left);
+}
+
+/* A log's own notes begin in the first column; ours stand under their topic. */
+static void print_lines(const char *text)
+{
+    while (*text) {
+        int n = (int)strcspn(text, "\n");
+        printf("    %.*s\n", n, text);
+        text += n + (text[n] == '\n');
+    }
+}
+
+static void print_topic(const struct compare *c, const struct compare_topic *topic, uint32_t most)
+{
+    static const char names[2] = {'A', 'B'};
+    printf("%s%s%s", ink(stdout, INK_BOLD), topic->name, ink(stdout, INK_PLAIN));
+    for (int s = 0; s < 2; s++)
+        if (!topic->type[s]) {
+            printf(": in %c only, %" PRIu64 " messages of %s\n", names[!s], topic->n[!s], topic->type[!s]);
+            return;
+        }
+    printf(": %" PRIu64 " of %" PRIu64 " pairs differ, matched by %s\n", topic->diff.differing, topic->diff.messages,
+           match_words[topic->by]);
+    for (int s = 0; s < 2; s++)
+        if (topic->only[s])
+            printf("    %" PRIu64 " of %" PRIu64 " messages are in %c only, the first at %.6f s\n", topic->only[s],
+                   topic->n[s], names[s], seconds(c, topic->first_only[s]));
+    if (topic->notes) print_lines(topic->notes->text);
+    if (topic->broken) printf("    %" PRIu64 " pairs cannot be compared: %s\n", topic->broken, topic->why);
+    if (!topic->diff.differing) return;
+    printf("    first at %.6f s: %s is %s in A, %s in B\n", seconds(c, topic->first_time), topic->diff.path,
+           topic->diff.a, topic->diff.b);
+    print_fields(&topic->diff, most);
+}
+
+static void compare_print(const struct compare *c, uint32_t most)
+{
+    uint64_t same = 0, messages = 0, all = 0;
+    for (uint32_t t = 0; t < c->n; t++) {
+        const struct compare_topic *topic = &c->at[t];
+        if (!topic->chosen) continue;
+        all++;
+        if (!compare_topic_same(topic)) {
+            print_topic(c, topic, most);
+            continue;
+        }
+        same++;
+        messages += topic->n[LOG_A];
+        if (topic->notes && topic->notes->n) {
+            printf("%s: the same, but its types differ\n", topic->name);
+            print_lines(topic->notes->text);
         }
     }
-    for (int s = 0; s < 2; s++)
+    if (c->damaged) printf("%u chunks could not be read and are not compared\n", c->damaged);
+    printf("%s%" PRIu64 " of %" PRIu64 " topics are the same%s, with %" PRIu64 " messages%s\n",
+           ink(stdout, compare_same(c) ? INK_GREEN : INK_YELLOW), same, all, ink(stdout, INK_PLAIN), messages,
+           c->tolerance > 0 ? " (within the tolerance)" : "");
+}
+
+/* ---- JSON ---- */
+
+static void json_fields(struct nm_json *json, const struct nm_diff *diff)
+{
+    nm_json_open(json, "members", '[');
+    for (const struct nm_diff_place *place = diff->places; place; place = place->next) {
+        if (!place->differ) continue;
+        nm_json_open(json, NULL, '{');
+        nm_json_text(json, "path", place->path);
+        nm_json_whole(json, "differ", (int64_t)place->differ);
+        if (place->differ > place->unlike) {
+            nm_json_exact(json, "largest", place->largest);
+            nm_json_exact(json, "rms", rms(place));
+        }
+        nm_json_close(json, '}');
+    }
+    nm_json_close(json, ']');
+}
+
+static void json_topic(struct nm_json *json, const struct compare_topic *topic)
+{
+    static const struct {
+        const char *type, *messages, *only;
+    } words[2] = {{"type_a", "messages_a", "only_a"}, {"type_b", "messages_b", "only_b"}};
+    nm_json_open(json, NULL, '{');
+    nm_json_text(json, "topic", topic->name);
+    nm_json_bool(json, "same", compare_topic_same(topic));
+    for (int s = 0; s < 2; s++) {
+        nm_json_text(json, words[s].type, topic->type[s]);
+        nm_json_whole(json, words[s].messages, (int64_t)topic->n[s]);
+        nm_json_whole(json, words[s].only, (int64_t)topic->only[s]);
+    }
+    nm_json_text(json, "matched_by", match_words[topic->by]);
+    nm_json_whole(json, "pairs", (int64_t)topic->diff.messages);
+    nm_json_whole(json, "differ", (int64_t)topic->diff.differing);
+    if (topic->broken) nm_json_text(json, "not_compared", topic->why);
+    if (topic->diff.differing) {
+        nm_json_open(json, "first", '{');
+        nm_json_whole(json, "time", (int64_t)topic->first_time);
+        nm_json_text(json, "path", topic->diff.path);
+        nm_json_text(json, "a", topic->diff.a);
+        nm_json_text(json, "b", topic->diff.b);
+        nm_json_close(json, '}');
+        json_fields(json, &topic->diff);
+    }
+    nm_json_close(json, '}');
+}
+
+static void compare_json(const struct compare *c)
+{
+    struct nm_json json;
+    nm_json_begin(&json, JSON_MOST);
+    nm_json_open(&json, NULL, '{');
+    nm_json_bool(&json, "same", compare_same(c));
+    nm_json_open(&json, "topics", '[');
+    for (uint32_t t = 0; t < c->n; t++)
+        if (c->at[t].chosen) json_topic(&json, &c->at[t]);
+    nm_json_close(&json, ']');
+    nm_json_close(&json, '}');
+    puts(json.text);
+    nm_json_end(&json);
+}
+
+/* ---- the command ---- */
+
+static int compare(struct compare *c, const char *const paths[2], const struct bag_choice *choice, struct nm_err *err)
+{
+    struct progress line;
+    bool open[2] = {false, false};
+    progress_begin(&line, "reading");
+    for (int s = 0; s < 2; s++) open[s] = !bag_open(&c->bags[s], paths[s], &line.as, err);
+    line.what = "comparing";
+    bool ready =
+        open[LOG_A] && open[LOG_B] && !bag_choose(&c->bags[LOG_A], choice, &c->time, err) && !compare_match(c, err);
+    if (ready) compare_pairs(c);
+    progress_end(&line);
+    for (int s = 0; s < 2 && !ready; s++)
         if (open[s]) bag_close(&c->bags[s]);
-    for (uint32_t t = 0; t < c->n; t++) free(c->at[t].marks[LOG_A]), free(c->at[t].marks[LOG_B]);
-    nm_arena_free(&c->arena);
-    return code;
+    return ready ? 0 : -1;
 }
 
 int cmd_compare(int argc, char **argv)
 {
     struct compare c = {0};
     struct bag_choice time = {0};
+    struct texts topics = {0}, leave = {0};
+    struct nm_err err = {0};
     const char *plot = NULL, *match = "auto";
     bool json = false;
     int64_t most = 12;
     const struct flag flags[] = {
         NUMBER("tolerance", &c.tolerance, 0, 1e300, "X",
                "numbers that are X or less apart are the same; 0 unless given"),
-        TEXTS("topics", &c.topics, "A,B", "only these topics: names, parts of names or patterns with * and ?"),
-        TEXTS("leave", &c.leave, "PATH", "members that are not compared, such as header.stamp; may be repeated"),
+        TEXTS("topics", &topics, "A,B", "only these topics: names, parts of names or patterns with * and ?"),
+        TEXTS("leave", &leave, "PATH", "members that are not compared, such as header.stamp; may be repeated"),
         TEXT("from", &time.from, "T", "from T on: seconds from the start of A, -S from its end, or @UNIXTIME"),
         TEXT("to", &time.to, "T", "up to T, without it"),
         TEXT("match", &match, "HOW", "which messages belong together: time, sequence, order, or auto"),
@@ -71,6 +220,25 @@ int cmd_compare(int argc, char **argv)
     size_t ending = plot ? strlen(plot) : 0;
     if (plot && (ending < 5 || (strcmp(plot + ending - 4, ".svg") && strcmp(plot + ending - 4, ".png"))))
         return usage_wrong(&usage, "--plot %s: a picture is an .svg or a .png", plot);
-    c.plot = plot;
-    return work(&c, (const char *const[]){argv[1], argv[2]}, &time, plot, json, (uint32_t)most);
+    if (plot) c.seen = compare_seen;
+    c.topics = topics.at;
+    c.n_topics = topics.n;
+    c.leave = leave.at;
+    c.n_leave = leave.n;
+    code = EXIT_USAGE;
+    if (!compare(&c, (const char *const[]){argv[1], argv[2]}, &time, &err)) {
+        code = compare_same(&c) ? EXIT_OK : EXIT_DIFFERS;
+        if (json)
+            compare_json(&c);
+        else
+            compare_print(&c, (uint32_t)most);
+        if (plot && compare_plot(&c, plot, &err)) code = EXIT_USAGE;
+        for (int s = 0; s < 2; s++) {
+            complain(&c.bags[s].damage);
+            bag_close(&c.bags[s]);
+        }
+    }
+    complain(&err);
+    compare_end(&c);
+    return code;
 }

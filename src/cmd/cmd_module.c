@@ -52,7 +52,7 @@ static int module_list(int argc, char **argv)
     table_begin(&table, (const char *const[]){"module", ">in", ">out", ">params", "about", NULL});
     for (uint32_t i = 0; i < setup.registry.n; i++) {
         const struct nm_module *m = setup.registry.at[i];
-        if (!matches(m->name, n ? argv[1] : NULL)) continue;
+        if (!nm_matches(m->name, n ? argv[1] : NULL)) continue;
         table_row(&table, "%s\t%u\t%u\t%u\t%s", m->name, count_ports(m, false), count_ports(m, true), nm_param_count(m),
                   m->about);
     }

@@ -42,7 +42,7 @@ static int msg_list(int argc, char **argv)
     table_begin(&table, (const char *const[]){"type", ">bytes", "fields", NULL});
     for (uint32_t i = 0; i < nm_all_types.n; i++) {
         const struct nm_type *type = nm_all_types.at[i];
-        if (!matches(type->name, pattern)) continue;
+        if (!nm_matches(type->name, pattern)) continue;
         char fields[160] = "";
         size_t used = 0;
         for (uint32_t f = 0; f < type->n_fields && used < sizeof fields; f++)

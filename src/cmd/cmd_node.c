@@ -25,7 +25,7 @@ static struct nm_look *open_graph(const struct ros_flags *flags)
 
 static void print_node(void *user, const char *name)
 {
-    if (matches(name, user)) puts(name);
+    if (nm_matches(name, user)) puts(name);
 }
 
 static int node_list(int argc, char **argv)

@@ -70,7 +70,7 @@ static int robot_list(int argc, char **argv)
     code = EXIT_OK;
     for (uint32_t i = 0; i < robots; i++) {
         struct nm_err err = {0}, missing;
-        if (!matches(names[i], n ? argv[1] : NULL)) continue;
+        if (!nm_matches(names[i], n ? argv[1] : NULL)) continue;
         const struct nm_body *body = nm_body_load(&setup.arena, nm_path(&setup.arena, folder, names[i]), &err);
         if (body)
             table_row(&table, "%s\t%u\t%.2f\t%.2f\t%u\t%s", names[i], body->n_joints, body->mass, body->height,

@@ -55,7 +55,7 @@ static int topic_list(int argc, char **argv)
     struct table table;
     table_begin(&table, (const char *const[]){"topic", "type", ">messages", ">Hz", ">age", ">lost", "made by",
                                               "read by", NULL});
-    nm_yaml_each(topic, nm_yaml_get(answer, "topics")) if (matches(nm_reply_text(topic, "name"), n ? argv[1] : NULL))
+    nm_yaml_each(topic, nm_yaml_get(answer, "topics")) if (nm_matches(nm_reply_text(topic, "name"), n ? argv[1] : NULL))
         list_row(&table, topic, nm_reply_whole(answer, "now"));
     if (answer) table_print(&table, stdout);
     asking_end(&asking);

@@ -1,11 +1,10 @@
-/* The members that differ most, one panel each: their values in both logs over time, of lists the largest difference
- * of their elements. */
+#include "cmd/compare_plot.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/canvas.h"
-#include "cmd/compare.h"
 
 enum {
     BINS = 860, /* of the whole time; a pixel each */
@@ -27,7 +26,7 @@ void compare_seen(void *user, struct nm_diff_place *place, double a, double b)
     struct compare_topic *topic = user;
     struct compare_series *series = place->user;
     if (!series) series = place->user = nm_take_n(topic->diff.arena, struct compare_series, 1);
-    uint32_t i = topic->bin < BINS ? topic->bin : BINS - 1;
+    uint32_t i = (uint32_t)(topic->share * (BINS - 1));
     if (!place->listed) {
         series->a[i] = (float)a;
         series->b[i] = (float)b;
@@ -36,12 +35,6 @@ void compare_seen(void *user, struct nm_diff_place *place, double a, double b)
         if (!series->there[i] || gap > series->a[i]) series->a[i] = series->b[i] = gap;
     }
     series->there[i] = true;
-}
-
-uint32_t compare_bin(const struct compare *c, uint64_t time)
-{
-    if (c->last <= c->first) return 0;
-    return (uint32_t)((double)(time - c->first) / (double)(c->last - c->first) * (BINS - 1));
 }
 
 struct panel {

@@ -1,6 +1,5 @@
 #include "cmd/console.h"
 
-#include <fnmatch.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -35,7 +34,7 @@ void clear_screen(FILE *to)
 
 void complain(const struct nm_err *err)
 {
-    fprintf(stderr, "%s%s%s", ink(stderr, INK_RED), err->text, ink(stderr, INK_PLAIN));
+    if (err->n) fprintf(stderr, "%s%s%s", ink(stderr, INK_RED), err->text, ink(stderr, INK_PLAIN));
 }
 
 void table_begin(struct table *table, const char *const *heads)
@@ -150,8 +149,11 @@ const char *duration_text(char to[32], double ns)
     return to;
 }
 
-bool matches(const char *name, const char *pattern)
+const char *bytes_text(char to[32], double bytes)
 {
-    if (!pattern || strstr(name, pattern)) return true;
-    return !fnmatch(pattern, name, FNM_CASEFOLD);
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
+    uint32_t u = 0;
+    while (u < 4 && bytes >= 1000) bytes /= 1000, u++;
+    snprintf(to, 32, bytes < 10 && u ? "%.2f %s" : bytes < 100 && u ? "%.1f %s" : "%.0f %s", bytes, units[u]);
+    return to;
 }

@@ -18,7 +18,7 @@ void clear_line(FILE *to);
 /* On a terminal the cursor goes to the top left of an empty screen; elsewhere nothing happens. */
 void clear_screen(FILE *to);
 
-/* Prints the lines of an error on stderr. */
+/* Prints the lines of an error, if there are any, on stderr. */
 void complain(const struct nm_err *err);
 
 /* Rows of cells, printed in columns as wide as their widest cell. A head that begins with '>' puts its column to the
@@ -37,7 +37,7 @@ void table_print(struct table *table, FILE *to);
 
 /* "1.20 ms", "15 us", "never": of ns. */
 const char *duration_text(char to[32], double ns);
-/* Whether `name` holds `pattern`, which may use * and ?. NULL holds everything. */
-bool matches(const char *name, const char *pattern);
+/* "12.3 MB" */
+const char *bytes_text(char to[32], double bytes);
 
 #endif

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/bag.h"
 #include "cmd/console.h"
 #include "cmd/machine.h"
 #include "core/files.h"

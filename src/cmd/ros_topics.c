@@ -53,7 +53,7 @@ int ros_list(const struct ros_flags *flags, const char *pattern)
     uint32_t n = nm_look_topics(look, false, topics, MOST);
     table_begin(&table, (const char *const[]){"topic", "type", ">writers", ">readers", NULL});
     for (uint32_t i = 0; i < n; i++)
-        if (matches(topics[i].name, pattern))
+        if (nm_matches(topics[i].name, pattern))
             table_row(&table, "%s\t%s\t%u\t%u", topics[i].name,
                       topics[i].type ? topics[i].type->name : topics[i].dds_type, topics[i].writers, topics[i].readers);
     table_print(&table, stdout);

@@ -45,12 +45,23 @@ static void the_nearest_name_is_found(void **state)
     assert_null(nm_nearest("x", names, 0));
 }
 
+static void test_a_pattern_is_a_part_or_has_stars(void **state)
+{
+    (void)state;
+    assert_true(nm_matches("sensor_msgs/msg/Imu", NULL));
+    assert_true(nm_matches("sensor_msgs/msg/Imu", "Imu"));
+    assert_true(nm_matches("sensor_msgs/msg/Imu", "*imu"));
+    assert_true(nm_matches("sensor_msgs/msg/Imu", "sensor*"));
+    assert_false(nm_matches("sensor_msgs/msg/Imu", "Image"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_fault_is_a_line),
         cmocka_unit_test(what_finds_no_room_is_counted_in_the_last_line),
         cmocka_unit_test(the_nearest_name_is_found),
+        cmocka_unit_test(test_a_pattern_is_a_part_or_has_stars),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

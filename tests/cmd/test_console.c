@@ -88,16 +88,6 @@ static void test_durations_have_the_unit_that_suits_them(void **state)
         assert_string_equal(duration_text(to, cases[i].ns), cases[i].text);
 }
 
-static void test_a_pattern_is_a_part_or_has_stars(void **state)
-{
-    (void)state;
-    assert_true(matches("sensor_msgs/msg/Imu", NULL));
-    assert_true(matches("sensor_msgs/msg/Imu", "Imu"));
-    assert_true(matches("sensor_msgs/msg/Imu", "*imu"));
-    assert_true(matches("sensor_msgs/msg/Imu", "sensor*"));
-    assert_false(matches("sensor_msgs/msg/Imu", "Image"));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -107,7 +97,6 @@ int main(void)
         cmocka_unit_test(test_a_table_may_have_many_rows_and_is_empty_after_printing),
         cmocka_unit_test(test_a_file_gets_no_escape_sequences),
         cmocka_unit_test(test_durations_have_the_unit_that_suits_them),
-        cmocka_unit_test(test_a_pattern_is_a_part_or_has_stars),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

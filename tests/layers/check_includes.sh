@@ -18,8 +18,9 @@ declare -A may=(
     [modules]="base codec core body nn messages"
     [edge]="base codec core body nn messages edge"
     [sim]="base codec core body nn messages sim"
-    [cmd]="base codec core body nn messages edge sim modules cmd bench"
-    [bench]="base codec core body nn messages edge sim modules cmd bench"
+    [record]="base codec core body messages edge record"
+    [cmd]="base codec core body nn messages edge sim modules record cmd bench"
+    [bench]="base codec core body nn messages edge sim modules record cmd bench"
 )
 faults=0
 fault() {

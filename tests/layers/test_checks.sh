@@ -59,6 +59,9 @@ with src/core/a.c '#include "modules/world/ball.h"' refuses "core with modules" 
 with src/edge/a.c '#include "modules/world/grid.h"' refuses "an edge with modules" "edge may not include modules" check_includes.sh .
 with src/sim/a.c '#include "edge/udp.h"' refuses "sim with edges" "sim may not include edge" check_includes.sh .
 with src/edge/a.c '#include <mujoco/mujoco.h>' refuses "MuJoCo elsewhere" "only src/sim" check_includes.sh .
+mkdir src/record
+with src/record/a.c '#include "core/nm.h"' accepts "a library of logs" check_includes.sh .
+with src/record/a.c '#include "cmd/play.h"' refuses "a library with commands" "record may not include cmd" check_includes.sh .
 with src/core/a.c '#include "../cmd/main.h"' refuses "a way around" "core may not include outside" check_includes.sh .
 touch src/modules/units.h
 with src/modules/vision/a.c '#include "modules/units.h"' accepts "what all modules share" check_includes.sh .
@@ -87,6 +90,11 @@ refuses "a common variable" "together can be written (*COM*)" check_symbols.sh s
 refuses "a variable a thread" "mine can be written (.tbss)" check_symbols.sh threads.o
 refuses "a pointer" "word can be written" check_symbols.sh pointer.o
 refuses "nothing to look into" "no object files" check_symbols.sh
+object quiet 'int snprintf(char *, unsigned long, const char *, ...); void f(char *to); void f(char *to) { snprintf(to, 9, "%p", to); }'
+object loud 'int puts(const char *); void f(void); void f(void) { puts("here I am"); }'
+accepts "a quiet library" check_silent.sh quiet.o
+refuses "a library that prints" "puts: a library does not print" check_silent.sh quiet.o loud.o
+refuses "nothing to look into" "no object files" check_silent.sh
 
 printf '%s\n' '# Nutmeg' '[words](docs/words.md#the-ball-and-i) [code](src/base/)' '`[no](link)` [far](https://example.org)' >README.md
 printf '%s\n' '# The ball, and I' '[up](../README.md)' '```c' 'a[i](b);' '```' >docs/words.md

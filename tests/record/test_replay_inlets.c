@@ -1,6 +1,6 @@
 /* What of a log enters a line-up: topics by their names or renamed, types as they are or member by member, pictures
  * also from JPEG; and what does not is named. */
-#include "edge/log/foreign.h"
+#include "record/foreign.h"
 
 /* ---- names ---- */
 

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/console.h"
-#include "cmd/replay.h"
+#include "record/replay_inside.h"
 #include "codec/cdr.h"
 #include "edge/dds/stamps.h"
 #include "nutmeg_msgs/CycleRecord.h"
@@ -20,7 +19,17 @@ void replay_cause(struct replay *r, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    if (!strstr(r->causes.text, text)) nm_fail(&r->causes, "%s", text);
+    if (!strstr(r->result->causes.text, text)) nm_fail(&r->result->causes, "%s", text);
+}
+
+void replay_say(struct replay *r, const char *format, ...)
+{
+    char text[2048];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (r->options->said) r->options->said(r->options->user, text);
 }
 
 /* ---- beside the messages ---- */
@@ -200,7 +209,7 @@ static void take_change(struct replay *r, const void *message, int64_t time)
 
 int replay_open(struct replay *r, struct nm_err *err)
 {
-    if (bag_open(&r->bag, r->options->log)) return -1;
+    if (bag_open(&r->bag, r->options->log, r->options->progress, err)) return -1;
     r->opened = true;
     r->tables = calloc(64, sizeof *r->tables);
     if (!r->tables) abort();
@@ -371,8 +380,9 @@ void replay_close(struct replay *r)
     free(r->bytes);
     free(r->scratch);
     nm_player_free(r->player);
-    if (r->lineup != r->was) nm_lineup_free(r->lineup);
+    if (r->lineup != r->was && r->lineup != r->options->lineup) nm_lineup_free(r->lineup);
     nm_lineup_free(r->was);
+    nm_mcap_writer_free(r->writer);
     if (r->opened) bag_close(&r->bag);
     nm_arena_free(&r->arena);
 }

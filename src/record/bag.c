@@ -1,15 +1,9 @@
-#include "cmd/bag.h"
+#include "record/bag.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "cmd/console.h"
 #include "codec/bag_yaml.h"
 #include "core/files.h"
 
@@ -32,43 +26,39 @@ static const char *const *files_of(struct nm_arena *arena, const char *folder, u
     for (uint32_t i = 0; i < *n; i++) paths[i] = nm_path(arena, folder, bag->files[i].path);
     if (bag && *bag->storage && strcmp(bag->storage, "mcap"))
         *n = 0, nm_fail(err, "%s: the bag is stored as %s; we read mcap", metadata, bag->storage);
-    if (bag && !*n && !err->n) nm_fail(err, "%s: the bag has no files", metadata);
+    if (bag && !bag->n_files) nm_fail(err, "%s: the bag has no files", metadata);
     return paths;
 }
 
 /* Soon done, unless the log has no summary. */
-static int read_contents(struct bag_part *part, struct nm_err *err)
+static int read_contents(struct bag *bag, struct bag_part *part, struct nm_err *err)
 {
-    struct bag_progress line;
-    bag_progress_begin(&line, "reading");
-    part->source.progress = &line.as;
+    part->source.progress = bag->progress;
     int result = nm_mcap_contents_read(&part->contents, &part->source, err);
     part->source.progress = NULL;
-    bag_progress_end(&line);
     return result;
 }
 
-int bag_open(struct bag *bag, const char *path)
+int bag_open(struct bag *bag, const char *path, const struct nm_mcap_progress *progress, struct nm_err *err)
 {
-    struct nm_err err = {0};
     const char *const *paths = &path;
-    *bag = (struct bag){.n = 1, .first = UINT64_MAX};
-    if (nm_folder_exists(path)) paths = files_of(&bag->arena, path, &bag->n, &err);
+    uint32_t faults = err->n;
+    *bag = (struct bag){.n = 1, .first = UINT64_MAX, .progress = progress};
+    if (nm_folder_exists(path)) paths = files_of(&bag->arena, path, &bag->n, err);
     bag->parts = nm_take_n(&bag->arena, struct bag_part, bag->n + 1);
     uint32_t n = bag->n;
-    for (bag->n = 0; bag->n < n && !err.n; bag->n++) {
+    for (bag->n = 0; bag->n < n && err->n == faults; bag->n++) {
         struct bag_part *part = &bag->parts[bag->n];
         part->path = nm_take_text(&bag->arena, paths[bag->n]);
         part->source.file = -1;
-        if (nm_mcap_open(&part->source, part->path, &err) || read_contents(part, &err)) continue;
+        if (nm_mcap_open(&part->source, part->path, err) || read_contents(bag, part, err)) continue;
         part->chosen = nm_take_n(&bag->arena, bool, part->contents.n_channels + 1);
         bag->messages += part->contents.messages;
         if (part->contents.messages && part->contents.first < bag->first) bag->first = part->contents.first;
         if (part->contents.messages && part->contents.last > bag->last) bag->last = part->contents.last;
     }
     if (bag->first == UINT64_MAX) bag->first = 0;
-    if (!err.n) return 0;
-    complain(&err);
+    if (err->n == faults) return 0;
     bag_close(bag);
     return -1;
 }
@@ -93,7 +83,8 @@ static uint32_t choose_word(struct bag *bag, const char *word)
             for (uint32_t k = 0; k < bag->parts[i].contents.n_channels; k++) {
                 const char *topic = BAG_CLEAN(bag->parts[i].contents.channels[k].topic);
                 const char *bare = topic + (*topic == '/');
-                if (exact ? strcmp(topic, word) && strcmp(bare, word) : !matches(topic, word) && !matches(bare, word))
+                if (exact ? strcmp(topic, word) && strcmp(bare, word)
+                          : !nm_matches(topic, word) && !nm_matches(bare, word))
                     continue;
                 bag->parts[i].chosen[k] = true;
                 n++;
@@ -101,7 +92,7 @@ static uint32_t choose_word(struct bag *bag, const char *word)
     return n;
 }
 
-static int no_topic(struct bag *bag, const char *word)
+static int no_topic(struct bag *bag, const char *word, struct nm_err *err)
 {
     const char **names = NULL;
     uint32_t n = 0;
@@ -114,24 +105,24 @@ static int no_topic(struct bag *bag, const char *word)
         names = more;
     }
     const char *near = nm_nearest(word, names, n);
-    fprintf(stderr, "the log has no topic '%s'%s%s%s; nutmeg bag info lists them\n", word,
-            near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
-    return -1;
+    return nm_fail(err, "the log has no topic '%s'%s%s%s; nutmeg bag info lists them", word,
+                   near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
-static int choose_topics(struct bag *bag, const struct texts *topics)
+static int choose_topics(struct bag *bag, const struct bag_choice *choice, struct nm_err *err)
 {
-    for (uint32_t i = 0; i < bag->n; i++) memset(bag->parts[i].chosen, !topics->n, bag->parts[i].contents.n_channels);
-    for (uint32_t i = 0; i < topics->n; i++) {
-        char *words = nm_take_text(&bag->arena, topics->at[i]), *rest = words;
+    for (uint32_t i = 0; i < bag->n; i++)
+        memset(bag->parts[i].chosen, !choice->n_topics, bag->parts[i].contents.n_channels);
+    for (uint32_t i = 0; i < choice->n_topics; i++) {
+        char *words = nm_take_text(&bag->arena, choice->topics[i]), *rest = words;
         for (char *word; (word = strsep(&rest, ","));)
-            if (*word && !choose_word(bag, word)) return no_topic(bag, word);
+            if (*word && !choose_word(bag, word)) return no_topic(bag, word, err);
     }
     return 0;
 }
 
 /* "@1700000000.25" to the ns; "12.5" and "-3" from the start and the end of the log. */
-static int read_time(const struct bag *bag, const char *flag, const char *text, uint64_t *time)
+static int read_time(const struct bag *bag, const char *flag, const char *text, uint64_t *time, struct nm_err *err)
 {
     char *end;
     if (*text == '@') {
@@ -150,21 +141,34 @@ static int read_time(const struct bag *bag, const char *flag, const char *text, 
             return 0;
         }
     }
-    fprintf(stderr, "--%s wants seconds from the start (12.5), from the end (-3) or @UNIXTIME, not '%s'\n", flag, text);
-    return -1;
+    return nm_fail(err, "--%s wants seconds from the start (12.5), from the end (-3) or @UNIXTIME, not '%s'", flag,
+                   text);
 }
 
-int bag_choose(struct bag *bag, const struct bag_choice *choice, struct nm_mcap_query_options *time)
+int bag_choose(struct bag *bag, const struct bag_choice *choice, struct nm_mcap_query_options *time, struct nm_err *err)
 {
     *time = (struct nm_mcap_query_options){0};
-    if (choice->from && read_time(bag, "from", choice->from, &time->from)) return -1;
-    if (choice->to && read_time(bag, "to", choice->to, &time->to)) return -1;
-    if (choice->to && time->to <= time->from) {
-        fprintf(stderr, "there is no time between --from %s and --to %s\n", choice->from ? choice->from : "0",
-                choice->to);
-        return -1;
+    if (choice->from && read_time(bag, "from", choice->from, &time->from, err)) return -1;
+    if (choice->to && read_time(bag, "to", choice->to, &time->to, err)) return -1;
+    if (choice->to && time->to <= time->from)
+        return nm_fail(err, "there is no time between --from %s and --to %s", choice->from ? choice->from : "0",
+                       choice->to);
+    return choose_topics(bag, choice, err);
+}
+
+uint32_t bag_topics_chosen(const struct bag *bag)
+{
+    uint32_t n = 0;
+    struct nm_bytes last = {0};
+    for (uint32_t i = 0; i < bag->n; i++) {
+        const struct nm_mcap_contents *c = &bag->parts[i].contents;
+        for (uint32_t k = 0; k < c->n_channels; k++) {
+            if (!bag->parts[i].chosen[k] || (n == 1 && nm_bytes_equal(last, c->channels[k].topic))) continue;
+            last = c->channels[k].topic;
+            n++;
+        }
     }
-    return choose_topics(bag, &choice->topics);
+    return n;
 }
 
 /* ---- reading ---- */
@@ -187,8 +191,8 @@ static void advance(struct bag_reader *reader, struct waiting *w)
     struct nm_err err = {0};
     int got;
     while ((got = nm_mcap_query_next(w->query, &w->message, &w->channel, &err)) < 0) {
-        clear_line(stderr);
-        complain(&err);
+        if (!strstr(reader->bag->damage.text, err.text))
+            nm_fail(&reader->bag->damage, "%.*s", (int)strcspn(err.text, "\n"), err.text);
         err = (struct nm_err){0};
         reader->damaged++;
     }
@@ -230,43 +234,7 @@ uint32_t bag_reader_free(struct bag_reader *reader)
     return reader->damaged;
 }
 
-/* ---- progress ---- */
-
-static double seconds_now(void)
+void bag_tell(const struct bag *bag, uint64_t done, uint64_t all)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-void bag_progress_tell(void *user, uint64_t done, uint64_t all)
-{
-    struct bag_progress *p = user;
-    enum { SOON = 1, PER_SECOND = 5 };
-    double now = seconds_now();
-    if (!all || now - p->begun < SOON || now - p->shown < 1.0 / PER_SECOND || !terminal_width(stderr)) return;
-    p->shown = now;
-    p->visible = true;
-    clear_line(stderr);
-    fprintf(stderr, "%s %.0f %%", p->what, 100 * (double)done / (double)all);
-    fflush(stderr);
-}
-
-void bag_progress_begin(struct bag_progress *progress, const char *what)
-{
-    *progress = (struct bag_progress){{bag_progress_tell, progress}, .what = what, .begun = seconds_now()};
-}
-
-void bag_progress_end(struct bag_progress *progress)
-{
-    if (progress->visible) clear_line(stderr);
-}
-
-const char *bytes_text(char to[32], double bytes)
-{
-    static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
-    uint32_t u = 0;
-    while (u < 4 && bytes >= 1000) bytes /= 1000, u++;
-    snprintf(to, 32, bytes < 10 && u ? "%.2f %s" : bytes < 100 && u ? "%.1f %s" : "%.0f %s", bytes, units[u]);
-    return to;
+    if (bag->progress) bag->progress->tell(bag->progress->user, done, all);
 }

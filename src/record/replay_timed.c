@@ -7,9 +7,7 @@
 #include <string.h>
 
 #include "builtin_interfaces/Time.h"
-#include "cmd/console.h"
-#include "cmd/replay_timed.h"
-#include "cmd/stopping.h"
+#include "record/replay_timed.h"
 #include "codec/cdr.h"
 #include "codec/jpeg.h"
 #include "edge/dds/stamps.h"
@@ -202,7 +200,7 @@ static void collect(struct timed *t)
 static void run_to(struct timed *t, int64_t to)
 {
     struct replay *r = t->r;
-    while (t->now < to && !stopping() && !t->too_long) {
+    while (t->now < to && !r->options->stopping() && !t->too_long) {
         int64_t next = to - t->now > t->slice ? t->now + t->slice : to;
         if (t->now + r->offset >= r->break_at) replay_break(r, t->now, "");
         if (next + r->offset > r->break_at) next = r->break_at - r->offset;
@@ -315,7 +313,8 @@ static void give_latched(struct timed *t)
     if (!t->r->from) return;
     inlets_choose(t, true);
     struct bag_reader *reader = bag_reader_new(&t->r->bag, &before);
-    while (!stopping() && bag_next(reader, &message, &part, &channel)) give(t, inlet_of(t, part, channel), &message);
+    while (!t->r->options->stopping() && bag_next(reader, &message, &part, &channel))
+        give(t, inlet_of(t, part, channel), &message);
     bag_reader_free(reader);
 }
 
@@ -324,18 +323,16 @@ static void play(struct timed *t)
     struct replay *r = t->r;
     struct nm_mcap_query_options time = {.from = r->from, .to = r->to};
     struct nm_mcap_message message;
-    struct bag_progress line;
     uint32_t part, channel;
     uint64_t first = (uint64_t)(t->now + r->offset), last = r->to && r->to < r->bag.last ? r->to : r->bag.last;
     inlets_choose(t, false);
     struct bag_reader *reader = bag_reader_new(&r->bag, &time);
-    bag_progress_begin(&line, "replaying");
-    while (!stopping() && !t->too_long && bag_next(reader, &message, &part, &channel)) {
+    while (!r->options->stopping() && !t->too_long && bag_next(reader, &message, &part, &channel)) {
         if (message.log_time > REPLAY_TIME_MOST) continue;
         go_to(t, message.log_time);
         give(t, inlet_of(t, part, channel), &message);
         if (last > first && message.log_time >= first && message.log_time <= last)
-            bag_progress_tell(&line, message.log_time - first, last - first + 1);
+            bag_tell(&r->bag, message.log_time - first, last - first + 1);
     }
     int64_t tail = 0;
     for (uint32_t c = 0; c < r->lineup->n_cycles; c++) {
@@ -344,7 +341,6 @@ static void play(struct timed *t)
         if (rest > tail) tail = rest;
     }
     run_to(t, t->now + 1 + (tail < TAIL_MOST ? tail : TAIL_MOST));
-    bag_progress_end(&line);
     uint32_t damaged = bag_reader_free(reader);
     if (damaged) replay_cause(r, "%u chunks of the log cannot be read", damaged);
 }
@@ -357,7 +353,7 @@ static void gather_causes(struct timed *t)
     if (t->silences)
         replay_cause(r, "%u long silence%s of the log, together %.0f s, %s left out", t->silences,
                      t->silences == 1 ? "" : "s", nm_seconds(t->left_out), t->silences == 1 ? "was" : "were");
-    if (stopping()) replay_cause(r, "stopped before the end of the log");
+    if (r->options->stopping()) replay_cause(r, "stopped before the end of the log");
     if (t->too_long) replay_cause(r, "the log is longer than a day: the rest was not played");
     for (uint32_t i = 0; i < r->lineup->n_topics; i++) {
         struct nm_topic_stats stats;
@@ -373,24 +369,6 @@ static void gather_causes(struct timed *t)
     }
 }
 
-static void tell(struct timed *t, double took)
-{
-    struct replay *r = t->r;
-    uint64_t runs = 0;
-    for (uint32_t c = 0; c < r->lineup->n_cycles; c++) {
-        struct nm_cycle_stats stats;
-        nm_player_cycle_stats(r->player, c, &stats);
-        runs += stats.runs;
-    }
-    gather_causes(t);
-    printf("%llu runs in %.2f s", (unsigned long long)runs, took);
-    if (took > 0) printf(", %.1f x real time", nm_seconds(t->now - BEGIN) / took);
-    putchar('\n');
-    if (r->causes.n) printf("%snot exact:%s\n%s", ink(stdout, INK_YELLOW), ink(stdout, INK_PLAIN), r->causes.text);
-    printf("%llu messages made; not comparable: %s\n", (unsigned long long)r->made,
-           r->n_tables ? "played by time" : "no notes of runs");
-}
-
 int replay_timed(struct replay *r, struct nm_err *err)
 {
     struct timed t = {.r = r, .now = BEGIN, .first = BEGIN, .slice = slice_of(r), .n_clocks = 1};
@@ -404,8 +382,13 @@ int replay_timed(struct replay *r, struct nm_err *err)
     t.began = replay_seconds();
     give_latched(&t);
     play(&t);
-    double took = replay_seconds() - t.began;
-    if (replay_out_end(r, err)) return -1;
-    tell(&t, took);
-    return EXIT_OK;
+    r->result->seconds = replay_seconds() - t.began;
+    r->result->length = nm_seconds(t.now - BEGIN);
+    for (uint32_t c = 0; c < r->lineup->n_cycles; c++) {
+        struct nm_cycle_stats stats;
+        nm_player_cycle_stats(r->player, c, &stats);
+        r->result->runs += stats.runs;
+    }
+    gather_causes(&t);
+    return replay_out_end(r, err);
 }

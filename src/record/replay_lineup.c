@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/replay.h"
+#include "record/replay_inside.h"
 #include "edge/log/about.h"
 
 /* The recorded values, as settings: those that the line-up still has. */
@@ -33,12 +33,12 @@ static void recorded_values(struct replay *r, const struct nm_lineup *lineup, co
 static struct nm_lineup *load(struct replay *r, const char *text, const char *values, struct nm_err *err)
 {
     const char *name = nm_take_format(&r->arena, "%s.yaml", r->options->log);
-    struct nm_lineup_options options = setup_options(r->setup, &r->options->flags), plain = options;
+    struct nm_lineup_options options = r->options->with, plain = options;
     plain.n_set = 0; /* they may be of instances that are not played */
-    struct nm_lineup *lineup = nm_lineup_parse(text, strlen(text), name, &r->setup->registry, &plain, err);
+    struct nm_lineup *lineup = nm_lineup_parse(text, strlen(text), name, r->options->registry, &plain, err);
     if (!lineup) return NULL;
     recorded_values(r, lineup, values, &options);
-    struct nm_lineup *with = nm_lineup_parse(text, strlen(text), name, &r->setup->registry, &options, err);
+    struct nm_lineup *with = nm_lineup_parse(text, strlen(text), name, r->options->registry, &options, err);
     nm_lineup_free(lineup);
     return with;
 }
@@ -48,8 +48,8 @@ static struct nm_lineup *load_some(struct replay *r, const struct nm_lineup *all
                                    struct nm_err *err)
 {
     bool *chosen = nm_take_n(&r->arena, bool, all->n_instances + 1);
-    for (uint32_t i = 0; i < r->options->instances.n; i++) {
-        const char *name = r->options->instances.at[i];
+    for (uint32_t i = 0; i < r->options->n_instances; i++) {
+        const char *name = r->options->instances[i];
         uint32_t instance = nm_lineup_instance(all, name);
         if (instance == NM_NONE) {
             const char **names = nm_take_n(&r->arena, const char *, all->n_instances + 1);
@@ -98,7 +98,7 @@ static int load_recorded(struct replay *r, struct nm_err *err)
     r->was = load(r, text, values, err);
     if (!r->was) return -1;
     if (!r->lineup) r->lineup = r->was;
-    if (r->options->instances.n) r->lineup = load_some(r, r->was, values, err);
+    if (r->options->n_instances) r->lineup = load_some(r, r->was, values, err);
     if (!r->lineup) return -1;
     char digest[65] = "";
     if (r->lineup->robot_folder) nm_folder_digest(r->lineup->robot_folder, digest);
@@ -121,23 +121,21 @@ static const char *unknown_cycle(const struct replay *r)
 int replay_lineup(struct replay *r, struct nm_err *err)
 {
     const struct replay_options *o = r->options;
+    r->lineup = o->lineup;
     if (!r->n_tables && !o->lineup)
         return nm_fail(err,
                        "%s: the log has no notes of what its cycles consumed, as nutmeg run --log takes them; "
                        "--lineup L plays its messages into a line-up by time",
                        o->log);
-    if (o->lineup && !(r->lineup = setup_lineup(r->setup, o->lineup, &o->flags, err))) return -1;
     const char *unknown = o->lineup && r->n_tables ? unknown_cycle(r) : NULL;
     if (unknown) replay_cause(r, "the log has no runs of cycle %s: everything is played by time", unknown);
     r->by_time = !r->n_tables || unknown;
-    if (!r->by_time && o->lineup && o->instances.n)
+    if (!r->by_time && o->lineup && o->n_instances)
         return nm_fail(err, "--instance is of the recorded line-up, --lineup another one: one of them");
-    if (!r->by_time && o->remaps.n)
+    if (!r->by_time && o->n_remaps)
         return nm_fail(err, "--remap is of logs that are played by time; this one says what its cycles consumed");
     if (!r->by_time) return load_recorded(r, err);
-    if (!o->instances.n) return 0;
-    struct nm_lineup *all = r->lineup;
-    r->lineup = load_some(r, all, values_of(r, all), err);
-    nm_lineup_free(all);
+    if (!o->n_instances) return 0;
+    r->lineup = load_some(r, o->lineup, values_of(r, o->lineup), err);
     return r->lineup ? 0 : -1;
 }

@@ -1,12 +1,11 @@
-/* A recorded run, played again: what a log holds of it (replay_log.c), the line-up that plays (replay_lineup.c), which
- * messages enter which run (replay_feed.c), and what came out held against the log (replay_check.c). `nutmeg replay`
- * drives it. Logs without notes of runs are played by time (replay_timed.h). */
-#ifndef NM_CMD_REPLAY_H
-#define NM_CMD_REPLAY_H
+/* The parts of a replay: what a log holds of a run (replay_log.c), the line-up that plays (replay_lineup.c), which
+ * messages enter which run (replay_feed.c), and what came out held against the log (replay_check.c); replay.c drives
+ * it. Logs without notes of runs are played by time (replay_timed.h). */
+#ifndef NM_RECORD_REPLAY_INSIDE_H
+#define NM_RECORD_REPLAY_INSIDE_H
 
-#include "cmd/bag.h"
-#include "cmd/setup.h"
 #include "core/replay.h"
+#include "record/replay.h"
 
 /* A message of a stream, as in the log. */
 struct kept {
@@ -88,18 +87,9 @@ struct player_cycle { /* of the line-up that plays */
     bool gap;            /* its notes were lost somewhere, and told     */
 };
 
-struct replay_options {
-    const char *log, *lineup, *out;
-    struct texts instances, remaps;
-    const char *from, *to, *break_at;
-    double speed; /* 0: as fast as it goes */
-    bool force, quiet;
-    struct lineup_flags flags;
-};
-
 struct replay {
     const struct replay_options *options;
-    struct setup *setup;
+    struct replay_result *result;
     struct nm_arena arena;
     struct bag bag;
     bool opened;
@@ -108,7 +98,7 @@ struct replay {
     uint64_t seed;
     const char *player_name, *digest, *revision, *build, *cpu;
 
-    struct nm_lineup *was, *lineup; /* recorded, and played: may be the same */
+    struct nm_lineup *was, *lineup; /* recorded, and played: may be the same, or the one of the options */
     bool by_time;                   /* the notes of runs, if any, are of no use */
     struct nm_player *player;
     struct nm_replay *replay;
@@ -133,10 +123,6 @@ struct replay {
     struct nm_mcap_writer *writer;
     struct bag_out out;
 
-    /* what came of it */
-    uint64_t runs, made, differ;
-    struct nm_err causes; /* why something may not be exact */
-    char first_difference[1024];
     uint8_t *bytes;
     size_t bytes_room;
     void *scratch;
@@ -154,7 +140,10 @@ const char *replay_attachment(struct replay *r, const char *name, struct nm_err 
 void replay_read(struct replay *r, struct bag_reader *reader, bool *more, uint64_t *reached);
 struct stream *replay_stream(struct replay *r, const char *topic, const char *maker);
 void replay_close(struct replay *r);
+/* Why something may not be exact, each once. */
 void replay_cause(struct replay *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A sentence for whoever follows. */
+void replay_say(struct replay *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 struct parameter_change {
     uint64_t generation;
     uint32_t n;
@@ -165,9 +154,9 @@ struct parameter_change {
 int replay_lineup(struct replay *r, struct nm_err *err); /* what plays, and whether by time */
 
 /* replay_pace.c */
-double replay_seconds(void);        /* real time */
-int replay_times(struct replay *r); /* --from, --to, --break-at; complains and returns -1 */
-/* A debugger gets control here; at a terminal, whoever sits there. Times are the player's. */
+double replay_seconds(void);                            /* real time */
+int replay_times(struct replay *r, struct nm_err *err); /* from, to and break_at of the options */
+/* Tells that break_at has come. Times are the player's. */
 void replay_break(struct replay *r, int64_t now, const char *before);
 /* Waits until it is time, if a speed was asked for. */
 void replay_pace(const struct replay *r, int64_t now, double began, int64_t first);
@@ -192,6 +181,6 @@ int replay_out_end(struct replay *r, struct nm_err *err);
 void replay_write(struct replay *r, struct stream *s, void *message);
 void replay_made(void *user, uint32_t cycle, uint32_t topic, const void *message);
 void replay_counts(struct replay *r, uint32_t cycle, const struct noted *noted);
-int replay_tell(struct replay *r, double seconds); /* the exit code */
+void replay_sum(struct replay *r); /* counts of all streams, into the result */
 
 #endif

@@ -2,8 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/console.h"
-#include "cmd/replay.h"
+#include "record/replay_inside.h"
 #include "codec/bag_yaml.h"
 #include "codec/cdr.h"
 #include "edge/dds/stamps.h"
@@ -40,7 +39,7 @@ int replay_out_begin(struct replay *r, struct nm_err *err)
 {
     r->out.file = -1;
     if (!r->options->out) return 0;
-    if (bag_out_begin(&r->out, &r->arena, r->options->out, r->options->force)) return -1;
+    if (bag_out_begin(&r->out, &r->arena, r->options->out, r->options->force, err)) return -1;
     r->writer = nm_mcap_writer_new(&(struct nm_mcap_write_options){.packing = NM_MCAP_ZSTD, .library = BAG_REPLAY});
     if (nm_mcap_start(r->writer, bag_out_write, &r->out, err)) return -1;
     for (uint32_t i = 0; i < r->n_streams; i++)
@@ -52,7 +51,7 @@ int replay_out_end(struct replay *r, struct nm_err *err)
 {
     if (!r->writer) return 0;
     int bad = nm_mcap_finish(r->writer, err);
-    return bag_out_end(&r->out, !bad) || bad ? -1 : 0;
+    return bag_out_end(&r->out, !bad, err) || bad ? -1 : 0;
 }
 
 static void write_out(struct replay *r, const struct stream *s, const struct nm_slot *slot, size_t n)
@@ -72,7 +71,7 @@ static int64_t encode(struct replay *r, const struct nm_type *type, const void *
 void replay_write(struct replay *r, struct stream *s, void *message)
 {
     const struct nm_type *type = r->lineup->topics[s->at].type;
-    r->made++;
+    r->result->made++;
     if (!r->writer) return;
     if (s->times) nm_shift_times(type, message, r->offset);
     int64_t n = encode(r, type, message);
@@ -117,9 +116,10 @@ static void tell_difference(struct replay *r, const struct stream *s, const stru
         nm_print_place(&x, &a, NM_TEXT_JSON);
         nm_print_place(&y, &b, NM_TEXT_JSON);
     }
-    snprintf(r->first_difference, sizeof r->first_difference, "%s at %.3f s, message %llu%s%s%s%.80s%s%.80s", s->topic,
-             at, (unsigned long long)seq, *spot.path ? ": " : "", spot.path, x.text ? " was " : "",
-             x.text ? x.text : "", y.text ? ", is now " : "", y.text ? y.text : "");
+    snprintf(r->result->first_difference, sizeof r->result->first_difference,
+             "%s at %.3f s, message %llu%s%s%s%.80s%s%.80s", s->topic, at, (unsigned long long)seq,
+             *spot.path ? ": " : "", spot.path, x.text ? " was " : "", x.text ? x.text : "", y.text ? ", is now " : "",
+             y.text ? y.text : "");
     free(x.text);
     free(y.text);
     if (!type->blobs) nm_reset(type, old);
@@ -163,7 +163,7 @@ void replay_made(void *user, uint32_t cycle, uint32_t topic, const void *message
     message = as_logged(r, s, message);
     int64_t n = encode(r, type, message);
     if (n < 0) return;
-    r->made++;
+    r->result->made++;
     write_out(r, s, slot, (size_t)n);
     keep_anew(r, s, slot, r->cycles[cycle].ran, (size_t)n);
     s->checked = slot->seq;
@@ -175,9 +175,9 @@ void replay_made(void *user, uint32_t cycle, uint32_t topic, const void *message
     }
     s->compared++;
     if (was->n == (size_t)n && !memcmp(was->bytes, r->bytes, (size_t)n)) return;
-    if (!r->differ) tell_difference(r, s, was, message, slot->seq, slot->time);
+    if (!r->result->differ) tell_difference(r, s, was, message, slot->seq, slot->time);
     s->differ++;
-    r->differ++;
+    r->result->differ++;
 }
 
 /* A run that makes more or fewer messages than it did differs, too. */
@@ -186,55 +186,30 @@ void replay_counts(struct replay *r, uint32_t cycle, const struct noted *noted)
     for (uint32_t i = 0; i < noted->run.n_made; i++) {
         struct stream *s = &r->streams[noted->made[i].stream];
         if (!s->replayed || s->partly || s->cycle != cycle || s->checked >= noted->made[i].last) continue;
-        if (!r->differ)
-            snprintf(r->first_difference, sizeof r->first_difference, "%s at %.3f s: message %llu was not made again",
-                     s->topic, nm_seconds(noted->run.now + r->offset - (int64_t)r->bag.first),
+        if (!r->result->differ)
+            snprintf(r->result->first_difference, sizeof r->result->first_difference,
+                     "%s at %.3f s: message %llu was not made again", s->topic,
+                     nm_seconds(noted->run.now + r->offset - (int64_t)r->bag.first),
                      (unsigned long long)noted->made[i].last);
         s->differ++;
-        r->differ++;
+        r->result->differ++;
     }
 }
 
 /* ---- the end ---- */
 
-static void print_table(const struct replay *r)
+void replay_sum(struct replay *r)
 {
-    struct table table;
-    table_begin(&table, (const char *const[]){"  topic", ">messages", ">differ", ">not in the log", NULL});
+    struct replay_result *result = r->result;
+    result->rows = nm_take_n(&result->arena, struct replay_row, r->n_streams + 1);
     for (uint32_t i = 0; i < r->n_streams; i++) {
         const struct stream *s = &r->streams[i];
-        if (s->differ || (s->absent && s->in_log))
-            table_row(&table, "  %s\t%llu\t%llu\t%llu", s->topic, (unsigned long long)(s->compared + s->absent),
-                      (unsigned long long)s->differ, (unsigned long long)s->absent);
+        uint64_t absent = s->in_log ? s->absent : 0;
+        result->compared += s->compared;
+        result->absent += absent;
+        result->topics += s->compared > 0;
+        if (s->differ || absent)
+            result->rows[result->n_rows++] = (struct replay_row){nm_take_text(&result->arena, s->topic),
+                                                                 s->compared + s->absent, s->differ, s->absent};
     }
-    table_print(&table, stdout);
-}
-
-int replay_tell(struct replay *r, double seconds)
-{
-    uint64_t compared = 0, absent = 0;
-    uint32_t topics = 0;
-    for (uint32_t i = 0; i < r->n_streams; i++) {
-        compared += r->streams[i].compared;
-        absent += r->streams[i].in_log ? r->streams[i].absent : 0;
-        topics += r->streams[i].compared > 0;
-    }
-    printf("%llu runs in %.2f s", (unsigned long long)r->runs, seconds);
-    double length = (double)(r->bag.last - r->bag.first) * 1e-9;
-    if (seconds > 0 && !r->from && !r->to) printf(", %.1f x real time", length / seconds);
-    putchar('\n');
-    if (r->causes.n) printf("%snot exact:%s\n%s", ink(stdout, INK_YELLOW), ink(stdout, INK_PLAIN), r->causes.text);
-    if (!r->differ && compared) {
-        printf("%llu messages of %u topics, all identical\n", (unsigned long long)compared, topics);
-        if (absent) printf("%llu more could not be compared: they are not in the log\n", (unsigned long long)absent);
-        return EXIT_OK;
-    }
-    if (!compared && !r->differ) {
-        printf("%llu messages, none of which the log has: nothing to compare\n", (unsigned long long)r->made);
-        return EXIT_OK;
-    }
-    printf("%llu messages of %u topics, %llu differ; the first: %s\n", (unsigned long long)compared, topics,
-           (unsigned long long)r->differ, r->first_difference);
-    print_table(r);
-    return EXIT_FAILED;
 }

@@ -1,11 +1,7 @@
-/* nutmeg bag cut, recover: a new log from an old one. */
+/* A new log from an old one: a part of it, or what can be saved of one that was cut off. */
 #include <string.h>
 
-#include "cmd/bag.h"
-#include "cmd/console.h"
-#include "core/files.h"
-
-/* ---- cut ---- */
+#include "record/bag.h"
 
 /* The new log and which of its channels each channel of the old files is, 0 before it is needed. */
 struct cutting {
@@ -125,148 +121,58 @@ static int copy_messages(struct cutting *c, const struct nm_mcap_query_options *
 {
     struct bag_reader *reader = bag_reader_new(c->bag, time);
     struct nm_mcap_message message;
-    struct bag_progress line;
     uint32_t part, channel;
     uint64_t from = time->from > c->bag->first ? time->from : c->bag->first;
     uint64_t to = time->to && time->to < c->bag->last ? time->to : c->bag->last;
     int result = 0;
-    bag_progress_begin(&line, "cutting");
     while (!result && bag_next(reader, &message, &part, &channel)) {
         message.channel_id = (uint16_t)c->ids[part][channel];
-        bag_progress_tell(&line, message.log_time - from, to > from ? to - from : 1);
+        bag_tell(c->bag, message.log_time - from, to > from ? to - from : 1);
         result = nm_mcap_write(c->writer, &message, err);
     }
-    bag_progress_end(&line);
     *damaged = bag_reader_free(reader);
     return result;
 }
 
-/* The chosen part of a log as a new one; the exit code. */
-static int rewrite(struct bag *bag, const char *to, bool force, enum nm_mcap_packing packing,
-                   const struct nm_mcap_query_options *time)
+int bag_rewrite(struct bag *bag, const struct nm_mcap_query_options *time, const struct bag_new *new,
+                struct bag_rewritten *made, struct nm_err *err)
 {
     struct bag_out out;
-    struct nm_err err = {0};
-    uint32_t damaged = 0;
-    if (bag_out_begin(&out, &bag->arena, to, force)) return EXIT_FAILED;
+    *made = (struct bag_rewritten){0};
+    if (bag_out_begin(&out, &bag->arena, new->path, new->force, err)) return -1;
     const char *profile = nm_take_text(&bag->arena, BAG_CLEAN(bag->parts[0].contents.profile));
     struct cutting c = {
         .bag = bag,
-        .writer = nm_mcap_writer_new(&(struct nm_mcap_write_options){.profile = profile, .packing = packing})};
-    int result = nm_mcap_start(c.writer, bag_out_write, &out, &err);
-    if (!result) result = make_channels(&c, &err);
-    if (!result) result = copy_extras(&c, &err);
-    if (!result) result = copy_messages(&c, time, &damaged, &err);
-    if (!result) result = announce_channels(&c, &err);
-    if (!result) result = nm_mcap_finish(c.writer, &err);
-    struct nm_mcap_totals totals = nm_mcap_totals(c.writer);
-    if (err.n) complain(&err);
-    if (bag_out_end(&out, !result)) result = -1;
-    char size[32];
-    if (!result)
-        printf("%s: %llu messages of %u channels, %.3f s, %s\n", out.path, (unsigned long long)totals.messages,
-               c.n_made, (double)(totals.last - totals.first) * 1e-9, bytes_text(size, (double)totals.bytes));
-    if (!result && damaged) fprintf(stderr, "%u chunks could not be read and are missing\n", damaged);
+        .writer = nm_mcap_writer_new(&(struct nm_mcap_write_options){.profile = profile, .packing = new->packing})};
+    int result = nm_mcap_start(c.writer, bag_out_write, &out, err);
+    if (!result) result = make_channels(&c, err);
+    if (!result) result = copy_extras(&c, err);
+    if (!result) result = copy_messages(&c, time, &made->damaged, err);
+    if (!result) result = announce_channels(&c, err);
+    if (!result) result = nm_mcap_finish(c.writer, err);
+    made->totals = nm_mcap_totals(c.writer);
+    made->channels = c.n_made;
+    made->path = out.path;
+    if (bag_out_end(&out, !result, err)) result = -1;
     nm_mcap_writer_free(c.writer);
-    return result || damaged ? EXIT_FAILED : EXIT_OK;
+    return result;
 }
 
-int bag_cut(int argc, char **argv)
+int bag_recover_file(const char *path, const struct bag_new *new, const struct nm_mcap_progress *progress,
+                     struct nm_arena *arena, const char **made, struct nm_mcap_repair *repair, struct nm_err *found,
+                     struct nm_err *err)
 {
-    struct bag_choice choice = {0};
-    const char *compress = "zstd";
-    bool force = false;
-    const struct flag flags[] = {
-        BAG_CHOICE_FLAGS(&choice),
-        BAG_PACKING_FLAG(&compress),
-        SWITCH("force", &force, "replaces OUT"),
-        {0},
-    };
-    const struct usage usage = {
-        "nutmeg bag cut",
-        "LOG OUT",
-        "Writes a part of a log as a new one, in the order of time: OUT is a .mcap file, or a folder\n"
-        "with one and its metadata.yaml. Attachments and metadata come along.",
-        flags,
-        2,
-        2};
-    int code, n = usage_begin(&usage, argc, argv, &code);
-    enum nm_mcap_packing packing;
-    if (n < 0) return code;
-    if (bag_packing(&usage, compress, &packing)) return EXIT_USAGE;
-    struct bag bag;
-    struct nm_mcap_query_options time;
-    if (bag_open(&bag, argv[1])) return EXIT_FAILED;
-    code = bag_choose(&bag, &choice, &time) ? EXIT_FAILED : rewrite(&bag, argv[2], force, packing, &time);
-    bag_close(&bag);
-    return code;
-}
-
-/* ---- recover ---- */
-
-/* A folder whose files were cut off, such as a black box: all that can be read of them in one log. */
-static int recover_folder(const char *from, const char *to, bool force, enum nm_mcap_packing packing)
-{
-    struct bag bag;
-    struct nm_mcap_query_options time;
-    const struct bag_choice all = {0};
-    if (bag_open(&bag, from)) return EXIT_FAILED;
-    int code = bag_choose(&bag, &all, &time) ? EXIT_FAILED : rewrite(&bag, to, force, packing, &time);
-    bag_close(&bag);
-    return code;
-}
-
-int bag_recover(int argc, char **argv)
-{
-    const char *compress = "zstd";
-    bool force = false;
-    const struct flag flags[] = {
-        BAG_PACKING_FLAG(&compress),
-        SWITCH("force", &force, "replaces OUT"),
-        {0},
-    };
-    const struct usage usage = {
-        "nutmeg bag recover",
-        "LOG OUT",
-        "Saves all that can be read of a log that was cut off or damaged, as a whole one with all\n"
-        "indexes: OUT is a .mcap file, or a folder with one and its metadata.yaml. LOG stays as it is; it\n"
-        "may be a folder, such as a black box.",
-        flags,
-        2,
-        2};
-    int code, n = usage_begin(&usage, argc, argv, &code);
-    enum nm_mcap_packing packing;
-    if (n < 0) return code;
-    if (bag_packing(&usage, compress, &packing)) return EXIT_USAGE;
-    if (nm_folder_exists(argv[1])) return recover_folder(argv[1], argv[2], force, packing);
-    struct nm_arena arena = {0};
     struct nm_mcap_source source;
-    struct nm_err err = {0}, found = {0};
     struct bag_out out;
-    struct nm_mcap_repair repair;
-    struct bag_progress line;
-    if (nm_mcap_open(&source, argv[1], &err)) {
-        complain(&err);
-        return EXIT_FAILED;
-    }
-    int result = bag_out_begin(&out, &arena, argv[2], force);
+    if (nm_mcap_open(&source, path, err)) return -1;
+    int result = bag_out_begin(&out, arena, new->path, new->force, err);
     if (!result) {
-        bag_progress_begin(&line, "recovering");
-        source.progress = &line.as;
-        struct nm_mcap_write_options options = {.packing = packing};
-        result = nm_mcap_recover(&source, &options, bag_out_write, &out, &repair, &found, &err);
-        bag_progress_end(&line);
-        if (err.n) complain(&err);
-        if (bag_out_end(&out, !result)) result = -1;
-    }
-    if (!result) {
-        fputs(found.text, stdout);
-        printf("%s: %llu messages", out.path, (unsigned long long)repair.messages);
-        if (repair.damaged) printf(", %llu damaged records left out", (unsigned long long)repair.damaged);
-        if (repair.orphans) printf(", %llu messages without a channel left out", (unsigned long long)repair.orphans);
-        puts(repair.whole && !repair.damaged ? "; the log was whole" : "");
+        source.progress = progress;
+        struct nm_mcap_write_options options = {.packing = new->packing};
+        result = nm_mcap_recover(&source, &options, bag_out_write, &out, repair, found, err);
+        if (bag_out_end(&out, !result, err)) result = -1;
+        *made = out.path;
     }
     nm_mcap_close(&source);
-    nm_arena_free(&arena);
-    return result ? EXIT_FAILED : EXIT_OK;
+    return result;
 }

@@ -1,9 +1,9 @@
-/* nutmeg compare, in the order of its work: topics of both logs, which message of one belongs to which of the other,
- * the differences of all pairs, and what is told about them. */
-#ifndef NM_CMD_COMPARE_H
-#define NM_CMD_COMPARE_H
+/* Two logs side by side, in the order of the work: topics of both logs, which message of one belongs to which of the
+ * other, the differences of all pairs. */
+#ifndef NM_RECORD_COMPARE_H
+#define NM_RECORD_COMPARE_H
 
-#include "cmd/bag.h"
+#include "record/bag.h"
 #include "codec/cdr_compare.h"
 
 enum { LOG_A, LOG_B };
@@ -31,7 +31,7 @@ struct compare_topic {
 
     struct nm_diff diff;
     uint64_t first_time;  /* ns, of the first difference    */
-    uint32_t bin;         /* of the plot: where the pair under way stands in time */
+    double share;         /* of the whole time: where the pair under way stands, 0 to 1 */
     struct nm_err *notes; /* what the types have not in common; NULL: nobody looked yet */
     uint64_t broken;      /* pairs that could not be compared */
     char why[256];        /* the first of them                */
@@ -42,10 +42,12 @@ struct compare {
     struct nm_mcap_query_options time;
     struct nm_arena arena;
     /* wishes */
-    struct texts topics, leave;
+    uint32_t n_topics, n_leave;
+    const char *const *topics, *const *leave; /* names or patterns, with commas between; paths of members */
     enum match match;
     double tolerance;
-    bool plot;
+    /* Is told the values of each pair of numbers; `user` is the topic. May be NULL. */
+    void (*seen)(void *user, struct nm_diff_place *place, double a, double b);
 
     uint32_t n;
     struct compare_topic *at; /* sorted by name */
@@ -54,21 +56,14 @@ struct compare {
     uint32_t damaged;         /* chunks that were left out   */
 };
 
-/* compare_match.c: finds topics and partners. Complains and returns -1 where a wanted topic is in neither log. */
-int compare_match(struct compare *c);
+/* compare_match.c: finds topics and partners. -1 with a sentence where a wanted topic is in neither log. */
+int compare_match(struct compare *c, struct nm_err *err);
 /* compare_pairs.c: compares all pairs. */
 void compare_pairs(struct compare *c);
+/* Gives back all but the logs. */
+void compare_end(struct compare *c);
 
 bool compare_topic_same(const struct compare_topic *topic);
 bool compare_same(const struct compare *c);
-
-/* compare_print.c */
-void compare_print(const struct compare *c, uint32_t most_fields);
-void compare_json(const struct compare *c);
-
-/* compare_plot.c: an .svg or .png of the members that differ most. */
-uint32_t compare_bin(const struct compare *c, uint64_t time);
-void compare_seen(void *topic, struct nm_diff_place *place, double a, double b);
-int compare_plot(const struct compare *c, const char *path, struct nm_err *err);
 
 #endif

@@ -1,12 +1,8 @@
 /* A replay against the clock: which part of the log, how fast, and where it stops for somebody to look. */
 #include <math.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "cmd/replay.h"
+#include "record/replay_inside.h"
 
 double replay_seconds(void)
 {
@@ -15,44 +11,27 @@ double replay_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-int replay_times(struct replay *r)
+int replay_times(struct replay *r, struct nm_err *err)
 {
     struct nm_mcap_query_options time;
     struct bag_choice choice = {.from = r->options->from, .to = r->options->to};
-    if (bag_choose(&r->bag, &choice, &time)) return -1;
+    if (bag_choose(&r->bag, &choice, &time, err)) return -1;
     r->from = time.from;
     r->to = time.to;
     r->break_at = INT64_MAX;
     if (r->options->break_at) {
         choice = (struct bag_choice){.from = r->options->break_at};
-        if (bag_choose(&r->bag, &choice, &time)) return -1;
+        if (bag_choose(&r->bag, &choice, &time, err)) return -1;
         if (time.from <= REPLAY_TIME_MOST) r->break_at = (int64_t)time.from;
     }
     return 0;
 }
 
-static bool is_traced(void)
-{
-    char line[128];
-    bool traced = false;
-    FILE *status = fopen("/proc/self/status", "r");
-    while (status && fgets(line, sizeof line, status)) traced |= !strncmp(line, "TracerPid:", 10) && atoi(line + 10);
-    if (status) fclose(status);
-    return traced;
-}
-
 void replay_break(struct replay *r, int64_t now, const char *before)
 {
     r->break_at = INT64_MAX;
-    printf("break at %.3f s%s\n", nm_seconds(now + r->offset - (int64_t)r->bag.first), before);
-    fflush(stdout);
-    if (is_traced()) {
-        raise(SIGTRAP);
-    } else if (isatty(STDIN_FILENO)) {
-        printf("Enter goes on; a debugger is attached with: gdb -p %d\n", (int)getpid());
-        fflush(stdout);
-        for (int c = getchar(); c != '\n' && c != EOF; c = getchar()) {}
-    }
+    if (r->options->broke)
+        r->options->broke(r->options->user, nm_seconds(now + r->offset - (int64_t)r->bag.first), before);
 }
 
 void replay_pace(const struct replay *r, int64_t now, double began, int64_t first)

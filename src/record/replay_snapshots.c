@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/replay.h"
+#include "record/replay_inside.h"
 #include "codec/cdr.h"
 #include "nutmeg_msgs/CycleRecord.h"
 #include "nutmeg_msgs/CycleSnapshot.h"

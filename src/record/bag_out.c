@@ -6,8 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cmd/bag.h"
-#include "cmd/console.h"
+#include "record/bag.h"
 #include "codec/bag_yaml.h"
 #include "core/files.h"
 
@@ -17,13 +16,9 @@ static bool is_file_name(const char *path)
     return n > 5 && !strcmp(path + n - 5, ".mcap");
 }
 
-static int failed(const char *path)
-{
-    fprintf(stderr, "%s: %s\n", path, strerror(errno));
-    return -1;
-}
+static int failed(const char *path, struct nm_err *err) { return nm_fail(err, "%s: %s", path, strerror(errno)); }
 
-int bag_out_begin(struct bag_out *out, struct nm_arena *arena, const char *path, bool force)
+int bag_out_begin(struct bag_out *out, struct nm_arena *arena, const char *path, bool force, struct nm_err *err)
 {
     *out = (struct bag_out){.path = path, .file = -1};
     if (!is_file_name(path)) {
@@ -35,14 +30,12 @@ int bag_out_begin(struct bag_out *out, struct nm_arena *arena, const char *path,
         out->path = nm_path(arena, out->folder, name);
     }
     if (!force &&
-        (nm_file_exists(out->path) || (out->folder && nm_file_exists(nm_path(arena, out->folder, "metadata.yaml"))))) {
-        fprintf(stderr, "%s is there already; --force replaces it\n", path);
-        return -1;
-    }
-    if (out->folder && mkdir(out->folder, 0777) && errno != EEXIST) return failed(out->folder);
+        (nm_file_exists(out->path) || (out->folder && nm_file_exists(nm_path(arena, out->folder, "metadata.yaml")))))
+        return nm_fail(err, "%s is there already; --force replaces it", path);
+    if (out->folder && mkdir(out->folder, 0777) && errno != EEXIST) return failed(out->folder, err);
     out->part = nm_take_format(arena, "%s.part", out->path);
     out->file = open(out->part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    return out->file < 0 ? failed(out->part) : 0;
+    return out->file < 0 ? failed(out->part, err) : 0;
 }
 
 int bag_out_write(void *user, const void *bytes, size_t n)
@@ -92,31 +85,17 @@ static int write_metadata(const struct bag_out *out, struct nm_err *err)
     return result;
 }
 
-int bag_out_end(struct bag_out *out, bool whole)
+int bag_out_end(struct bag_out *out, bool whole, struct nm_err *err)
 {
-    struct nm_err err = {0};
     if (out->file < 0) return -1;
-    if (out->fault) fprintf(stderr, "%s: %s\n", out->part, strerror(out->fault));
-    if (whole && fsync(out->file) && errno != EINVAL) whole = false, failed(out->part);
-    if (close(out->file) && whole) whole = false, failed(out->part);
-    if (whole && rename(out->part, out->path)) whole = false, failed(out->path);
+    if (out->fault) nm_fail(err, "%s: %s", out->part, strerror(out->fault));
+    if (whole && fsync(out->file) && errno != EINVAL) whole = !failed(out->part, err);
+    if (close(out->file) && whole) whole = !failed(out->part, err);
+    if (whole && rename(out->part, out->path)) whole = !failed(out->path, err);
     if (!whole) {
         unlink(out->part);
         if (out->folder) rmdir(out->folder); /* stays if there is something in it */
         return -1;
     }
-    if (out->folder && write_metadata(out, &err)) complain(&err), whole = false;
-    return whole ? 0 : -1;
-}
-
-int bag_packing(const struct usage *usage, const char *word, enum nm_mcap_packing *packing)
-{
-    static const char *const words[] = {[NM_MCAP_STORED] = "none", [NM_MCAP_LZ4] = "lz4", [NM_MCAP_ZSTD] = "zstd"};
-    for (int i = 0; i < 3; i++) {
-        if (strcmp(word, words[i])) continue;
-        *packing = (enum nm_mcap_packing)i;
-        return 0;
-    }
-    usage_wrong(usage, "--compress is zstd, lz4 or none, not '%s'", word);
-    return -1;
+    return out->folder ? write_metadata(out, err) : 0;
 }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/bag.h"
+#include "record/bag.h"
 #include "codec/jpeg.h"
 
 enum { QUALITY = 95 /* a picture of a raw frame is looked at, not sent */ };

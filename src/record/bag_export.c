@@ -1,4 +1,4 @@
-/* nutmeg bag export: messages by the schemas that the log itself carries, as tables for people and other programs.
+/* Messages of a log by the schemas that the log itself carries, as tables for people and other programs.
  *
  * A CSV file has a row a message: its times in ns, then a column a value. A text or number is a cell; arrays of up to
  * 64 elements are as many cells; a sequence, whose length changes, is one cell with JSON in it. */
@@ -7,8 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cmd/bag.h"
-#include "cmd/console.h"
+#include "record/bag.h"
 #include "codec/cdr_walk.h"
 #include "codec/mcap_schema.h"
 #include "core/files.h"
@@ -24,21 +23,20 @@ struct outlet {
     struct nm_walk_path *paths;
     uint32_t n_paths;
     struct bag_frames frames;
-    const char *path; /* of the file or, for frames, the folder */
+    struct bag_exported *made;
     FILE *file;
-    uint64_t written;
     bool failed;
 };
 
 struct export
 {
     struct bag *bag;
-    const char *folder; /* NULL: to standard output */
-    struct texts paths;
-    bool json, whole;
+    const struct bag_export *how;
     struct outlet ***outlets; /* by part and channel; NULL where not chosen */
     struct outlet **all;
+    struct bag_exported *made; /* of each outlet */
     uint32_t n;
+    struct nm_err *err;
     struct nm_text_out text; /* a row, used again and again */
 };
 
@@ -61,7 +59,7 @@ static void put_cell(struct export *e, const char *text, size_t n)
     put(e, "\"");
 }
 
-static unsigned style_of(const struct export *e) { return NM_TEXT_JSON | (e->whole ? NM_TEXT_WHOLE : 0); }
+static unsigned style_of(const struct export *e) { return NM_TEXT_JSON | (e->how->whole ? NM_TEXT_WHOLE : 0); }
 
 /* What JSON writes as "NaN" is a number in a table. */
 static void put_json_cell(struct export *e, struct nm_text_out *json, bool number)
@@ -159,8 +157,8 @@ static int write_head(struct export *e, struct outlet *outlet, struct nm_err *er
     uint32_t n = 0;
     e->text.used = 0;
     put(e, "log_time,publish_time");
-    for (uint32_t i = 0; i < e->paths.n; i++) put_cell(e, e->paths.at[i], strlen(e->paths.at[i]));
-    if (!e->paths.n && columns_of_def(e, outlet->def, "", &n))
+    for (uint32_t i = 0; i < e->how->n_paths; i++) put_cell(e, e->how->paths[i], strlen(e->how->paths[i]));
+    if (!e->how->n_paths && columns_of_def(e, outlet->def, "", &n))
         return nm_fail(err, "%s has more than %d values; name some with --path", outlet->def->name, COLUMNS);
     put(e, "\n");
     fwrite(e->text.text, 1, e->text.used, outlet->file);
@@ -211,17 +209,16 @@ static void write_message(struct export *e, struct outlet *outlet, const struct 
     if (outlet->failed) return;
     e->text.used = 0;
     if (outlet->form == FORM_FRAMES)
-        result = bag_frame(&outlet->frames, outlet->path, message, &err);
+        result = bag_frame(&outlet->frames, outlet->made->path, message, &err);
     else
         result = (outlet->form == FORM_JSON ? write_json : write_csv)(e, outlet, message, &err);
     if (!result && outlet->file && fwrite(e->text.text, 1, e->text.used, outlet->file) != e->text.used)
-        result = nm_fail(&err, "%s: %s", outlet->path, strerror(errno));
+        result = nm_fail(&err, "%s: %s", outlet->made->path, strerror(errno));
     if (result) {
-        clear_line(stderr);
-        complain(&err);
+        nm_fail(e->err, "%.*s", (int)strcspn(err.text, "\n"), err.text);
         outlet->failed = true; /* one sentence a topic is enough */
     } else {
-        outlet->written++;
+        outlet->made->written++;
     }
 }
 
@@ -239,7 +236,7 @@ static const char *file_name(struct export *e, struct nm_bytes topic)
     }
     if (!n) snprintf(name, sizeof name, "topic");
     for (uint32_t i = 0; i < e->n; i++) {
-        const char *slash = strrchr(e->all[i]->path, '/'), *other = slash ? slash + 1 : e->all[i]->path;
+        const char *slash = strrchr(e->made[i].path, '/'), *other = slash ? slash + 1 : e->made[i].path;
         if (!strncmp(other, name, strlen(name)) && (other[strlen(name)] == '.' || !other[strlen(name)]))
             return nm_take_format(&e->bag->arena, "%s-%u", name, e->n);
     }
@@ -250,15 +247,17 @@ static int open_outlet(struct export *e, struct outlet *outlet, struct nm_bytes 
 {
     static const char *const endings[] = {[FORM_CSV] = ".csv", [FORM_JSON] = ".jsonl", [FORM_FRAMES] = ""};
     struct nm_arena *arena = &e->bag->arena;
-    outlet->path = "standard output";
-    outlet->file = stdout;
-    if (e->folder) {
-        outlet->path =
-            nm_path(arena, e->folder, nm_take_format(arena, "%s%s", file_name(e, topic), endings[outlet->form]));
-        if (outlet->form == FORM_FRAMES && mkdir(outlet->path, 0777) && errno != EEXIST)
-            return nm_fail(err, "%s: %s", outlet->path, strerror(errno));
-        outlet->file = outlet->form == FORM_FRAMES ? NULL : fopen(outlet->path, "w");
-        if (outlet->form != FORM_FRAMES && !outlet->file) return nm_fail(err, "%s: %s", outlet->path, strerror(errno));
+    outlet->made->path = "standard output";
+    outlet->file = e->how->to;
+    if (e->how->folder) {
+        outlet->made->frames = outlet->form == FORM_FRAMES;
+        outlet->made->path =
+            nm_path(arena, e->how->folder, nm_take_format(arena, "%s%s", file_name(e, topic), endings[outlet->form]));
+        if (outlet->form == FORM_FRAMES && mkdir(outlet->made->path, 0777) && errno != EEXIST)
+            return nm_fail(err, "%s: %s", outlet->made->path, strerror(errno));
+        outlet->file = outlet->form == FORM_FRAMES ? NULL : fopen(outlet->made->path, "w");
+        if (outlet->form != FORM_FRAMES && !outlet->file)
+            return nm_fail(err, "%s: %s", outlet->made->path, strerror(errno));
     }
     return outlet->form == FORM_CSV ? write_head(e, outlet, err) : 0;
 }
@@ -268,19 +267,19 @@ static int prepare(struct export *e, struct outlet *outlet, const struct nm_mcap
                    const struct nm_mcap_schema *schema, struct nm_err *err)
 {
     struct nm_arena *arena = &e->bag->arena;
-    outlet->form = e->json ? FORM_JSON : FORM_CSV;
+    outlet->form = e->how->json ? FORM_JSON : FORM_CSV;
     if (nm_bytes_are(channel->message_encoding, "json")) {
         outlet->form = FORM_JSON;
-        return e->paths.n ? nm_fail(err, "its messages are JSON; --path is for CDR") : 0;
+        return e->how->n_paths ? nm_fail(err, "its messages are JSON; --path is for CDR") : 0;
     }
     if (!nm_bytes_are(channel->message_encoding, "cdr") || !schema)
         return nm_fail(err, "its messages are '%s'%s; we read CDR with a schema", BAG_CLEAN(channel->message_encoding),
                        schema ? "" : " without a schema");
     if (!(outlet->def = nm_mcap_def(arena, schema, err))) return -1;
-    outlet->paths = nm_take_n(arena, struct nm_walk_path, e->paths.n + 1);
-    for (; outlet->n_paths < e->paths.n; outlet->n_paths++)
-        if (nm_walk_path(outlet->def, e->paths.at[outlet->n_paths], &outlet->paths[outlet->n_paths], err)) return -1;
-    if (e->folder && !e->paths.n && !e->json) {
+    outlet->paths = nm_take_n(arena, struct nm_walk_path, e->how->n_paths + 1);
+    for (; outlet->n_paths < e->how->n_paths; outlet->n_paths++)
+        if (nm_walk_path(outlet->def, e->how->paths[outlet->n_paths], &outlet->paths[outlet->n_paths], err)) return -1;
+    if (e->how->folder && !e->how->n_paths && !e->how->json) {
         int found = bag_frames_begin(&outlet->frames, outlet->def, err);
         if (found > 0) outlet->form = FORM_FRAMES;
         return found < 0 ? -1 : 0;
@@ -310,6 +309,7 @@ static void make_outlets(struct export *e)
     uint32_t most = 1;
     for (uint32_t i = 0; i < bag->n; i++) most += bag->parts[i].contents.n_channels;
     e->all = nm_take_n(&bag->arena, struct outlet *, most);
+    e->made = nm_take_n(&bag->arena, struct bag_exported, most);
     e->outlets = nm_take_n(&bag->arena, struct outlet **, bag->n);
     for (uint32_t i = 0; i < bag->n; i++) {
         struct bag_part *part = &bag->parts[i];
@@ -321,8 +321,9 @@ static void make_outlets(struct export *e)
             if (!part->chosen[k] || !part->contents.counts[k]) continue;
             if ((e->outlets[i][k] = made_before(e, i, channel, schema))) continue;
             struct outlet *outlet = nm_take_n(&bag->arena, struct outlet, 1);
+            outlet->made = &e->made[e->n];
             if (prepare(e, outlet, channel, schema, &err) || open_outlet(e, outlet, channel->topic, &err)) {
-                fprintf(stderr, "%s is left out: %.*s\n", BAG_CLEAN(channel->topic), (int)strcspn(err.text, "\n"),
+                nm_fail(e->err, "%s is left out: %.*s", BAG_CLEAN(channel->topic), (int)strcspn(err.text, "\n"),
                         err.text);
                 part->chosen[k] = false;
                 continue;
@@ -332,96 +333,45 @@ static void make_outlets(struct export *e)
     }
 }
 
-static bool close_outlets(struct export *e)
+static void close_outlets(struct export *e)
 {
-    bool ok = e->n > 0;
     for (uint32_t i = 0; i < e->n; i++) {
         struct outlet *outlet = e->all[i];
-        if (outlet->file && (e->folder ? fclose(outlet->file) : fflush(outlet->file)))
-            outlet->failed = true, fprintf(stderr, "%s: %s\n", outlet->path, strerror(errno));
-        if (e->folder)
-            printf("%s: %llu %s\n", outlet->path, (unsigned long long)outlet->written,
-                   outlet->form == FORM_FRAMES ? "frames" : "messages");
-        ok &= !outlet->failed;
+        if (outlet->file && (e->how->folder ? fclose(outlet->file) : fflush(outlet->file)))
+            nm_fail(e->err, "%s: %s", outlet->made->path, strerror(errno));
+        free(outlet->frames.jpeg);
     }
-    return ok;
 }
 
-static bool export_messages(struct export *e, const struct nm_mcap_query_options *time)
+static void export_messages(struct export *e, const struct nm_mcap_query_options *time)
 {
     struct bag_reader *reader = bag_reader_new(e->bag, time);
     struct nm_mcap_message message;
-    struct bag_progress line;
     uint32_t part, channel;
     uint64_t from = time->from > e->bag->first ? time->from : e->bag->first;
     uint64_t to = time->to && time->to < e->bag->last ? time->to : e->bag->last;
-    bag_progress_begin(&line, "exporting");
     while (bag_next(reader, &message, &part, &channel)) {
-        bag_progress_tell(&line, message.log_time - from, to > from ? to - from : 1);
+        bag_tell(e->bag, message.log_time - from, to > from ? to - from : 1);
         if (e->outlets[part][channel]) write_message(e, e->outlets[part][channel], &message);
     }
-    bag_progress_end(&line);
     free(e->text.text);
-    for (uint32_t i = 0; i < e->n; i++) free(e->all[i]->frames.jpeg);
-    return !bag_reader_free(reader);
+    uint32_t damaged = bag_reader_free(reader);
+    if (damaged) nm_fail(e->err, "%u chunks could not be read and are missing", damaged);
 }
 
-/* Different names among the channels that were chosen. */
-static uint32_t topics_chosen(const struct bag *bag)
+int bag_export(struct bag *bag, const struct nm_mcap_query_options *time, const struct bag_export *how,
+               const struct bag_exported **made, uint32_t *n, struct nm_err *err)
 {
-    uint32_t n = 0;
-    struct nm_bytes last = {0};
-    for (uint32_t i = 0; i < bag->n; i++) {
-        const struct nm_mcap_contents *c = &bag->parts[i].contents;
-        for (uint32_t k = 0; k < c->n_channels; k++) {
-            if (!bag->parts[i].chosen[k] || (n == 1 && nm_bytes_equal(last, c->channels[k].topic))) continue;
-            last = c->channels[k].topic;
-            n++;
-        }
-    }
-    return n;
-}
-
-int bag_export(int argc, char **argv)
-{
-    struct bag_choice choice = {0};
-    struct export e = {.text = {.grows = true}};
-    const struct flag flags[] = {
-        BAG_CHOICE_FLAGS(&choice),
-        TEXTS("path", &e.paths, "PATH", "only this value, such as twist.linear.x or name[0]; may be repeated"),
-        SWITCH("json", &e.json, "a JSON object a line instead of CSV"),
-        SWITCH("whole", &e.whole, "long sequences with all their elements, not only the first"),
-        {0},
-    };
-    const struct usage usage = {
-        "nutmeg bag export",
-        "LOG [FOLDER]",
-        "Writes the messages of a log by the schemas in it, a file a topic in FOLDER: tables (CSV) or\n"
-        "JSON lines; camera frames as pictures named by their time (CompressedImage as they are, Image as\n"
-        "JPEG). Without a folder one topic goes to standard output.",
-        flags,
-        1,
-        2};
-    int code, n = usage_begin(&usage, argc, argv, &code);
-    if (n < 0) return code;
-    struct bag bag;
-    struct nm_mcap_query_options time;
-    if (bag_open(&bag, argv[1])) return EXIT_FAILED;
-    e.bag = &bag;
-    e.folder = n > 1 ? argv[2] : NULL;
-    code = EXIT_FAILED;
-    if (!bag_choose(&bag, &choice, &time)) {
-        if (e.folder && mkdir(e.folder, 0777) && errno != EEXIST) {
-            fprintf(stderr, "%s: %s\n", e.folder, strerror(errno));
-        } else if (!e.folder && topics_chosen(&bag) != 1) {
-            code = usage_wrong(&usage, "without a folder one topic can be exported, not %u; choose it with --topics",
-                               topics_chosen(&bag));
-        } else {
-            make_outlets(&e);
-            bool whole = export_messages(&e, &time);
-            code = close_outlets(&e) && whole ? EXIT_OK : EXIT_FAILED;
-        }
-    }
-    bag_close(&bag);
-    return code;
+    struct export e = {.bag = bag, .how = how, .text = {.grows = true}, .err = err};
+    uint32_t faults = err->n;
+    *n = 0;
+    if (how->folder && mkdir(how->folder, 0777) && errno != EEXIST)
+        return nm_fail(err, "%s: %s", how->folder, strerror(errno));
+    make_outlets(&e);
+    export_messages(&e, time);
+    close_outlets(&e);
+    *made = e.made;
+    *n = e.n;
+    if (!e.n && err->n == faults) nm_fail(err, "nothing was exported: the log has no messages of these topics");
+    return err->n == faults ? 0 : -1;
 }

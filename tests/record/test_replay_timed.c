@@ -1,6 +1,6 @@
 /* A log that nobody took notes for (a rosbag2, a real robot's) is played into a line-up by its times: cycles run by
  * their periods and triggers, the same log gives the same bytes; and whatever a log says, a replay ends. */
-#include "edge/log/foreign.h"
+#include "record/foreign.h"
 
 #include "edge/log/log.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/replay.h"
+#include "record/replay_inside.h"
 #include "codec/cdr.h"
 #include "codec/jpeg.h"
 #include "edge/dds/stamps.h"
@@ -268,8 +268,8 @@ static void feed_timed(struct replay *r, struct stream *s, uint32_t cycle, int64
 /* A snapshot has the parameters of the recording: what the command line says is set again. */
 void replay_user_settings(struct replay *r, uint32_t cycle)
 {
-    for (uint32_t i = 0; i < r->options->flags.set.n; i++) {
-        const char *setting = r->options->flags.set.at[i], *value = strchr(setting, '=');
+    for (uint32_t i = 0; i < r->options->with.n_set; i++) {
+        const char *setting = r->options->with.set[i], *value = strchr(setting, '=');
         char name[128], param[128];
         if (!value || sscanf(setting, "%127[^.=].%127[^=]=", name, param) != 2) continue;
         uint32_t instance = nm_lineup_instance(r->lineup, name);

@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/compare.h"
-#include "cmd/console.h"
+#include "record/compare.h"
 
 const char *const match_words[] = {"auto", "time", "sequence", "order"};
 
@@ -72,24 +71,23 @@ static bool usual(const struct compare *c, const struct compare_topic *topic)
 }
 
 /* A word means the topics of exactly this name in either log, otherwise all whose name matches. */
-static int choose(struct compare *c)
+static int choose(struct compare *c, struct nm_err *err)
 {
-    for (uint32_t t = 0; t < c->n; t++) c->at[t].chosen = !c->topics.n && usual(c, &c->at[t]);
-    for (uint32_t i = 0; i < c->topics.n; i++) {
-        char *rest = nm_take_text(&c->arena, c->topics.at[i]);
+    for (uint32_t t = 0; t < c->n; t++) c->at[t].chosen = !c->n_topics && usual(c, &c->at[t]);
+    for (uint32_t i = 0; i < c->n_topics; i++) {
+        char *rest = nm_take_text(&c->arena, c->topics[i]);
         for (char *word; (word = strsep(&rest, ","));) {
             uint32_t found = 0;
             for (int exact = 1; exact >= 0 && !found && *word; exact--)
                 for (uint32_t t = 0; t < c->n; t++) {
                     const char *name = c->at[t].name;
-                    if (exact ? !exactly(name, word) : !matches(name, word) && !matches(name + (*name == '/'), word))
+                    if (exact ? !exactly(name, word)
+                              : !nm_matches(name, word) && !nm_matches(name + (*name == '/'), word))
                         continue;
                     c->at[t].chosen = true;
                     found++;
                 }
-            if (found || !*word) continue;
-            fprintf(stderr, "neither log has a topic '%s'; nutmeg bag info lists them\n", word);
-            return -1;
+            if (!found && *word) return nm_fail(err, "neither log has a topic '%s'; nutmeg bag info lists them", word);
         }
     }
     return 0;
@@ -101,7 +99,7 @@ static void mark_chosen(struct compare *c, int side, uint32_t part, uint32_t cha
 }
 
 /* All topics of both logs, each once, sorted. */
-static int find_topics(struct compare *c)
+static int find_topics(struct compare *c, struct nm_err *err)
 {
     c->topic_of = nm_take_n(&c->arena, uint32_t **, 2);
     for (int s = 0; s < 2; s++) {
@@ -119,7 +117,7 @@ static int find_topics(struct compare *c)
     for (uint32_t i = 0; i < all; i++)
         if (!i || strcmp(c->at[i].name, c->at[c->n - 1].name)) c->at[c->n++].name = c->at[i].name;
     for_channels(c, assign);
-    if (choose(c)) return -1;
+    if (choose(c, err)) return -1;
     for_channels(c, mark_chosen);
     return 0;
 }
@@ -229,9 +227,9 @@ static enum match choose_match(struct compare_topic *topic)
     return MATCH_ORDER;
 }
 
-int compare_match(struct compare *c)
+int compare_match(struct compare *c, struct nm_err *err)
 {
-    if (find_topics(c)) return -1;
+    if (find_topics(c, err)) return -1;
     read_marks(c);
     for (uint32_t t = 0; t < c->n; t++) {
         struct compare_topic *topic = &c->at[t];

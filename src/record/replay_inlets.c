@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/console.h"
-#include "cmd/replay_timed.h"
+#include "record/replay_timed.h"
 #include "codec/cdr.h"
 #include "codec/cdr_map.h"
 #include "codec/mcap_schema.h"
@@ -50,7 +49,7 @@ static int read_remap(struct replay *r, const char *text, struct remap *remap, s
 /* The name of a topic in the line-up. */
 static const char *renamed(struct replay *r, struct remap *remaps, const char *name, bool *is_renamed)
 {
-    for (uint32_t i = 0; i < r->options->remaps.n; i++) {
+    for (uint32_t i = 0; i < r->options->n_remaps; i++) {
         size_t n = strlen(remaps[i].from);
         if (remaps[i].below ? strncmp(name, remaps[i].from, n) : strcmp(name, remaps[i].from)) continue;
         remaps[i].used = *is_renamed = true;
@@ -245,8 +244,8 @@ void inlets_choose(struct timed *t, bool latched)
 static void check_remaps(struct timed *t, const struct remap *remaps, struct nm_err *err)
 {
     struct replay *r = t->r;
-    for (uint32_t i = 0; i < r->options->remaps.n; i++) {
-        const char *near = NULL, *text = r->options->remaps.at[i];
+    for (uint32_t i = 0; i < r->options->n_remaps; i++) {
+        const char *near = NULL, *text = r->options->remaps[i];
         bool read = remaps[i].below || topic_of(r, remaps[i].to, true) != NM_NONE;
         for (uint32_t p = 0; p < r->bag.n && !near && !remaps[i].used; p++) {
             uint32_t n = r->bag.parts[p].contents.n_channels;
@@ -309,11 +308,11 @@ static int tell(struct timed *t, struct nm_err *err)
     if (!read)
         return nm_fail(err, "the line-up reads nothing that the log has; it reads %s; --remap FROM:=TO renames",
                        *missing.text ? missing.text : "nothing from outside");
-    printf("by time: %u topic%s of the log %s read, %u that nobody reads\n", read, read == 1 ? "" : "s",
-           read == 1 ? "is" : "are", unread);
-    if (*made.text) printf("made anew, not from the log: %s\n", made.text);
-    if (*missing.text) printf("not in the log: %s; who reads them plays without\n", missing.text);
-    if (*services.text) printf("nobody answers: %s\n", services.text);
+    replay_say(t->r, "by time: %u topic%s of the log %s read, %u that nobody reads", read, read == 1 ? "" : "s",
+               read == 1 ? "is" : "are", unread);
+    if (*made.text) replay_say(t->r, "made anew, not from the log: %s", made.text);
+    if (*missing.text) replay_say(t->r, "not in the log: %s; who reads them plays without", missing.text);
+    if (*services.text) replay_say(t->r, "nobody answers: %s", services.text);
     return 0;
 }
 
@@ -321,8 +320,8 @@ int inlets_open(struct timed *t, struct nm_err *err)
 {
     struct replay *r = t->r;
     uint32_t n = 0;
-    struct remap *remaps = nm_take_n(&r->arena, struct remap, r->options->remaps.n + 1);
-    for (uint32_t i = 0; i < r->options->remaps.n; i++) read_remap(r, r->options->remaps.at[i], &remaps[i], err);
+    struct remap *remaps = nm_take_n(&r->arena, struct remap, r->options->n_remaps + 1);
+    for (uint32_t i = 0; i < r->options->n_remaps; i++) read_remap(r, r->options->remaps[i], &remaps[i], err);
     if (err->n) return -1;
     t->parts = nm_take_n(&r->arena, uint32_t, r->bag.n + 1);
     for (uint32_t p = 0; p < r->bag.n; p++) {

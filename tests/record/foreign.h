@@ -1,6 +1,6 @@
 /* A log as another robot writes it, a line-up that plays it, and what came out: for the tests of replays by time. */
-#ifndef TESTS_EDGE_LOG_FOREIGN_H
-#define TESTS_EDGE_LOG_FOREIGN_H
+#ifndef TESTS_RECORD_FOREIGN_H
+#define TESTS_RECORD_FOREIGN_H
 
 #include "core/started.h"
 

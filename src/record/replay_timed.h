@@ -1,10 +1,10 @@
 /* A log played into a line-up by the times of its messages: for logs that have no notes of runs, such as those of other
  * people's robots. The cycles run in virtual time, as in the simulator, and each message enters when the log says that
  * it was there. Which topics enter, and how (replay_inlets.c); playing (replay_timed.c). */
-#ifndef NM_CMD_REPLAY_TIMED_H
-#define NM_CMD_REPLAY_TIMED_H
+#ifndef NM_RECORD_REPLAY_TIMED_H
+#define NM_RECORD_REPLAY_TIMED_H
 
-#include "cmd/replay.h"
+#include "record/replay_inside.h"
 #include "codec/msgdef.h"
 
 /* A channel of the log. */
@@ -52,7 +52,7 @@ static inline struct inlet *inlet_of(const struct timed *t, uint32_t part, uint3
     return &t->inlets[t->parts[part] + channel];
 }
 
-/* replay_inlets.c: finds the inlets and tells what is missing; -1 with a sentence if nothing of the log is read. */
+/* replay_inlets.c: finds the inlets and says what is missing; -1 with a sentence if nothing of the log is read. */
 int inlets_open(struct timed *t, struct nm_err *err);
 /* Chooses the channels that are read, or of these only the latched ones. */
 void inlets_choose(struct timed *t, bool latched);
@@ -60,7 +60,7 @@ void inlets_choose(struct timed *t, bool latched);
 int inlet_decode(const struct inlet *inlet, const struct nm_type *type, void *message, const struct nm_mcap_message *in,
                  struct nm_blob_pool *pool, struct nm_err *err);
 
-/* replay_timed.c: all of it; the exit code, or -1 with a sentence. */
+/* replay_timed.c: all of it; -1 with a sentence. */
 int replay_timed(struct replay *r, struct nm_err *err);
 
 #endif

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/compare.h"
+#include "record/compare.h"
 #include "codec/mcap_schema.h"
 
 struct waiting { /* a message of B whose partner has not come yet */
@@ -65,7 +65,7 @@ static void compare_two(struct pairing *p, uint32_t t, uint32_t part, uint32_t c
     }
     note_types(p->c, topic, a, b);
     uint64_t time = message->publish_time ? message->publish_time : message->log_time;
-    topic->bin = compare_bin(p->c, time);
+    topic->share = p->c->last > p->c->first ? (double)(time - p->c->first) / (double)(p->c->last - p->c->first) : 0;
     if (nm_diff_pair(&topic->diff, a, message->data.at, message->data.n, b, other->bytes, other->n, &err) < 0)
         broken(topic, &err);
     if (!before && topic->diff.differing) topic->first_time = time;
@@ -118,9 +118,9 @@ static void begin(struct pairing *p)
     p->waiting = nm_take_n(&c->arena, struct waiting *, c->n + 1);
     for (uint32_t t = 0; t < c->n; t++) {
         struct nm_diff *diff = &c->at[t].diff;
-        *diff = (struct nm_diff){
-            .arena = &c->arena, .tolerance = c->tolerance, .leave = c->leave.at, .n_leave = c->leave.n};
-        if (c->plot) diff->seen = compare_seen;
+        *diff =
+            (struct nm_diff){.arena = &c->arena, .tolerance = c->tolerance, .leave = c->leave, .n_leave = c->n_leave};
+        diff->seen = c->seen;
         diff->user = &c->at[t];
     }
     p->b = bag_reader_new(&c->bags[LOG_B], &c->time);
@@ -130,26 +130,32 @@ void compare_pairs(struct compare *c)
 {
     struct pairing p = {.c = c};
     struct nm_mcap_message message;
-    struct bag_progress line;
     uint32_t part, channel;
     begin(&p);
     struct bag_reader *a = bag_reader_new(&c->bags[LOG_A], &c->time);
-    bag_progress_begin(&line, "comparing");
     while (bag_next(a, &message, &part, &channel)) {
         uint32_t t = c->topic_of[LOG_A][part][channel];
         struct compare_topic *topic = &c->at[t];
         uint64_t number = p.seen[LOG_A][t]++;
-        bag_progress_tell(&line, message.log_time - c->bags[LOG_A].first, c->bags[LOG_A].last - c->bags[LOG_A].first);
+        bag_tell(&c->bags[LOG_A], message.log_time - c->bags[LOG_A].first, c->bags[LOG_A].last - c->bags[LOG_A].first);
         if (number >= topic->n[LOG_A] || topic->marks[LOG_A][number].partner == NO_PARTNER) continue;
         struct waiting *other = fetch(&p, t, topic->marks[LOG_A][number].partner);
         if (other) compare_two(&p, t, part, channel, &message, other);
         free(other);
     }
-    bag_progress_end(&line);
     bag_reader_free(a);
     bag_reader_free(p.b);
     for (uint32_t t = 0; t < c->n; t++)
         for (struct waiting *w = p.waiting[t], *next; w; w = next) next = w->next, free(w);
+}
+
+void compare_end(struct compare *c)
+{
+    for (uint32_t t = 0; t < c->n; t++) {
+        free(c->at[t].marks[LOG_A]);
+        free(c->at[t].marks[LOG_B]);
+    }
+    nm_arena_free(&c->arena);
 }
 
 bool compare_topic_same(const struct compare_topic *topic)
