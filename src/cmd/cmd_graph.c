@@ -5,7 +5,7 @@
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/setup.h"
-#include "core/drawing.h"
+#include "cmd/lineup_drawing.h"
 #include "core/files.h"
 
 typedef void draw(const struct nm_lineup *lineup, FILE *to);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/drawing.h"
+#include "cmd/lineup_drawing.h"
 #include "core/lineup.h"
 #include "../core/team.h"
 

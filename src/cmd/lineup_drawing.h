@@ -2,8 +2,8 @@
  * modules stand from left to right as data flows, numbered in the order of their steps; a topic is one line from who
  * makes it to all who read it, dashed where they read the last value. Pointing at a line shows its type and fades the
  * others. The caller looks at ferror(to). */
-#ifndef NM_CORE_DRAWING_H
-#define NM_CORE_DRAWING_H
+#ifndef NM_CMD_LINEUP_DRAWING_H
+#define NM_CMD_LINEUP_DRAWING_H
 
 #include <stdio.h>
 

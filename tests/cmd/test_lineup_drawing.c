@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "core/drawing.h"
+#include "cmd/lineup_drawing.h"
 #include "core/registered.h"
 
 static char *draw(const char *text, void (*how)(const struct nm_lineup *, FILE *))

@@ -1,8 +1,8 @@
-/* Where everything lies in the picture of a line-up (drawing.h). Boxes stand in a grid: columns are shared by all
- * bands, rows belong to one. Lines run in the gutters left and right of the columns and in the channels above and below
- * the rows, each on a lane of its own; how many lanes there are decides how wide a gutter or channel is. */
-#ifndef NM_CORE_LAYOUT_H
-#define NM_CORE_LAYOUT_H
+/* Where everything lies in the picture of a line-up (lineup_drawing.h). Boxes stand in a grid: columns are shared by
+ * all bands, rows belong to one. Lines run in the gutters left and right of the columns and in the channels above and
+ * below the rows, each on a lane of its own; how many lanes there are decides how wide a gutter or channel is. */
+#ifndef NM_CMD_LINEUP_LAYOUT_H
+#define NM_CMD_LINEUP_LAYOUT_H
 
 #include "core/lineup.h"
 
@@ -38,7 +38,7 @@ struct net_end {
 
 struct run { /* the vertical part of a net in one gutter */
     uint32_t net, gutter;
-    uint64_t low, high; /* places, see route.c */
+    uint64_t low, high; /* places, see lineup_layout.c */
     uint32_t lane;
 };
 
@@ -78,7 +78,6 @@ double lane_x(const struct layout *l, const struct run *run);
 double track_y(const struct layout *l, const struct net *net);
 uint32_t gutter_of(const struct layout *l, struct net_end end);
 
-void layout_make(struct layout *l);  /* boxes to cells (layout.c), then: */
-void layout_route(struct layout *l); /* nets to lanes, cells to pixels   */
+void layout_make(struct layout *l); /* boxes to cells, nets to lanes, cells to pixels */
 
 #endif

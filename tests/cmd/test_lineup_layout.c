@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "core/layout.h"
+#include "cmd/lineup_layout.h"
 #include "core/made.h"
 #include "core/team.h"
 

@@ -1,10 +1,10 @@
 /* The two pictures of a line-up. Everything that comes from modules and files is escaped. */
-#include "core/drawing.h"
+#include "cmd/lineup_drawing.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "core/layout.h"
+#include "cmd/lineup_layout.h"
 
 /* ---- words ---- */
 
