@@ -51,6 +51,7 @@ udp_open() {
 }
 ports() { ss -Hln "$1" | awk '{ sub(/.*:/, "", $4); print $4 }' | sort -un; }
 play() { # FLAG…
+    rm -f played.txt # that of the player before
     "$program" run motion --hardware virtual --live 0 --dds "$@" > played.txt 2> heard.txt &
     running=$!
     until_ok grep -q "the ROS 2 node" played.txt
