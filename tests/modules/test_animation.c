@@ -145,7 +145,6 @@ static void refusals_have_reasons(void **state)
     go_on(&r);
     assert_int_equal(accepted(&r), 0);
     assert_int_equal(lines_with(r.h, "does not give up the joints now"), 1);
-    assert_true(flags(&r)->request); /* the manager hears of it */
     r.state = HcmState_CONTROLABLE;
     send(&r, 2, "somersault", false);
     go_on(&r);
@@ -155,6 +154,23 @@ static void refusals_have_reasons(void **state)
     uint32_t given_up = 0;
     for (int i = 0; i < 100; i++) go_on(&r), given_up += lines_with(r.h, "given up");
     assert_int_equal(given_up, 1);
+    end(&r);
+}
+
+/* A request would stop the walk. */
+static void a_refused_goal_asks_nobody_for_joints(void **state)
+{
+    (void)state;
+    struct rig r;
+    begin(&r);
+    r.state = HcmState_WALKING;
+    go_on(&r);
+    send(&r, 1, "somersault", false);
+    go_on(&r);
+    assert_int_equal(accepted(&r), 0);
+    assert_null(flags(&r));
+    go_on(&r);
+    assert_null(flags(&r));
     end(&r);
 }
 
@@ -190,6 +206,7 @@ int main(void)
         cmocka_unit_test(it_plays_from_where_the_joints_are_to_the_end),
         cmocka_unit_test(the_manager_comes_first),
         cmocka_unit_test(refusals_have_reasons),
+        cmocka_unit_test(a_refused_goal_asks_nobody_for_joints),
         cmocka_unit_test(it_stops_when_the_joints_are_taken_or_the_goal_is_cancelled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

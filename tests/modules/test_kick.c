@@ -60,13 +60,15 @@ static void go_on(struct rig *r)
     nm_harness_step(r->h, TICK);
 }
 
-static void send(struct rig *r, uint8_t id, double x, double y)
+static void send_towards(struct rig *r, uint8_t id, double x, double y, double target_x)
 {
     Kick_SendGoal_Request *ask = nm_harness_request(r->h, KICK "send_goal", id);
     ask->goal_id.uuid[0] = id;
     ask->goal.ball_pos = (Vector3){x, y, 0};
-    ask->goal.target = (Vector3){x + 5, y, 0};
+    ask->goal.target = (Vector3){target_x, y, 0};
 }
+
+static void send(struct rig *r, uint8_t id, double x, double y) { send_towards(r, id, x, y, x + 5); }
 
 static int accepted(struct rig *r)
 {
@@ -280,6 +282,56 @@ static void it_can_be_cancelled_before_the_foot_is_lifted(void **state)
     end(&r);
 }
 
+/* On one leg it is too late: the kick is made, and whoever cancelled hears that it succeeded. */
+static void a_cancel_that_comes_too_late_does_not_hide_the_success(void **state)
+{
+    (void)state;
+    struct rig r;
+    bool asked = false, over = false;
+    begin(&r);
+    ask_and_get(&r, 1);
+    for (int ticks = 0; !over && ticks < 1000; ticks++) {
+        if (!asked && percent(&r) > 60) {
+            CancelGoal_Request *ask = nm_harness_request(r.h, KICK "cancel_goal", 7);
+            ask->goal_info.goal_id.uuid[0] = 1;
+            asked = true;
+        }
+        go_on(&r);
+        over = flags(&r)->last;
+    }
+    assert_true(asked && over);
+    r.given = false;
+    const Kick_GetResult_Response *got = result(&r, 1);
+    assert_int_equal(got->result.result, Kick_Result_SUCCESS);
+    assert_int_equal(got->status, GoalStatus_STATUS_SUCCEEDED);
+    end(&r);
+}
+
+/* Asking for the joints would stop the walk. */
+static void a_walking_robot_walks_on_when_the_goal_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        double x, y, target_x;
+        const char *why;
+    } goals[] = {{3, 0.05, 8, "too far away"}, {0.3, 0.05, -5, "no foot can kick"}, {NAN, 0, 5, "none"}};
+    struct rig r;
+    for (uint8_t i = 0; i < 3; i++) {
+        begin(&r);
+        r.state = HcmState_WALKING;
+        go_on(&r);
+        send_towards(&r, 1, goals[i].x, goals[i].y, goals[i].target_x);
+        go_on(&r);
+        assert_null(flags(&r));
+        const Kick_GetResult_Response *over = result(&r, 1);
+        assert_non_null(over);
+        assert_null(flags(&r));
+        assert_int_equal(over->result.result, Kick_Result_REJECTED);
+        assert_non_null(strstr(over->result.reason, goals[i].why));
+        end(&r);
+    }
+}
+
 /* While the walk stops, the ball stays where it is and the robot comes nearer. */
 static void the_ball_stays_in_the_world_while_the_robot_walks_on(void **state)
 {
@@ -323,6 +375,8 @@ int main(void)
         cmocka_unit_test(it_gives_up_when_the_joints_are_taken),
         cmocka_unit_test(a_second_goal_does_not_disturb_the_first),
         cmocka_unit_test(it_can_be_cancelled_before_the_foot_is_lifted),
+        cmocka_unit_test(a_cancel_that_comes_too_late_does_not_hide_the_success),
+        cmocka_unit_test(a_walking_robot_walks_on_when_the_goal_is_refused),
         cmocka_unit_test(the_ball_stays_in_the_world_while_the_robot_walks_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,9 +102,7 @@ static void take_goal(struct animation *f, const PlayAnimation_Goal *goal)
     const char *why = refusal(f, goal, &index);
     if (why) {
         nm_log(f->nm, NM_WARN, "animation %s refused: %s", goal->animation, why);
-        nm_action_reject(f->nm, PlayAnimation, &f->play);
-        f->flags->request = !goal->hcm; /* so that the manager's state tells of it too */
-        nm_put(f->nm, f->flags);
+        nm_action_reject(f->nm, PlayAnimation, &f->play); /* and nobody is asked for joints: a walk goes on */
         return;
     }
     if (f->playing >= 0)

@@ -23,8 +23,9 @@ enum stage { IDLE, ASKING, PLANNING, KICKING };
 
 /* share of the aim that goes with each share of strength: at half strength a third is left, as simulated balls say */
 static const double TURNS_LESS = 1.4;
-static const double TELL = 0.5;   /* s between two words about the best place */
-static const double SILENT = 0.1; /* s, without word the inertial sensor is not believed */
+static const double TELL = 0.5;           /* s between two words about the best place */
+static const double TURNS_STOPPING = 0.3; /* rad, how far a walking robot may still turn until it stands */
+static const double SILENT = 0.1;         /* s, without word the inertial sensor is not believed */
 
 struct kick {
     struct nm *nm;
@@ -44,6 +45,7 @@ struct kick {
     double patience;                 /* s */
     int32_t work;                    /* samples a tick */
     double calm;                     /* rad/s */
+    double stop_for;                 /* m */
     double full, pass_full, weakest; /* m, m, share */
 #define X(name, value, least, most, unit, power, about) double name;
     KICK_PATH_PARAMS(X)
@@ -133,7 +135,7 @@ static void end(struct kick *f, uint8_t result, const char *why)
     static const int8_t status[] = {[Kick_Result_SUCCESS] = GoalStatus_STATUS_SUCCEEDED,
                                     [Kick_Result_REJECTED] = GoalStatus_STATUS_ABORTED,
                                     [Kick_Result_ABORTED] = GoalStatus_STATUS_ABORTED};
-    bool cancelled = f->kick.state.cancel;
+    bool cancelled = f->kick.state.cancel && result != Kick_Result_SUCCESS; /* a cancel may come too late */
     Kick_Result *out = nm_action_finish(f->nm, Kick, &f->kick, cancelled ? GoalStatus_STATUS_CANCELED : status[result]);
     out->result = result;
     nm_text(out->reason, "%s", why);
@@ -168,7 +170,19 @@ static void set_strength(struct kick *f, double distance)
     p->pass_through_time /= passes;
 }
 
-/* Why a kick cannot begin now; NULL if it can. A robot that walks is looked at again when it stands. */
+/* Why it is not worth stopping a walk for this goal; NULL if it is. The rest is decided when the robot stands: until
+ * then it comes nearer and turns. */
+static const char *refusal_walking(const struct kick *f)
+{
+    const struct kick_reach_params *p = &f->now.plan.reach;
+    struct kick_want want = want_now(f);
+    if (hypot(want.ball_x, want.ball_y) > f->stop_for) return "the ball is too far away to stop walking for it";
+    if (fabs(want.direction) > fmax(fmax(p->inwards, p->outwards), p->pass_most) + TURNS_STOPPING)
+        return "no foot can kick in that direction";
+    return NULL;
+}
+
+/* Why a kick cannot begin now; NULL if it can. */
 static const char *refusal(struct kick *f, char *text, size_t size)
 {
     static const bool asks_in[] = {[HcmState_CONTROLABLE] = true, [HcmState_WALKING] = true};
@@ -176,7 +190,7 @@ static const char *refusal(struct kick *f, char *text, size_t size)
     if (!nm_slot(f->hcm)->seq) return "the hardware control manager is silent";
     if (state >= sizeof asks_in || !asks_in[state]) return "the robot is not controlable now";
     if (!all_known(f)) return "not all joints have answered yet";
-    if (state == HcmState_WALKING) return NULL;
+    if (state == HcmState_WALKING) return refusal_walking(f);
     struct kick_choice any;
     read_told(f);
     struct kick_stand stand = kick_stand_of(f->nm->body, f->told);
@@ -386,6 +400,7 @@ static const struct nm_param params[] = {
     NM_PARAM(patience, 4, 0.1, 60, "s", "how long it waits for the joints, for instance until the walk has stopped"),
     NM_PARAM(work, 240, 1, 100000, "1", "samples of the plan that are looked at in one tick; a plan has about 3500"),
     NM_PARAM(calm, 0.3, 0.01, 10, "rad/s", "the trunk must turn slower than that before the weight is shifted"),
+    NM_PARAM(stop_for, 0.8, 0.1, 20, "m", "a walking robot refuses a ball that is farther away, and walks on"),
     NM_PARAM(full, 4, 0.1, 20, "m", "a target so far from the ball or farther is kicked at with full strength"),
     NM_PARAM(pass_full, 1.2, 0.1, 20, "m", "the same of a pass"),
     NM_PARAM(weakest, 0.5, 0.1, 1, "1", "share of the full strength for the nearest targets"),
