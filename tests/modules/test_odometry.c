@@ -73,11 +73,34 @@ static void numbers_that_are_none_are_left_out(void **state)
     nm_harness_free(h);
 }
 
+/* Standing still nothing is added; on the way the place becomes unsure, across it more than along it, since the
+ * direction does too. */
+static void the_pose_becomes_unsure_on_the_way(void **state)
+{
+    (void)state;
+    struct nm_harness *h = nm_harness_new(&odometry_module, "correct=none, drift=0.03, drift_turn=0.03");
+    double jump = 0;
+    walk(h, 0, &jump);
+    const Odometry *o = nm_harness_get(h, "odometry");
+    assert_near(o->pose.covariance[0], 0, 1e-12);
+    assert_true(o->twist.covariance[0] > 0 && o->twist.covariance[35] > 0);
+    walk(h, 200, &jump); /* 1 m */
+    o = nm_harness_get(h, "odometry");
+    assert_near(o->pose.covariance[0], 0.03 * 0.03, 1e-6);
+    assert_near(o->pose.covariance[35], 0.03 * 0.03, 1e-6);
+    /* of a direction that drifts evenly over a metre a third becomes variance of the place beside the way */
+    assert_near(o->pose.covariance[7], 0.03 * 0.03 * (1 + 1 / 3.0), 1e-5);
+    assert_near(o->pose.covariance[11], 0.03 * 0.03 / 2, 1e-5); /* y and yaw go together */
+    assert_true(o->pose.covariance[11] == o->pose.covariance[31]);
+    nm_harness_free(h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_correction_it_is_the_models_own),
         cmocka_unit_test(every_step_is_corrected_once),
+        cmocka_unit_test(the_pose_becomes_unsure_on_the_way),
         cmocka_unit_test(numbers_that_are_none_are_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include "body/state.h"
 #include "core/nm.h"
 #include "modules/sensing/attitude.h"
+#include "modules/sensing/drift.h"
 #include "modules/sensing/readings.h"
 #include "nav_msgs/Odometry.h"
 #include "nutmeg_msgs/BodyState.h"
@@ -32,9 +33,11 @@ struct body_model {
     float imu_timeout, smoothing, speed_window, image_wait;
     float tilt_noise, time_noise, height_noise, max_turn;
     bool odom_tf;
+    double drift, drift_turn, turn_drift, speed_noise;
     /* state */
     struct nm_state state;
     struct attitude attitude;
+    struct drift unsure;
     double q[NM_JOINTS], qd[NM_JOINTS];
     int64_t time;                               /* ns, of the newest sample; 0: none */
     struct vec3 com_velocity, com_acceleration; /* in odom */
@@ -160,6 +163,9 @@ static void tell_odometry(struct body_model *f)
     out->pose.pose = to_pose(nm_ground_pose(now));
     out->twist.twist.linear = (Vector3){-way.x / dt, -way.y / dt, 0};
     out->twist.twist.angular.z = -way.theta / dt;
+    const struct drift_noise noise = {f->drift, f->drift_turn, f->turn_drift, f->speed_noise};
+    drift_move(&f->unsure, now, &noise);
+    drift_tell(&f->unsure, &noise, out);
     nm_put(f->nm, out);
 }
 
@@ -276,6 +282,7 @@ static void tell_camera(struct body_model *f)
     out->height_deviation = (float)hypot(f->height_noise, both ? f->other_sole / 2 : 0);
     nm_put(f->nm, out);
     f->image.on = false;
+    f->unsure = (struct drift){0};
 }
 
 static void step(struct body_model *f)
@@ -329,6 +336,7 @@ static const struct nm_param params[] = {
     NM_PARAM(height_noise, 0.005, 0.0001, 0.2, "m", "standard deviation of the height over soft ground"),
     NM_PARAM(max_turn, 3, 0.1, 50, "rad/s", "while the torso turns faster no camera pose is valid"),
     NM_PARAM_SWITCH(odom_tf, true, "publishes odom to base_footprint; off where another module makes the odometry"),
+    DRIFT_PARAMS,
     {0},
 };
 NM_MODULE(body_model,

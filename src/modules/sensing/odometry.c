@@ -3,8 +3,8 @@
  * corrected and added. `nutmeg calibrate odometry` finds the numbers. */
 #include "core/nm.h"
 #include "body/step_model.h"
+#include "modules/sensing/drift.h"
 #include "modules/sensing/readings.h"
-#include "nav_msgs/Odometry.h"
 #include "nutmeg_msgs/SupportState.h"
 #include "tf2_msgs/TFMessage.h"
 
@@ -22,7 +22,9 @@ struct odometry {
     double near_x[NM_STEP_NEAR], near_y[NM_STEP_NEAR], near_turn[NM_STEP_NEAR]; /* m, m, rad */
     double more_x[NM_STEP_NEAR], more_y[NM_STEP_NEAR], more_turn[NM_STEP_NEAR];
     double width;
+    double drift, drift_turn, turn_drift, speed_noise;
     /* state */
+    struct drift unsure;
     struct nm_step_model model;
     struct nm_steps steps;
     struct pose2 robot_to_odom; /* at the end of the last step */
@@ -50,6 +52,9 @@ static void tell(struct odometry *f, struct pose2 now)
     nm_copy(&Odometry_type, out, f->told);
     out->pose.pose.position = (Point){now.x, now.y, 0};
     out->pose.pose.orientation = to_quaternion(rot);
+    const struct drift_noise noise = {f->drift, f->drift_turn, f->turn_drift, f->speed_noise};
+    drift_move(&f->unsure, now, &noise);
+    drift_tell(&f->unsure, &noise, out);
     nm_put(f->nm, out);
 
     TFMessage *tf = nm_push(f->nm, &f->tf);
@@ -79,6 +84,7 @@ static void reset(struct odometry *f)
 {
     f->steps = (struct nm_steps){0};
     f->robot_to_odom = (struct pose2){0};
+    f->unsure = (struct drift){0};
 }
 
 static int init(struct odometry *f)
@@ -110,6 +116,7 @@ static const struct nm_param params[] = {
     NEAR(more_y, "to y", "m"),
     NEAR(more_turn, "to the turn", "rad"),
     NM_PARAM(width, 0.05, 0.005, 1, "m", "how far around a typical step; a radian of turn counts as 0.2 m"),
+    DRIFT_PARAMS,
     {0},
 };
 NM_MODULE(odometry, "Odometry with every step corrected by a calibrated model.", .ports = ports, .params = params,
