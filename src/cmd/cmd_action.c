@@ -121,8 +121,25 @@ static int action_send(int argc, char **argv)
     return code;
 }
 
+static int action_list(int argc, char **argv)
+{
+    struct ros_flags ros = {.domain = -1};
+    const struct flag flags[] = {ROS_FLAGS(&ros), {0}};
+    const struct usage usage = {
+        "nutmeg action list",
+        "[PATTERN]",
+        "Lists the actions of the ROS 2 world (with or without --dds) whose name holds PATTERN.",
+        flags,
+        0,
+        1};
+    int code, n = usage_begin(&usage, argc, argv, &code);
+    if (n < 0) return code;
+    return ros_list_kind(&ros, ROS_ACTIONS, n ? argv[1] : NULL);
+}
+
 int cmd_action(int argc, char **argv)
 {
-    const struct verb verbs[] = {{"send", "sends a goal and prints its result", action_send}, {0}};
+    const struct verb verbs[] = {
+        {"list", "lists the actions", action_list}, {"send", "sends a goal and prints its result", action_send}, {0}};
     return verbs_run("nutmeg action", "The actions of a ROS 2 world.", verbs, argc, argv);
 }

@@ -471,14 +471,13 @@ static int bag_export_verb(int argc, char **argv)
 
 /* ---- record ---- */
 
-static void found(void *user, const char *topic, bool in)
+static void found(void *user, const char *topic, const char *why)
 {
     (void)user;
-    if (in)
-        printf("records %s\n", topic);
-    else
-        fprintf(stderr, "%s%s has a type that this program does not have: it is not recorded%s\n",
-                ink(stderr, INK_YELLOW), topic, ink(stderr, INK_PLAIN));
+    printf("records %s\n", topic);
+    if (why)
+        fprintf(stderr, "%s%.*s: its bytes are recorded without a definition%s\n", ink(stderr, INK_YELLOW),
+                (int)strcspn(why, "\n"), why, ink(stderr, INK_PLAIN));
     fflush(stdout);
 }
 

@@ -7,7 +7,8 @@
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/ros_topics.h"
-#include "codec/text.h"
+#include "codec/cdr.h"
+#include "codec/cdr_walk.h"
 #include "edge/dds/look.h"
 
 static const double discovery = 1.0; /* s */
@@ -94,22 +95,58 @@ static const struct nm_type *half_of(const char *service, const char *half)
     return nm_type_find(&nm_all_types, name);
 }
 
+/* Prints bytes by the definition of their type: a reply may be longer than our struct. */
+static int print_reply(const struct nm_type *type, const void *bytes, size_t n, struct nm_err *err)
+{
+    struct nm_arena arena = {0};
+    struct nm_defs set = {.arena = &arena};
+    struct nm_text_out text = {.grows = true};
+    int bad = nm_defs_add_merged(&set, type->name, type->name, type->schema, strlen(type->schema), err) ||
+              nm_defs_link(&set, err) ||
+              nm_walk_print(&text, nm_defs_find(&set, type->name), bytes, n, NM_TEXT_YAML, err);
+    if (!bad) fputs(text.text, stdout);
+    free(text.text);
+    nm_arena_free(&arena);
+    return bad;
+}
+
 static int call(struct nm_look *look, char **argv, double timeout, struct nm_err *err)
 {
     const struct nm_type *asked = half_of(argv[2], "Request"), *told = half_of(argv[2], "Response");
-    void *request = calloc(1, asked->size), *reply = calloc(1, told->size);
-    struct nm_text_out text = {.grows = true};
-    if (!request || !reply) abort();
+    void *request = calloc(1, asked->size);
+    if (!request) abort();
     int bad = nm_parse_text(asked, request, "request", argv[3], strlen(argv[3]), NULL, err);
-    if (!bad) bad = nm_look_call(look, argv[1], asked, request, told, reply, timeout, err);
     if (!bad) {
-        nm_print(&text, told, reply, NM_TEXT_YAML);
-        fputs(text.text, stdout);
+        size_t size = nm_cdr_size(asked, request), n = 0;
+        uint8_t *bytes = malloc(size);
+        if (!bytes) abort();
+        int64_t used = nm_cdr_encode(asked, request, bytes, size);
+        uint8_t *reply =
+            used < 0 ? NULL : nm_look_call(look, argv[1], asked, bytes, (size_t)used, told, &n, timeout, err);
+        bad = reply ? print_reply(told, reply, n, err) : -1;
+        free(reply);
+        free(bytes);
     }
-    free(text.text);
     free(request);
-    free(reply);
     return bad;
+}
+
+static int service_list(int argc, char **argv)
+{
+    struct ros_flags ros = {.domain = -1};
+    bool hidden = false;
+    const struct flag flags[] = {
+        SWITCH("all", &hidden, "also the services that actions are made of", .letter = 'a'), ROS_FLAGS(&ros), {0}};
+    const struct usage usage = {
+        "nutmeg service list",
+        "[PATTERN]",
+        "Lists the services of the ROS 2 world (with or without --dds) whose name holds PATTERN.",
+        flags,
+        0,
+        1};
+    int code, n = usage_begin(&usage, argc, argv, &code);
+    if (n < 0) return code;
+    return ros_list_kind(&ros, hidden ? ROS_ALL_SERVICES : ROS_SERVICES, n ? argv[1] : NULL);
 }
 
 static int service_call(int argc, char **argv)
@@ -143,6 +180,7 @@ static int service_call(int argc, char **argv)
 
 int cmd_service(int argc, char **argv)
 {
-    const struct verb verbs[] = {{"call", "calls one and prints the reply", service_call}, {0}};
+    const struct verb verbs[] = {
+        {"list", "lists the services", service_list}, {"call", "calls one and prints the reply", service_call}, {0}};
     return verbs_run("nutmeg service", "The services of a ROS 2 world.", verbs, argc, argv);
 }

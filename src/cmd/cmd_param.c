@@ -5,6 +5,7 @@
 #include "cmd/asking.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
+#include "cmd/ros_params.h"
 #include "cmd/setup.h"
 #include "cmd/tables.h"
 
@@ -138,20 +139,25 @@ static int print_params(struct source *source, char *name, enum choice choice, b
 static int param_list(int argc, char **argv)
 {
     struct source source = {0};
+    struct ros_node remote = {.ros.domain = -1};
     bool all = false;
     const struct flag flags[] = {
         SWITCH("long", &all, "with default, range, prose, and the file and line that gave the value", .letter = 'l'),
         SOURCE_FLAGS(&source),
+        ROS_NODE_FLAGS(&remote),
         {0},
     };
-    const struct usage usage = {"nutmeg param list",
-                                "[INSTANCE[.PARAM]]",
-                                "Lists parameters with their value and the layer that it comes from.",
-                                flags,
-                                0,
-                                1};
+    const struct usage usage = {
+        "nutmeg param list",
+        "[INSTANCE[.PARAM]]",
+        "Lists parameters with their value and the layer that it comes from; with --node those of a\n"
+        "node of the ROS 2 world whose name holds the given text.",
+        flags,
+        0,
+        1};
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
+    if (remote.name) return ros_param_list(&remote, n ? argv[1] : NULL);
     return print_params(&source, n ? argv[1] : NULL, EVERYTHING, all);
 }
 
@@ -179,16 +185,19 @@ static int param_diff(int argc, char **argv)
 static int param_get(int argc, char **argv)
 {
     struct source source = {0};
+    struct ros_node remote = {.ros.domain = -1};
     bool all = false;
     const struct flag flags[] = {
         SWITCH("long", &all, "with layer, file, range and prose", .letter = 'l'),
         SOURCE_FLAGS(&source),
+        ROS_NODE_FLAGS(&remote),
         {0},
     };
     const struct usage usage = {"nutmeg param get", "INSTANCE.PARAM", "Prints the value of a parameter.", flags, 1, 1};
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     const char *instance, *param;
+    if (remote.name) return ros_param_get(&remote, argv[1]);
     if (!strchr(argv[1], '.')) return usage_wrong(&usage, "'%s' is not of the form INSTANCE.PARAM", argv[1]);
     if (all) return print_params(&source, argv[1], EVERYTHING, true);
     cut_name(argv[1], &instance, &param);
@@ -203,17 +212,19 @@ static int param_get(int argc, char **argv)
 static int param_set(int argc, char **argv)
 {
     const char *to = NULL;
-    const struct flag flags[] = {TO_FLAG(&to), {0}};
+    struct ros_node remote = {.ros.domain = -1};
+    const struct flag flags[] = {TO_FLAG(&to), ROS_NODE_FLAGS(&remote), {0}};
     const struct usage usage = {
         "nutmeg param set",
         "INSTANCE.PARAM=VALUE…",
-        "Sets parameters of a running line-up. Several take effect together, or, if one is refused,\n"
-        "none of them.",
+        "Sets parameters of a running line-up, or with --node of any node of the ROS 2 world. Several\n"
+        "take effect together, or, if one is refused, none of them.",
         flags,
         1,
         NM_REQUEST_SETS};
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
+    if (remote.name) return ros_param_set(&remote, (const char *const *)(argv + 1), (uint32_t)n);
     struct asking asking;
     if (asking_begin(&asking, to)) return EXIT_FAILED;
     const struct nm_request request = {

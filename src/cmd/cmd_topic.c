@@ -48,7 +48,7 @@ static int topic_list(int argc, char **argv)
         1};
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
-    if (ros.dds) return ros_list(&ros, n ? argv[1] : NULL);
+    if (ros.dds) return ros_list_kind(&ros, ROS_TOPICS, n ? argv[1] : NULL);
     struct asking asking;
     if (asking_begin(&asking, to)) return EXIT_FAILED;
     const struct nm_yaml *answer = ask(&asking, &(struct nm_request){.op = NM_CONTROL_TOPICS});
@@ -172,6 +172,7 @@ int cmd_topic(int argc, char **argv)
         {"list", "lists the topics", topic_list},
         {"echo", "prints the messages of one", topic_echo},
         {"hz", "measures how often one is published", topic_hz},
+        {"info", "lists who writes and reads a ROS 2 topic", ros_info},
         {"bw", "measures how many bytes a ROS 2 topic brings", ros_bw},
         {"pub", "publishes a message on a ROS 2 topic", ros_pub},
         {0},

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -32,14 +33,6 @@ static const int64_t world_patience = 2000000000; /* ns without a clock until th
 
 enum { PORT_LOG, PORT_SCORE, PORT_WATCH };
 
-enum { SOURCES = 32 };
-struct source { /* of console lines */
-    char name[64];
-    int64_t since;     /* ns */
-    uint32_t lines;    /* printed since then     */
-    uint64_t left_out; /* not printed since then */
-};
-
 struct playing {
     const struct playing_options *options;
     struct setup *setup;
@@ -48,13 +41,13 @@ struct playing {
     const struct nm_body *body; /* NULL: the line-up names no robot */
     struct nm_player *player;
     struct nm_control *control;
-    struct nm_live *live; /* NULL: none */
-    struct nm_dds *dds;   /* NULL: none */
+    struct nm_live *live;     /* NULL: none */
+    struct nm_dds *dds;       /* NULL: none */
+    pthread_mutex_t dds_lock; /* held where another thread asks dds, and when it goes */
     struct nm_teleop *teleop;
     struct nm_hardware *hardware; /* NULL: none */
     struct nm_log *log;           /* NULL: none */
     struct nm_edge *console;
-    struct source sources[SOURCES];
     uint32_t topics[TEXTS_MAX + PORT_WATCH]; /* of the console's ports */
     String score;                            /* the newest */
 
@@ -88,41 +81,8 @@ static void wipe_status(struct playing *p)
     p->line = false;
 }
 
-static void print_left_out(struct playing *p, struct source *source)
-{
-    if (!source->left_out) return;
-    wipe_status(p);
-    printf("%s%8.3f %s: %llu more lines since %.3f; nutmeg topic echo rosout shows all%s\n", ink(stdout, INK_FAINT),
-           nm_seconds(nm_player_now(p->player) - p->began), source->name, (unsigned long long)source->left_out,
-           nm_seconds(source->since - p->began), ink(stdout, INK_PLAIN));
-    source->left_out = 0;
-}
-
-/* Whether a line of a module or an edge is printed. One that says very much is counted instead, so that the lines of
- * the others are still seen. */
-static bool print_source(struct playing *p, const char *name, int64_t now)
-{
-    enum { LINES = 20 };
-    static const int64_t in_time = 5LL * 1000000000; /* ns */
-    struct source *at = NULL, *oldest = &p->sources[0];
-    for (uint32_t i = 0; i < SOURCES && !at; i++) {
-        if (!strcmp(p->sources[i].name, name)) at = &p->sources[i];
-        if (p->sources[i].since < oldest->since) oldest = &p->sources[i];
-    }
-    if (!at || now - at->since >= in_time) {
-        if (!at) at = oldest;
-        print_left_out(p, at);
-        *at = (struct source){.since = now};
-        snprintf(at->name, sizeof at->name, "%s", name);
-    }
-    if (at->lines < LINES) return ++at->lines;
-    at->left_out++;
-    return false;
-}
-
 static void print_log(struct playing *p, const Log *log)
 {
-    if (!print_source(p, log->name, nm_slot(log)->time)) return;
     enum ink colour = log->level >= NM_ERROR ? INK_RED : log->level >= NM_WARN ? INK_YELLOW : INK_FAINT;
     wipe_status(p);
     printf("%s%8.3f %s: %s%s\n", ink(stdout, colour), nm_seconds(nm_slot(log)->time - p->began), log->name, log->msg,
@@ -424,11 +384,20 @@ static int open_dds(struct playing *p, struct nm_err *err)
                                  .space = o->dds.space,
                                  .network = o->dds.network,
                                  .virtual_time = o->virtual_time,
+                                 .follows = o->dds.clock,
                                  .n_topics = o->dds.topics.n,
                                  .topics = o->dds.topics.at,
                                  .gid_size = o->dds.humble ? 24 : 16};
     p->dds = nm_dds_new(p->player, &dds, err);
     return p->dds ? 0 : -1;
+}
+
+static void tell_strangers(void *user, const char *topic, nm_say *say, void *to)
+{
+    struct playing *p = user;
+    pthread_mutex_lock(&p->dds_lock);
+    if (p->dds) nm_dds_strangers(p->dds, topic, say, to);
+    pthread_mutex_unlock(&p->dds_lock);
 }
 
 static int open_all(struct playing *p, struct nm_err *err)
@@ -452,8 +421,12 @@ static int open_all(struct playing *p, struct nm_err *err)
     if (!p->player || open_console(p, err)) return -1;
     if (o->joy && !(p->teleop = nm_teleop_new(p->player, o->joy, err))) return -1;
     if (open_hardware(p, err) || open_live(p, err) || open_dds(p, err)) return -1;
-    p->control = nm_control_new(
-        p->player, &(struct nm_control_options){.registry = &p->setup->registry, .lineup = &p->loaded}, err);
+    p->control = nm_control_new(p->player,
+                                &(struct nm_control_options){.registry = &p->setup->registry,
+                                                             .lineup = &p->loaded,
+                                                             .outside = p->dds ? tell_strangers : NULL,
+                                                             .outside_user = p},
+                                err);
     if (!p->control) return -1;
     struct logging_how how = {.virtual_time = o->virtual_time || o->dds.clock, .body = p->hardware};
     return logging_open(&p->log, p->player, &o->log, &how, err);
@@ -461,7 +434,8 @@ static int open_all(struct playing *p, struct nm_err *err)
 
 int playing_run(struct setup *setup, const struct playing_options *options)
 {
-    struct playing p = {.options = options, .setup = setup, .terminal = isatty(STDOUT_FILENO)};
+    struct playing p = {
+        .options = options, .setup = setup, .terminal = isatty(STDOUT_FILENO), .dds_lock = PTHREAD_MUTEX_INITIALIZER};
     struct nm_err err = {0};
     int code = EXIT_FAILED;
     if (open_all(&p, &err)) {
@@ -477,10 +451,11 @@ int playing_run(struct setup *setup, const struct playing_options *options)
                   : options->virtual_time ? play_virtual(&p, &err)
                                           : play_real(&p, &err);
         if (!bad) look(&p);
-        for (uint32_t i = 0; i < SOURCES; i++) print_left_out(&p, &p.sources[i]);
         p.ended = nm_player_now(p.player);
+        pthread_mutex_lock(&p.dds_lock);
         nm_dds_free(p.dds); /* while there are cycles that what still arrives can go to */
         p.dds = NULL;
+        pthread_mutex_unlock(&p.dds_lock);
         nm_player_stop(p.player);
         if (!bad) print_summary(&p);
         logging_close(p.log, stdout);
@@ -488,10 +463,10 @@ int playing_run(struct setup *setup, const struct playing_options *options)
         code = bad ? EXIT_FAILED : EXIT_OK;
     }
     if (err.n) complain(&err);
+    nm_control_free(p.control);
     nm_dds_free(p.dds);
     nm_log_free(p.log);
     nm_live_free(p.live);
-    nm_control_free(p.control);
     nm_hardware_free(p.hardware);
     nm_teleop_free(p.teleop);
     nm_player_free(p.player);

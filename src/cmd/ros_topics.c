@@ -6,12 +6,13 @@
 
 #include "cmd/asking.h"
 #include "cmd/console.h"
-#include "codec/cdr.h"
+#include "codec/cdr_walk.h"
 #include "codec/text.h"
 #include "edge/dds/look.h"
 
 static const double discovery = 1.0; /* s; until then everybody nearby has answered */
 static const double look_every = 0.01;
+static const double describe_patience = 5; /* s, for a node to describe its type */
 
 static struct nm_look *open_look(const struct ros_flags *flags)
 {
@@ -38,46 +39,64 @@ static bool wait_for_topic(struct nm_look *look, const char *name, struct nm_loo
     return found == 0;
 }
 
-int ros_list(const struct ros_flags *flags, const char *pattern)
+int ros_list_kind(const struct ros_flags *flags, enum ros_kind kind, const char *pattern)
 {
-    enum { MOST = 2048 };
+    enum { MOST = 4096 };
+    static const char *const columns[][5] = {[ROS_TOPICS] = {"topic", "type", ">writers", ">readers", NULL},
+                                             [ROS_SERVICES] = {"service", "type", ">clients", ">servers", NULL},
+                                             [ROS_ALL_SERVICES] = {"service", "type", ">clients", ">servers", NULL},
+                                             [ROS_ACTIONS] = {"action", "type", ">servers", ">clients", NULL}};
     struct nm_look *look = open_look(flags);
-    struct nm_look_topic *topics = calloc(MOST, sizeof *topics);
+    struct nm_look_topic *found = calloc(MOST, sizeof *found);
     struct table table;
-    if (!topics) abort();
-    if (!look || !pause_for(discovery)) {
-        nm_look_free(look);
-        free(topics);
-        return EXIT_FAILED;
+    if (!found) abort();
+    bool ok = look && pause_for(discovery);
+    if (ok) {
+        uint32_t n = kind == ROS_TOPICS    ? nm_look_topics(look, false, found, MOST)
+                     : kind == ROS_ACTIONS ? nm_look_actions(look, found, MOST)
+                                           : nm_look_services(look, kind == ROS_ALL_SERVICES, found, MOST);
+        table_begin(&table, columns[kind]);
+        for (uint32_t i = 0; i < n; i++)
+            if (nm_matches(found[i].name, pattern))
+                table_row(&table, "%s\t%s\t%u\t%u", found[i].name, found[i].ros_type, found[i].writers,
+                          found[i].readers);
+        table_print(&table, stdout);
     }
-    uint32_t n = nm_look_topics(look, false, topics, MOST);
-    table_begin(&table, (const char *const[]){"topic", "type", ">writers", ">readers", NULL});
-    for (uint32_t i = 0; i < n; i++)
-        if (nm_matches(topics[i].name, pattern))
-            table_row(&table, "%s\t%s\t%u\t%u", topics[i].name,
-                      topics[i].type ? topics[i].type->name : topics[i].dds_type, topics[i].writers, topics[i].readers);
-    table_print(&table, stdout);
     nm_look_free(look);
-    free(topics);
-    return EXIT_OK;
+    free(found);
+    return ok ? EXIT_OK : EXIT_FAILED;
 }
 
 /* ---- echo ---- */
 
-static void print_sample(const struct nm_look_topic *topic, void *message, const struct nm_raw *sample)
+/* By the type's definition, so that a message may be longer than any struct of ours. */
+static void print_sample(const struct nm_look_topic *topic, const struct nm_def *def, const struct nm_raw *sample)
 {
     struct nm_err err = {0};
     struct nm_text_out text = {.grows = true};
-    if (!topic->type) {
-        printf("# %zu bytes of %s, a type that this program does not have\n---\n", sample->size, topic->dds_type);
-    } else if (nm_cdr_decode(topic->type, message, sample->bytes, sample->size, NULL, &err)) {
-        printf("# %zu bytes that are no %s: %s---\n", sample->size, topic->type->name, err.text);
-    } else {
-        nm_print(&text, topic->type, message, NM_TEXT_YAML);
+    if (!def)
+        printf("# %zu bytes of %s\n---\n", sample->size, topic->ros_type);
+    else if (nm_walk_print(&text, def, sample->bytes, sample->size, NM_TEXT_YAML, &err))
+        printf("# %zu bytes that are not %s: %s---\n", sample->size, topic->ros_type, err.text);
+    else
         printf("%s---\n", text.text);
-        nm_reset(topic->type, message); /* its blobs lie in the sample */
-    }
     free(text.text);
+}
+
+/* The definition of the topic's type; NULL after a complaint. */
+static const struct nm_def *find_definition(struct nm_look *look, const struct nm_look_topic *topic,
+                                            struct nm_arena *arena)
+{
+    struct nm_err err = {0};
+    struct nm_defs *set = nm_take_n(arena, struct nm_defs, 1);
+    const struct nm_def *def = NULL;
+    const char *name = topic->type ? topic->type->name : topic->ros_type;
+    const char *schema = nm_look_schema(look, topic, arena, describe_patience, &err);
+    set->arena = arena;
+    if (schema && !nm_defs_add_merged(set, topic->name, name, schema, strlen(schema), &err) && !nm_defs_link(set, &err))
+        def = nm_defs_find(set, name);
+    if (err.n) complain(&err);
+    return def;
 }
 
 int ros_echo(const struct ros_flags *flags, const char *name, int64_t count)
@@ -86,22 +105,79 @@ int ros_echo(const struct ros_flags *flags, const char *name, int64_t count)
     struct nm_raw samples[NM_RAW_MOST];
     struct nm_look *look = open_look(flags);
     bool on = look && wait_for_topic(look, name, &topic);
-    void *message = on && topic.type ? calloc(1, topic.type->size) : NULL;
+    struct nm_arena arena = {0};
+    const struct nm_def *def = on ? find_definition(look, &topic, &arena) : NULL;
     bool ok = on;
     for (int64_t seen = 0; on && (!count || seen < count);) {
         int n = nm_look_take(look, samples, NM_RAW_MOST);
         for (int i = 0; i < n && (!count || seen < count); i++) {
             if (!samples[i].sample) continue;
-            print_sample(&topic, message, &samples[i]);
+            print_sample(&topic, def, &samples[i]);
             seen++;
         }
         if (n > 0) nm_raw_free(samples, n);
         if (fflush(stdout)) break; /* the reader of our output is gone */
         on = n == NM_RAW_MOST || pause_for(look_every);
     }
-    free(message);
+    nm_arena_free(&arena);
     nm_look_free(look);
     return ok ? EXIT_OK : EXIT_FAILED;
+}
+
+/* ---- info ---- */
+
+static const char *for_ever(char to[32], int64_t ns)
+{
+    if (ns == INT64_MAX) return "";
+    return duration_text(to, (double)ns);
+}
+
+static void info_row(struct table *table, struct nm_look *look, const struct nm_look_offer *offer)
+{
+    char node[2 * NM_ROS_NAME] = "(not a node)", type[NM_ROS_NAME], deadline[32], lifespan[32];
+    nm_look_owner(look, offer->gid, node, sizeof node);
+    nm_ros_type(offer->dds_type, type, sizeof type);
+    table_row(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", offer->writes ? "writes" : "reads", node, type,
+              offer->reliable ? "reliable" : "best effort", offer->latched ? "transient local" : "volatile",
+              for_ever(deadline, offer->deadline), for_ever(lifespan, offer->lifespan),
+              *offer->hash ? offer->hash : "(no hash)");
+}
+
+int ros_info(int argc, char **argv)
+{
+    enum { MOST = 256 };
+    struct ros_flags ros = {.domain = -1};
+    const struct flag flags[] = {ROS_FLAGS(&ros), {0}};
+    const struct usage usage = {
+        "nutmeg topic info",
+        "TOPIC",
+        "Lists who writes and reads a ROS 2 topic (with or without --dds): node, type, QoS and the hash\n"
+        "of the type. Ends with 1 if nobody does.",
+        flags,
+        1,
+        1};
+    int code, n = usage_begin(&usage, argc, argv, &code);
+    if (n < 0) return code;
+    struct nm_err err = {0};
+    struct nm_look *look = open_look(&ros);
+    struct nm_look_offer *offers = calloc(MOST, sizeof *offers);
+    struct table table;
+    uint32_t found = 0;
+    if (!offers) abort();
+    if (look && nm_look_graph(look, &err)) complain(&err);
+    if (look && !err.n && pause_for(discovery)) {
+        found = nm_look_offers(look, argv[1], offers, MOST);
+        table_begin(&table, (const char *const[]){"", "node", "type", "reliability", "durability", "deadline",
+                                                  "lifespan", "hash", NULL});
+        for (uint32_t i = 0; i < found; i++) info_row(&table, look, &offers[i]);
+        if (found)
+            table_print(&table, stdout);
+        else
+            fprintf(stderr, "nobody writes or reads %s\n", argv[1]);
+    }
+    free(offers);
+    nm_look_free(look);
+    return found ? EXIT_OK : EXIT_FAILED;
 }
 
 /* ---- hz, bw ---- */

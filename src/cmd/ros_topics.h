@@ -14,11 +14,13 @@ struct ros_flags {
         WHOLE("domain", &(f)->domain, 0, 232, "N", "DDS domain; what ROS_DOMAIN_ID says unless given, else 0"),        \
         SWITCH("network", &(f)->network, "also beyond this machine")
 
-int ros_list(const struct ros_flags *flags, const char *pattern);
+enum ros_kind { ROS_TOPICS, ROS_SERVICES, ROS_ALL_SERVICES, ROS_ACTIONS };
+int ros_list_kind(const struct ros_flags *flags, enum ros_kind kind, const char *pattern);
 int ros_echo(const struct ros_flags *flags, const char *topic, int64_t count);
 /* How often it comes, or with `bytes` how much of it. */
 int ros_rate(const struct ros_flags *flags, const char *topic, double every, int64_t count, bool bytes);
 
+int ros_info(int argc, char **argv);
 int ros_bw(int argc, char **argv);
 int ros_pub(int argc, char **argv);
 

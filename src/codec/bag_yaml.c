@@ -66,13 +66,21 @@ void nm_bag_print(struct nm_text_out *out, const struct nm_bag *bag)
     for (uint32_t i = 0; i < bag->n_files; i++) put_file(out, &bag->files[i]);
 }
 
+static void put_duration(struct nm_text_out *out, const char *name, int64_t ns)
+{
+    if (ns <= 0) ns = INT64_MAX;
+    put_format(out, "  %s:\n    sec: %lld\n    nsec: %lld\n", name, (long long)(ns / 1000000000),
+               (long long)(ns % 1000000000));
+}
+
 void nm_bag_qos(struct nm_text_out *out, struct nm_bag_qos qos)
 {
-    static const char forever[] = "    sec: 9223372036\n    nsec: 854775807\n"; /* 2^63 - 1 ns */
-    put_format(out, "- history: 1\n  depth: %u\n  reliability: %d\n  durability: %d\n", qos.depth,
+    put_format(out, "- history: %d\n  depth: %u\n  reliability: %d\n  durability: %d\n", qos.depth ? 1 : 3, qos.depth,
                qos.best_effort ? 2 : 1, qos.transient_local ? 1 : 2);
-    put_format(out, "  deadline:\n%s  lifespan:\n%s", forever, forever);
-    put_format(out, "  liveliness: 1\n  liveliness_lease_duration:\n%s", forever);
+    put_duration(out, "deadline", qos.deadline);
+    put_duration(out, "lifespan", qos.lifespan);
+    put_format(out, "  liveliness: %d\n", qos.manual ? 3 : 1);
+    put_duration(out, "liveliness_lease_duration", qos.lease);
     put(out, "  avoid_ros_namespace_conventions: false\n");
 }
 

@@ -41,9 +41,11 @@ struct nm_bag *nm_bag_read(struct nm_arena *arena, const char *path, struct nm_e
 
 /* What a publisher offers: the value of `offered_qos_profiles`, in numbers, which every version reads. */
 struct nm_bag_qos {
-    uint32_t depth; /* of the last messages that are kept */
-    bool best_effort, transient_local;
+    uint32_t depth; /* of the last messages that are kept; 0: not known */
+    bool best_effort, transient_local, manual;
+    int64_t deadline, lifespan, lease; /* ns; 0 or INT64_MAX: for ever */
 };
+/* One more entry of the list. */
 void nm_bag_qos(struct nm_text_out *out, struct nm_bag_qos qos);
 
 #endif

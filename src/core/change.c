@@ -86,7 +86,7 @@ static uint64_t post(struct nm_player *player, const struct change_set *set)
 
 int64_t nm_player_set(struct nm_player *player, const struct nm_change *changes, uint32_t n, struct nm_err *err)
 {
-    if (n > CHANGES_A_SET) return nm_fail(err, "%u changes in one set, at most %d fit", n, CHANGES_A_SET);
+    if (n > player->most_changes) return nm_fail(err, "%u changes in one set, at most %u fit", n, player->most_changes);
     pthread_mutex_lock(&player->change_lock);
     struct change_set *set = next_set(player, err);
     int64_t generation = -1;
@@ -180,7 +180,8 @@ int nm_player_swap(struct nm_player *player, uint32_t index, const struct nm_mod
         return nm_fail(err, "%s: the new build refused to start; the old one goes on", module->name);
     }
     player->values[index] = values;
-    *set = (struct change_set){.swap = index, .module = module, .self = self, .values = values, .keep = keep};
+    *set = (struct change_set){
+        .changes = set->changes, .swap = index, .module = module, .self = self, .values = values, .keep = keep};
     uint64_t generation = post(player, set);
     wait_for(instance->cycle, generation);
     if (!keep && old->close && instance->self != old_self) old->close(old_self);

@@ -192,12 +192,12 @@ struct topic_state {
     struct nm_blob_pool *pool;
 };
 
-enum { CHANGE_SETS = 16, CHANGES_A_SET = 64 };
+enum { CHANGE_SETS = 16, CHANGES_LEAST = 64, CHANGES_MOST = 1024 /* what a ParameterChange in the log has room for */ };
 
 struct change_set {
     uint32_t n;
-    struct nm_change changes[CHANGES_A_SET];
-    uint32_t swap; /* instance, NM_NONE */
+    struct nm_change *changes; /* player->most_changes of them */
+    uint32_t swap;             /* instance, NM_NONE */
     const struct nm_module *module;
     void *self;                    /* of the new build */
     const struct nm_value *values; /* of its parameters */
@@ -224,6 +224,7 @@ struct nm_player {
     pthread_mutex_t change_lock;
     _Atomic uint64_t generation;
     struct change_set *sets;
+    uint32_t most_changes;    /* in one set: as many as there are parameters */
     struct nm_value **values; /* newest of each instance and parameter */
 };
 

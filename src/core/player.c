@@ -1,9 +1,11 @@
 /* A started line-up: instances with their memory, edges, statistics. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/internal.h"
+#include "rcl_interfaces/Log.h"
 #include "tf2_msgs/TFMessage.h"
 
 /* splitmix64, Steele et al. 2014: spreads a seed over the state of a generator */
@@ -132,7 +134,13 @@ struct nm_player *nm_player_new(const struct nm_lineup *lineup, const struct nm_
     player->cycles = nm_take_n(arena, struct nm_cycle *, lineup->n_cycles + EDGES);
     player->instances = nm_take_n(arena, struct nm_instance, lineup->n_instances + 1);
     player->topics = nm_take_n(arena, struct topic_state, lineup->n_topics + 1);
+    for (uint32_t i = 0; i < lineup->n_instances; i++)
+        player->most_changes += nm_param_count(lineup->instances[i].module);
+    if (player->most_changes < CHANGES_LEAST) player->most_changes = CHANGES_LEAST;
+    if (player->most_changes > CHANGES_MOST) player->most_changes = CHANGES_MOST;
     player->sets = nm_take_n(arena, struct change_set, CHANGE_SETS);
+    for (uint32_t i = 0; i < CHANGE_SETS; i++)
+        player->sets[i].changes = nm_take_n(arena, struct nm_change, player->most_changes);
     player->values = nm_take_n(arena, struct nm_value *, lineup->n_instances + 1);
     for (uint32_t c = 0; c < lineup->n_cycles; c++) cycle_new(player, lineup->cycles[c].name, &lineup->cycles[c]);
     player->n_cycles = player->n_all;
@@ -322,6 +330,24 @@ void *nm_edge_push(struct nm_edge *edge, uint32_t port)
 {
     const struct port *p = port_of(edge, port);
     return p->ring && !refused(edge, p) ? ring_push(p->ring, 0, 0) : NULL;
+}
+
+void nm_edge_log_(struct nm_edge *edge, uint32_t port, int level, const char *name, const char *file,
+                  const char *function, int line, const char *format, ...)
+{
+    Log *log = nm_edge_push(edge, port);
+    if (!log) return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(log->msg, sizeof log->msg, format, args);
+    va_end(args);
+    int64_t now = nm_player_now(cycle_of(edge)->player);
+    log->stamp = (Time){(int32_t)(now / 1000000000), (uint32_t)(now % 1000000000)};
+    log->level = (uint8_t)level;
+    log->line = (uint32_t)line;
+    nm_text(log->name, "%s", name);
+    nm_text(log->file, "%s", file);
+    nm_text(log->function, "%s", function);
 }
 
 bool nm_edge_blob(struct nm_edge *edge, uint32_t port, struct nm_blob *blob, uint32_t bytes)

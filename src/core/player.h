@@ -57,6 +57,11 @@ void *nm_edge_out(struct nm_edge *edge, uint32_t port);
 void nm_edge_put(struct nm_edge *edge, uint32_t port);
 /* NULL as nm_edge_out. */
 void *nm_edge_push(struct nm_edge *edge, uint32_t port);
+/* A console line from an edge whose port `port` is rosout; `name` says which part of the player speaks. */
+#define nm_edge_log(edge, port, level, name, ...)                                                                      \
+    nm_edge_log_((edge), (port), (level), (name), __FILE__, __func__, __LINE__, __VA_ARGS__)
+void nm_edge_log_(struct nm_edge *edge, uint32_t port, int level, const char *name, const char *file,
+                  const char *function, int line, const char *format, ...) __attribute__((format(printf, 8, 9)));
 bool nm_edge_blob(struct nm_edge *edge, uint32_t port, struct nm_blob *blob, uint32_t bytes);
 /* The pool that the same blocks come from, for decoders; after the first begin. NULL without one. */
 struct nm_blob_pool *nm_edge_pool(const struct nm_edge *edge, uint32_t port);

@@ -5,9 +5,10 @@
 #include "core/internal.h"
 
 enum {
-    NOTES = 1024, /* runs that find room between two looks: a second     */
-    ASKED = 32,   /* requests and replies of one run                     */
-    CHANGES = 64, /* changes of parameters between two looks             */
+    NOTES = 1024,   /* runs that find room between two looks: a second     */
+    ASKED = 32,     /* requests and replies of one run                     */
+    CHANGES = 64,   /* sets of changed parameters between two looks        */
+    WHOLE_SETS = 4, /* of so many all parameters may have changed          */
     SNAP_IDLE = 0,
     SNAP_WANTED,
     SNAP_READY,
@@ -37,8 +38,10 @@ struct notes {
 struct nm_record {
     struct nm_player *player;
     /* under the player's lock of changes, which no cycle takes */
-    struct nm_record_change changes[CHANGES];
+    struct nm_record_change changes[CHANGES]; /* without the changes, which lie in a ring */
     uint64_t n_changes, n_taken, lost_changes;
+    struct nm_change *ring, *taken;
+    uint64_t ring_in, ring_out, ring_room;
 };
 
 struct nm_record *nm_record_new(struct nm_player *player, struct nm_err *err)
@@ -50,6 +53,9 @@ struct nm_record *nm_record_new(struct nm_player *player, struct nm_err *err)
     }
     player->record = nm_take(&player->arena, sizeof *player->record);
     player->record->player = player;
+    player->record->ring_room = WHOLE_SETS * player->most_changes;
+    player->record->ring = nm_take_n(&player->arena, struct nm_change, player->record->ring_room);
+    player->record->taken = nm_take_n(&player->arena, struct nm_change, player->most_changes);
     return player->record;
 }
 
@@ -260,14 +266,13 @@ void nm_record_give(struct nm_record *record, uint32_t cycle)
 
 /* ---- parameters ---- */
 
-_Static_assert((int)CHANGES_A_SET == 64, "a record has room for a whole set");
-
 /* The lock of changes is held. */
 void record_change(struct nm_player *player, uint64_t generation, const struct change_set *set)
 {
     struct nm_record *record = player->record;
     if (!record) return;
-    if (record->n_changes - record->n_taken == CHANGES) {
+    if (record->n_changes - record->n_taken == CHANGES ||
+        record->ring_in - record->ring_out + set->n > record->ring_room) {
         record->lost_changes++;
         return;
     }
@@ -275,7 +280,7 @@ void record_change(struct nm_player *player, uint64_t generation, const struct c
     change->generation = generation;
     change->swap = set->swap;
     change->n = set->n;
-    memcpy(change->changes, set->changes, set->n * sizeof *set->changes);
+    for (uint32_t i = 0; i < set->n; i++) record->ring[record->ring_in++ % record->ring_room] = set->changes[i];
 }
 
 bool nm_record_change(struct nm_record *record, struct nm_record_change *change)
@@ -283,6 +288,9 @@ bool nm_record_change(struct nm_record *record, struct nm_record_change *change)
     pthread_mutex_lock(&record->player->change_lock);
     bool any = record->n_taken < record->n_changes;
     if (any) *change = record->changes[record->n_taken++ % CHANGES];
+    for (uint32_t i = 0; any && i < change->n; i++)
+        record->taken[i] = record->ring[record->ring_out++ % record->ring_room];
+    if (any) change->changes = record->taken;
     pthread_mutex_unlock(&record->player->change_lock);
     return any;
 }

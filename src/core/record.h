@@ -60,12 +60,13 @@ bool nm_record_want(struct nm_record *record, uint32_t cycle);
 const void *nm_record_snapshot(struct nm_record *record, uint32_t cycle, size_t *n, struct nm_run *run);
 void nm_record_give(struct nm_record *record, uint32_t cycle);
 
-/* Changes of parameters in the order of their generations; false where there is none. */
+/* Changes of parameters in the order of their generations; false where there is none. The next call uses their memory
+ * again. */
 struct nm_record_change {
     uint64_t generation;
     uint32_t swap; /* instance that got another build; NM_NONE */
     uint32_t n;
-    struct nm_change changes[64];
+    const struct nm_change *changes;
 };
 bool nm_record_change(struct nm_record *record, struct nm_record_change *change);
 uint64_t nm_record_lost_changes(const struct nm_record *record);

@@ -27,11 +27,11 @@ static bool wanted(void *user, const char *topic)
     return !how->n_topics;
 }
 
-static void found(void *user, const char *topic, bool in)
+static void found(void *user, const char *topic, const char *why)
 {
     struct listening *l = user;
-    l->topics += in;
-    if (l->how->found) l->how->found(l->how->user, topic, in);
+    l->topics++;
+    if (l->how->found) l->how->found(l->how->user, topic, why);
 }
 
 static uint64_t listen(struct nm_wire_log *log, const struct bag_record *how)

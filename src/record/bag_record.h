@@ -14,8 +14,9 @@ struct bag_record {
     enum nm_mcap_packing packing;
     uint64_t rotate, floor; /* bytes: of a file, and left free on the disk                 */
     bool (*stopping)(void);
-    void (*found)(void *user, const char *topic, bool in); /* a topic; false: it cannot be recorded */
-    void (*said)(void *user, const char *sentence);        /* what goes wrong meanwhile             */
+    /* A topic; `why` nobody knows the definition of its type, or NULL. */
+    void (*found)(void *user, const char *topic, const char *why);
+    void (*said)(void *user, const char *sentence); /* what goes wrong meanwhile */
     void *user;
 };
 

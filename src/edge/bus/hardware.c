@@ -321,17 +321,11 @@ static void tell_board(struct nm_hardware *h)
 }
 
 /* Faults of the bus are console lines: once when they begin, once when they are over. */
-static void tell_events(struct nm_hardware *h, int64_t now)
+static void tell_events(struct nm_hardware *h)
 {
     struct nm_bus_event event;
-    while (nm_bus_next_event(h->bus, &event)) {
-        Log *log = nm_edge_push(h->edge, CONSOLE);
-        if (!log) continue;
-        log->stamp = (Time){(int32_t)(now / 1000000000), (uint32_t)(now % 1000000000)};
-        log->level = event.begins ? NM_WARN : NM_INFO;
-        nm_text(log->name, "bus");
-        nm_text(log->msg, "%s", event.text);
-    }
+    while (nm_bus_next_event(h->bus, &event))
+        nm_edge_log(h->edge, CONSOLE, event.begins ? NM_WARN : NM_INFO, "bus", "%s", event.text);
 }
 
 void nm_hardware_step(struct nm_hardware *h, int64_t now)
@@ -345,7 +339,7 @@ void nm_hardware_step(struct nm_hardware *h, int64_t now)
     tell_imu(h);
     tell_feet(h);
     tell_board(h);
-    tell_events(h, now);
+    tell_events(h);
     nm_edge_end(h->edge);
 }
 

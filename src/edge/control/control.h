@@ -9,11 +9,17 @@
 
 struct nm_control;
 
+typedef void nm_say(void *user, const char *sentence);
+/* What another edge knows of a topic: sentences for nm_why. */
+typedef void nm_outside(void *user, const char *topic, nm_say *say, void *to);
+
 struct nm_control_options {
     const char *folder; /* of the sockets; NULL: the usual one */
     /* how the line-up was loaded, to read its files again and to save; both NULL: refused */
     struct nm_registry *registry;
     const struct nm_lineup_options *lineup;
+    nm_outside *outside; /* NULL: nobody knows more */
+    void *outside_user;
 };
 
 /* Between nm_player_new and the start: adds an edge to the player, which must outlive the control. A socket file that
@@ -44,11 +50,12 @@ struct nm_view {
     const struct nm_module *const *modules; /* of each instance, after swaps; NULL: the line-up's       */
     const double *topic_rates;              /* a second, lately; NAN: not yet known; NULL: none is      */
     const double *cycle_rates;
+    nm_outside *outside; /* what comes from outside; NULL: nobody knows */
+    void *outside_user;
 };
 
 /* Sentences about a topic: who makes it, who reads it, and, of a running player, how old it is and what keeps it from
  * being made, followed upstream to where it begins. */
-typedef void nm_say(void *user, const char *sentence);
 void nm_why(const struct nm_view *view, uint32_t topic, nm_say *say, void *user);
 
 /* A list "params" of every parameter, or those of an instance, or one of them, with its value and the layer it comes

@@ -245,6 +245,7 @@ void nm_why(const struct nm_view *view, uint32_t topic, nm_say *say_, void *user
     say_age(&why, topic);
     nm_player_topic_stats(player, topic, &stats);
     say_losses(&why, &stats);
+    if (view->outside) view->outside(view->outside_user, lineup->topics[topic].name, say_, user);
     if (lineup->topics[topic].builtin) {
         /* nothing to log or to show is no fault */
     } else if (is_stale(&why, topic, &age)) {

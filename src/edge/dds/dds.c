@@ -27,7 +27,22 @@ void edge_wake(struct nm_dds *dds)
     if (dds->threaded) nm_edge_wake(dds->out);
 }
 
-int64_t wall_now(const struct nm_dds *dds) { return nm_player_now(dds->player) + dds->wall; }
+int64_t wall_now(const struct nm_dds *dds) { return nm_player_now(dds->player) + atomic_load(&dds->wall); }
+
+/* The wall clock at the time 0 of the player. Somebody may set it at any time (a robot without a battery for its clock
+ * learns the date from the network), so it is looked at in each turn; small differences come from the looking. A look
+ * that was interrupted says nothing. */
+static void follow_wall_clock(struct nm_dds *dds, int tries)
+{
+    static const int64_t noise = 200000, interrupted = 50000; /* ns */
+    while (tries--) {
+        int64_t before = clock_of(CLOCK_MONOTONIC), wall = clock_of(CLOCK_REALTIME),
+                took = clock_of(CLOCK_MONOTONIC) - before;
+        int64_t now = wall - before - took / 2, had = atomic_load(&dds->wall);
+        if (!had || (took < interrupted && (now - had > noise || had - now > noise))) atomic_store(&dds->wall, now);
+        if (took < interrupted) return;
+    }
+}
 
 /* ---- what a node has beside the line-up's topics ---- */
 
@@ -105,19 +120,27 @@ static int read_options(struct nm_dds *dds, const struct nm_dds_options *options
     snprintf(dds->node, sizeof dds->node, "%s", node);
     if (nm_ros_namespace(space, dds->space, 64, err)) return -1;
     snprintf(dds->full, sizeof dds->full, "%.*s/%s", dds->space[1] ? 64 : 0, dds->space, node);
+    snprintf(dds->logger, sizeof dds->logger, "%s", dds->full + 1);
+    for (char *at = dds->logger; *at; at++)
+        if (*at == '/') *at = '.';
     return 0;
 }
 
 static int join(struct nm_dds *dds, struct nm_err *err)
 {
     static const struct nm_ros_qos graph = {.reliable = true, .latched = true, .depth = 1};
-    dds->participant = nm_domain_join(dds->domain, dds->options.network, err);
+    dds->participant = nm_domain_join(dds->domain, dds->options.network ? NM_DOMAIN_NETWORK : 0, err);
     if (dds->participant < 0) return -1;
     dds->publisher = dds_create_publisher(dds->participant, NULL, NULL);
     dds->subscriber = dds_create_subscriber(dds->participant, NULL, NULL);
     dds->participants = dds_create_reader(dds->participant, DDS_BUILTIN_TOPIC_DCPSPARTICIPANT, NULL, NULL);
+    dds->publications = dds_create_reader(dds->participant, DDS_BUILTIN_TOPIC_DCPSPUBLICATION, NULL, NULL);
+    dds->subscriptions = dds_create_reader(dds->participant, DDS_BUILTIN_TOPIC_DCPSSUBSCRIPTION, NULL, NULL);
+    const struct nm_type *type = nm_type_find(&nm_all_types, "rmw_dds_common/msg/ParticipantEntitiesInfo");
+    char data[128] = "gid=24;"; /* of that type there is no hash: it had none */
+    if (type && dds->options.gid_size == 16) snprintf(data, sizeof data, "typehash=%s;", type->hash);
     dds->discovery = endpoint_writer(dds, "ros_discovery_info", "rmw_dds_common::msg::dds_::ParticipantEntitiesInfo_",
-                                     &graph, NULL, NULL, err);
+                                     &graph, data, NULL, err);
     dds->writers.n = 0; /* this one is not listed in what it tells */
     return dds->discovery < 0 ? -1 : 0;
 }
@@ -145,11 +168,12 @@ struct nm_dds *nm_dds_new(struct nm_player *player, const struct nm_dds_options 
 
 static void turn(struct nm_dds *dds)
 {
+    if (dds->threaded) follow_wall_clock(dds, 1);
     outs_send(dds);
+    refusals_send(dds);
     params_serve(dds);
     replies_retry(dds);
     ins_loosen(dds);
-    ins_complain(dds);
 }
 
 static void *serve(void *user)
@@ -165,8 +189,7 @@ static void *serve(void *user)
 
 int nm_dds_start(struct nm_dds *dds, struct nm_err *err)
 {
-    int64_t before = clock_of(CLOCK_MONOTONIC), wall = clock_of(CLOCK_REALTIME), after = clock_of(CLOCK_MONOTONIC);
-    dds->wall = wall - before - (after - before) / 2;
+    follow_wall_clock(dds, 10);
     atomic_store(&dds->threaded, true);
     ins_listen(dds);
     int r = pthread_create(&dds->thread, NULL, serve, dds);
@@ -191,6 +214,7 @@ void nm_dds_free(struct nm_dds *dds)
     if (dds->discovery > 0) node_tell(dds, false);
     nm_domain_leave(dds->domain, dds->participant);
     for (uint32_t i = 0; i < dds->n_held; i++) free(dds->held[i].bytes);
+    for (struct refusal *at = dds->refusals, *next; at; at = next) next = at->next, free(at);
     params_close(dds);
     free(dds->buffer.bytes);
     free(dds->framed);

@@ -18,6 +18,7 @@ struct nm_dds_options {
     const char *space; /* the robot's namespace, "red1"; NULL: none                                        */
     bool network;      /* beyond this machine; loopback only unless asked                                  */
     bool virtual_time; /* nobody calls nm_dds_start: nm_dds_poll is called, times are virtual, /clock tells them */
+    bool follows;      /* the same in the time of another's /clock                                         */
     uint32_t n_topics; /* topics, services and actions that others may see; 0: all but `show`              */
     const char *const *topics;
     uint32_t n_local; /* topics and services under `remote:` that another edge of this process brings: they leave
@@ -56,5 +57,9 @@ void nm_dds_stats(struct nm_dds *dds, struct nm_dds_stats *stats);
 /* How many readers outside have found a topic of ours, how many writers one of theirs; 0 if it is none. */
 uint32_t nm_dds_matched(struct nm_dds *dds, const char *topic);
 const char *nm_dds_node(const struct nm_dds *dds); /* "/red1/robot" */
+/* Tells every writer or reader elsewhere that uses a topic's name with another type or another hash: nothing passes
+ * between it and us. */
+typedef void nm_dds_say(void *user, const char *sentence);
+void nm_dds_strangers(struct nm_dds *dds, const char *topic, nm_dds_say *say, void *user);
 
 #endif

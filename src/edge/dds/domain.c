@@ -1,6 +1,7 @@
 #include "edge/dds/domain.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 enum { LAST_DOMAIN = 232 }; /* beyond it the ports do not fit into 16 bits */
 
@@ -21,44 +23,14 @@ static struct {
     } at[LAST_DOMAIN + 1];
 } domains = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static struct {
-    pthread_mutex_t lock;
-    uint64_t n;
-    char text[256];
-} complaints = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static void take_complaint(void *user, const dds_log_data_t *data)
-{
-    (void)user;
-    size_t n = strcspn(data->message, "<\n"); /* bytes of packets follow in <> */
-    while (n && data->message[n - 1] == ' ') n--;
-    pthread_mutex_lock(&complaints.lock);
-    complaints.n++;
-    snprintf(complaints.text, sizeof complaints.text, "%.*s", (int)n, data->message);
-    pthread_mutex_unlock(&complaints.lock);
-}
-
-uint64_t nm_domain_complaints(char *to, size_t size)
-{
-    pthread_mutex_lock(&complaints.lock);
-    uint64_t n = complaints.n;
-    snprintf(to, size, "%s", complaints.text);
-    pthread_mutex_unlock(&complaints.lock);
-    return n;
-}
-
 /* A sample of more bytes is none of ours, and is not even put together. */
-#define LIMITS "<Internal><MaxSampleSize>64 MiB</MaxSampleSize></Internal>"
-
-static const char anywhere[] = "<CycloneDDS><Domain id=\"any\">" LIMITS "</Domain></CycloneDDS>";
-/* The peer is an address, not a name: a bare machine may have no entry for localhost. */
-static const char loopback[] = "<CycloneDDS><Domain id=\"any\">" LIMITS "<General>"
-                               "<Interfaces><NetworkInterface name=\"lo\"/></Interfaces>"
-                               "<AllowMulticast>false</AllowMulticast></General>"
-                               "<Discovery><ParticipantIndex>auto</ParticipantIndex>"
-                               "<MaxAutoParticipantIndex>32</MaxAutoParticipantIndex>"
-                               "<Peers><Peer address=\"127.0.0.1\"/></Peers></Discovery>"
-                               "</Domain></CycloneDDS>";
+#define LIMITS    "<Internal><MaxSampleSize>64 MiB</MaxSampleSize></Internal>"
+#define LOOPBACK  "<General><Interfaces><NetworkInterface name=\"lo\"/></Interfaces>" NO_CAST "</General>"
+#define UNICAST   "<General>" NO_CAST "</General>"
+#define NO_CAST   "<AllowMulticast>false</AllowMulticast>"
+#define THIS_HOST "<Peer address=\"127.0.0.1\"/>" /* not every machine knows the name localhost */
+/* Whoever knows our address asks at the ports of the first participants of a machine, so ours takes one of these. */
+#define NUMBERED "<ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>32</MaxAutoParticipantIndex>"
 
 int64_t nm_domain_usual(struct nm_err *err)
 {
@@ -71,11 +43,65 @@ int64_t nm_domain_usual(struct nm_err *err)
     return domain;
 }
 
-static dds_entity_t open_domain(uint32_t domain, bool network)
+/* Where ROS 2 looks for others. */
+enum range { SUBNET, LOCALHOST, OFF, SYSTEM_DEFAULT, ONLY_THIS_MACHINE };
+
+static int range_of_ros(struct nm_err *err)
+{
+    static const char *const words[] = {
+        [SUBNET] = "SUBNET", [LOCALHOST] = "LOCALHOST", [OFF] = "OFF", [SYSTEM_DEFAULT] = "SYSTEM_DEFAULT"};
+    const char *range = getenv("ROS_AUTOMATIC_DISCOVERY_RANGE");
+    if (!range || !*range) return SUBNET;
+    for (int i = 0; i <= SYSTEM_DEFAULT; i++)
+        if (!strcmp(range, words[i])) return i;
+    return nm_fail(err, "ROS_AUTOMATIC_DISCOVERY_RANGE is '%.40s': SUBNET, LOCALHOST, OFF or SYSTEM_DEFAULT is needed",
+                   range);
+}
+
+/* ROS_STATIC_PEERS, "10.0.0.2;striker", as peers of Cyclone; -1 with a sentence. */
+static int static_peers(char *to, size_t size, struct nm_err *err)
+{
+    const char *at = getenv("ROS_STATIC_PEERS");
+    size_t used = 0;
+    *to = '\0';
+    for (; at && *at; at += strspn(at, "; ")) {
+        size_t n = strcspn(at, "; ");
+        for (size_t i = 0; i < n; i++)
+            if (!isalnum((unsigned char)at[i]) && !strchr(".:-_[]", at[i]))
+                return nm_fail(err, "ROS_STATIC_PEERS: '%.*s' is no address of a machine", (int)(n < 80 ? n : 80), at);
+        if (n) used += (size_t)snprintf(to + used, size - used, "<Peer address=\"%.*s\"/>", (int)n, at);
+        if (used >= size) return nm_fail(err, "ROS_STATIC_PEERS names too many machines");
+        at += n;
+    }
+    return 0;
+}
+
+/* Cyclone's configuration, without what CYCLONEDDS_URI adds. Without a network it is what ROS 2 calls LOCALHOST, but
+ * for the interface, which is the loopback itself. */
+static int configure(unsigned how, char *to, size_t size, struct nm_err *err)
+{
+    const char *limits = how & NM_DOMAIN_ANY_SIZE ? "" : LIMITS, *general = "";
+    char peers[4096] = "", discovery[4600];
+    int range = how & NM_DOMAIN_NETWORK ? range_of_ros(err) : ONLY_THIS_MACHINE;
+    if (range < 0 || ((range == SUBNET || range == LOCALHOST) && static_peers(peers, sizeof peers, err))) return -1;
+    if (range == ONLY_THIS_MACHINE) general = LOOPBACK;
+    if (range == LOCALHOST) general = UNICAST;
+    snprintf(discovery, sizeof discovery, NUMBERED "<Peers>%s%s</Peers>",
+             range == ONLY_THIS_MACHINE || range == LOCALHOST ? THIS_HOST : "", peers);
+    if (range == SUBNET && !*peers) snprintf(discovery, sizeof discovery, NUMBERED);
+    if (range == SYSTEM_DEFAULT) *discovery = '\0';
+    if (range == OFF) /* a tag that nobody else has */
+        snprintf(discovery, sizeof discovery, "<Tag>nutmeg-%d-%lld</Tag>", (int)getpid(), (long long)dds_time());
+    snprintf(to, size, "<CycloneDDS><Domain id=\"any\">%s%s<Discovery>%s</Discovery></Domain></CycloneDDS>", limits,
+             general, discovery);
+    return 0;
+}
+
+static dds_entity_t open_domain(uint32_t domain, unsigned how, struct nm_err *err)
 {
     const char *more = getenv("CYCLONEDDS_URI");
-    const char *ours = network ? anywhere : loopback;
-    char *config = NULL;
+    char ours[6000], *config = NULL;
+    if (configure(how, ours, sizeof ours, err)) return DDS_RETCODE_BAD_PARAMETER;
     if (!more) more = "";
     if (asprintf(&config, "%s%s%s", ours, *more ? "," : "", more) < 0) return DDS_RETCODE_OUT_OF_RESOURCES;
     dds_entity_t entity = dds_create_domain(domain, config);
@@ -115,19 +141,20 @@ static int shut_out_others(uint32_t domain, struct nm_err *err)
                    strerror(why));
 }
 
-dds_entity_t nm_domain_join(uint32_t domain, bool network, struct nm_err *err)
+dds_entity_t nm_domain_join(uint32_t domain, unsigned how, struct nm_err *err)
 {
+    const char *only = getenv("ROS_LOCALHOST_ONLY"); /* of ROS 2 up to Humble; where it is set, it wins */
+    if (only && !strcmp(only, "1")) how &= ~(unsigned)NM_DOMAIN_NETWORK;
+    bool network = how & NM_DOMAIN_NETWORK;
     static const char enclave[] = "enclave=/;";
     if (domain > LAST_DOMAIN) return nm_fail(err, "DDS domain %u: domains go from 0 to %d", domain, LAST_DOMAIN);
     pthread_mutex_lock(&domains.lock);
     dds_entity_t participant = 0;
     if (!domains.at[domain].users) {
-        dds_entity_t entity = open_domain(domain, network);
+        dds_entity_t entity = open_domain(domain, how, err);
         domains.at[domain].entity = entity;
         /* one that somebody else in this process made is shared, and not ours to delete */
         if (entity < 0 && entity != DDS_RETCODE_PRECONDITION_NOT_MET) participant = entity;
-        if (entity > 0 && !network && shut_out_others(domain, err)) participant = DDS_RETCODE_ERROR;
-        dds_set_log_sink(take_complaint, NULL); /* from now on: a wrong CYCLONEDDS_URI was printed above */
     }
     if (participant == 0) {
         dds_qos_t *qos = dds_create_qos();
@@ -135,11 +162,17 @@ dds_entity_t nm_domain_join(uint32_t domain, bool network, struct nm_err *err)
         participant = dds_create_participant(domain, qos, NULL);
         dds_delete_qos(qos);
     }
-    if (participant >= 0) {
+    if (participant >= 0 && !network && shut_out_others(domain, err)) {
+        dds_delete(participant);
+        participant = DDS_RETCODE_ERROR;
+        if (!domains.at[domain].users && domains.at[domain].entity > 0) dds_delete(domains.at[domain].entity);
+    } else if (participant >= 0) {
         domains.at[domain].users++;
+    } else if (participant == DDS_RETCODE_BAD_PARAMETER && err && err->n) {
+        /* the sentence is there */
     } else {
         nm_fail(err, "DDS domain %u: cannot be joined: %s%s", domain, dds_strretcode(participant),
-                network ? "; is there a network, and is CYCLONEDDS_URI right?"
+                network ? "; is there a network, more than 32 participants, or is CYCLONEDDS_URI wrong?"
                         : "; more than 32 participants, or is CYCLONEDDS_URI wrong?");
         if (!domains.at[domain].users && domains.at[domain].entity > 0) dds_delete(domains.at[domain].entity);
     }

@@ -10,7 +10,6 @@
 #include <stdatomic.h>
 
 #include "base/blob.h"
-#include "base/fault.h"
 #include "codec/cdr.h"
 #include "edge/dds/dds.h"
 #include "edge/dds/names.h"
@@ -40,7 +39,8 @@ struct out { /* what leaves through one writer */
     char ids[96]; /* services: "serviceid=…;", the same at both ends */
     bool latched; /* written even where nobody listens          */
     bool times;   /* there are times to shift                   */
-    void *copy;   /* of a message, to shift its times           */
+    bool console; /* lines to which the robot's name is added   */
+    void *copy;   /* of a message, to change these              */
     _Atomic uint32_t readers;
 };
 
@@ -56,7 +56,7 @@ struct in { /* what enters through one reader, or two */
     bool times;
     void *message; /* where a queue's sample is decoded before it is let in */
     uint32_t blob; /* bytes; the largest payload that may come             */
-    struct nm_fault_count told[FAULTS];
+    bool told[FAULTS];
     int64_t window; /* ns; since when samples are counted, to notice a flood */
     uint32_t in_window;
     struct {
@@ -90,6 +90,15 @@ struct held { /* a reply */
     uint8_t *bytes;
 };
 
+struct refusal { /* a reply that a receiving thread leaves to the edge's thread */
+    struct refusal *next;
+    dds_entity_t writer;
+    bool found; /* its participant */
+    dds_guid_t participant;
+    size_t n;
+    uint8_t bytes[];
+};
+
 struct gids {
     uint32_t n, room;
     dds_guid_t *at;
@@ -104,11 +113,13 @@ struct nm_dds {
     struct nm_arena arena;
     uint32_t domain;
     char space[NM_ROS_NAME], node[NM_ROS_NAME], full[NM_ROS_NAME];
+    char logger[NM_ROS_NAME]; /* "red1.robot", what /rosout calls us */
     dds_entity_t participant, publisher, subscriber;
     dds_entity_t discovery, clock, description;
-    dds_entity_t participants;    /* all there are, with the names of their machines */
-    struct gids readers, writers; /* of the node, for the graph */
-    uint32_t services;            /* ids given                  */
+    dds_entity_t participants;                /* all there are, with the names of their machines */
+    dds_entity_t publications, subscriptions; /* of everybody */
+    struct gids readers, writers;             /* of the node, for the graph */
+    uint32_t services;                        /* ids given                  */
 
     struct nm_edge *out;
     uint32_t n_outs;
@@ -126,12 +137,11 @@ struct nm_dds {
     uint32_t n_ins;
     struct in *ins;
     uint32_t log_port;
-    struct nm_fault_count complained; /* of what Cyclone complains about */
-    uint64_t complaints;              /* heard so far                    */
-    uint8_t *framed;                  /* a service's sample without its ids */
+    struct refusal *refusals;
+    uint8_t *framed; /* a service's sample without its ids */
     size_t framed_room;
 
-    int64_t wall; /* ns, of the wall clock at the time 0 of the player */
+    _Atomic int64_t wall; /* ns, of the wall clock at the time 0 of the player; it moves when the clock is set */
     pthread_t thread;
     _Atomic bool threaded;
     _Atomic bool ending;
@@ -152,18 +162,23 @@ int outs_open(struct nm_dds *dds, struct nm_err *err);
 void outs_send(struct nm_dds *dds);
 void out_write(struct nm_dds *dds, dds_entity_t writer, const void *bytes, size_t n);
 void reply_write(struct nm_dds *dds, dds_entity_t writer, const dds_guid_t *participant, const void *bytes, size_t n);
-void reply_now(struct nm_dds *dds, struct out *out, uint64_t id, int64_t seq, const void *message);
 void replies_retry(struct nm_dds *dds);
+/* From a receiving thread, under the lock: a reply that the edge's thread sends. */
+void refusal_leave(struct nm_dds *dds, struct out *out, const dds_guid_t *participant, uint64_t id, int64_t seq,
+                   const void *message);
+void refusals_send(struct nm_dds *dds);
 
 /* topics_in.c */
 int ins_open(struct nm_dds *dds, struct nm_err *err);
 void ins_listen(struct nm_dds *dds);
 void ins_take(struct nm_dds *dds);
 void ins_loosen(struct nm_dds *dds);
-void ins_complain(struct nm_dds *dds);
 bool writer_participant(dds_entity_t reader, dds_instance_handle_t writer, dds_guid_t *participant);
 
-/* params.c: the six services and /parameter_events */
+/* strangers.c */
+bool endpoint_hash(const dds_builtintopic_endpoint_t *endpoint, char *to, size_t size); /* false: it says none */
+
+/* params.c: the six services, get_type_description and /parameter_events */
 int params_open(struct nm_dds *dds, struct nm_err *err);
 void params_serve(struct nm_dds *dds);
 void params_close(struct nm_dds *dds);

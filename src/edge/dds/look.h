@@ -3,6 +3,7 @@
 #ifndef NM_EDGE_DDS_LOOK_H
 #define NM_EDGE_DDS_LOOK_H
 
+#include "base/arena.h"
 #include "base/error.h"
 #include "base/type.h"
 #include "edge/dds/names.h"
@@ -17,13 +18,37 @@ void nm_look_free(struct nm_look *look);
 struct nm_look_topic {
     char name[NM_ROS_NAME];     /* "/red/imu"                                            */
     char dds_type[NM_ROS_NAME]; /* "sensor_msgs::msg::dds_::Imu_"                        */
+    char ros_type[NM_ROS_NAME]; /* "sensor_msgs/msg/Imu"                                 */
     const struct nm_type *type; /* NULL: a type that this program does not have          */
     uint32_t writers, readers;
+};
+
+/* A writer or a reader of a topic, with what it promises or asks for. How much history it keeps is not told. */
+struct nm_look_offer {
+    bool writes;
+    uint8_t gid[16];
+    char dds_type[NM_ROS_NAME];
+    char hash[80]; /* RIHS01_…; "" if it says none */
+    bool reliable, latched, manual;
+    int64_t deadline, lifespan, lease; /* ns; INT64_MAX: for ever */
 };
 
 /* The topics seen so far, sorted by name; how many, at most `most`. Those of services are left out, and hidden ones
  * unless asked for. */
 uint32_t nm_look_topics(struct nm_look *look, bool hidden, struct nm_look_topic *at, uint32_t most);
+
+/* The writers and readers of a topic. */
+uint32_t nm_look_offers(struct nm_look *look, const char *name, struct nm_look_offer *at, uint32_t most);
+
+/* The services, or the actions, seen so far: sorted by name, the type without its halves ("std_srvs/srv/SetBool").
+ * `readers` counts their servers, `writers` their clients. */
+uint32_t nm_look_services(struct nm_look *look, bool hidden, struct nm_look_topic *at, uint32_t most);
+uint32_t nm_look_actions(struct nm_look *look, struct nm_look_topic *at, uint32_t most);
+
+/* The merged ros2msg text of a topic's type, in the arena: ours, or what its writer's node tells when it is asked
+ * (which takes up to `timeout` seconds). NULL with a sentence. */
+const char *nm_look_schema(struct nm_look *look, const struct nm_look_topic *topic, struct nm_arena *arena,
+                           double timeout, struct nm_err *err);
 
 /* Listens to a topic as its writers offer it. 0, 1 while nobody writes it, -1 with a sentence. */
 int nm_look_listen(struct nm_look *look, const char *name, struct nm_look_topic *topic, struct nm_err *err);
@@ -46,16 +71,19 @@ typedef void nm_look_node(void *user, const char *name);
 
 /* Begins to listen to the graph; nodes are there within a second. */
 int nm_look_graph(struct nm_look *look, struct nm_err *err);
+/* The node that has a writer or reader, by its id; false while that is not known. Once asked for, nm_look_nodes has
+ * nothing to tell: both take the graph's samples. */
+bool nm_look_owner(struct nm_look *look, const uint8_t gid[16], char *to, size_t size);
 /* Tells every node, and with `ends` also the readers and writers of the one called `name`, each as "publishes",
  * "reads", "serves" or "calls". */
 void nm_look_nodes(struct nm_look *look, nm_look_node *node, const char *name, nm_look_end *ends, void *user);
 
 /* ---- services (look_call.c) ---- */
 
-/* Calls a service with a request and waits for the reply, at most `timeout` seconds: 0 with the reply, -1 with a
- * sentence. Both types are of one service. */
-int nm_look_call(struct nm_look *look, const char *name, const struct nm_type *request_type, const void *request,
-                 const struct nm_type *reply_type, void *reply, double timeout, struct nm_err *err);
+/* Calls a service with the CDR bytes of a request and waits for the reply, at most `timeout` seconds: its bytes, which
+ * may be longer than any struct has room for, to be freed; NULL with a sentence. Both types are of one service. */
+uint8_t *nm_look_call(struct nm_look *look, const char *name, const struct nm_type *request_type, const void *request,
+                      size_t n, const struct nm_type *reply_type, size_t *size, double timeout, struct nm_err *err);
 
 /* The same in steps, for what goes on beside it. A client has one question under way at a time. */
 struct nm_look_client;
@@ -66,6 +94,17 @@ int nm_look_ask(struct nm_look_client *client, const void *request, struct nm_er
 /* 1 with the reply, 0 while there is none, -1 with a sentence: it cannot be read, or its server has gone. */
 int nm_look_answer(struct nm_look_client *client, void *reply, struct nm_err *err);
 void nm_look_client_free(struct nm_look_client *client);
+
+/* ---- parameters of a node, "/red1/play" (look_params.c) ---- */
+
+/* A parameter: its value as YAML, and what it is ("a double"). */
+typedef void nm_look_param(void *user, const char *name, const char *value, const char *kind);
+/* Tells those that are named, or all. -1 with a sentence. */
+int nm_look_params(struct nm_look *look, const char *node, const char *const *names, uint32_t n, nm_look_param *each,
+                   void *user, double timeout, struct nm_err *err);
+/* Sets "NAME=VALUE" together, or none of them; -1 with the node's reason. */
+int nm_look_params_set(struct nm_look *look, const char *node, const char *const *settings, uint32_t n, double timeout,
+                       struct nm_err *err);
 
 /* ---- actions (look_action.c) ---- */
 

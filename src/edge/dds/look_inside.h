@@ -4,6 +4,11 @@
 
 #include "edge/dds/look.h"
 
+struct look_owner {
+    uint8_t gid[16];
+    char node[2 * NM_ROS_NAME];
+};
+
 struct nm_look {
     uint32_t domain;
     dds_entity_t participant, publications, subscriptions;
@@ -11,11 +16,16 @@ struct nm_look {
     dds_entity_t waits;         /* for the reader; 0: nobody waited yet */
     const struct nm_type *type; /* of the writer                     */
     dds_entity_t graph;         /* ros_discovery_info; 0: not opened */
-    int64_t calls;              /* of services, made so far          */
+    uint32_t n_owners, owners_room;
+    struct look_owner *owners; /* of ends, as far as nm_look_owner was asked */
+    int64_t calls;             /* of services, made so far          */
 };
 
 /* A name that may be printed: what peers call themselves can hold anything, also what a terminal obeys. */
 bool nm_look_plain(const char *name);
+
+/* The type's hash as every endpoint of ROS 2 says it; "" is not said. */
+void look_set_hash(dds_qos_t *qos, const char *hash);
 
 /* Every endpoint of others that is alive and has plain names. */
 typedef void endpoint_found(void *user, const dds_builtintopic_endpoint_t *endpoint);

@@ -45,6 +45,18 @@ void nm_ros_topic(const char *space, const char *topic, char *to, size_t size)
         snprintf(to, size, "%s/%s", space, topic);
 }
 
+void nm_ros_type(const char *dds_name, char *to, size_t size)
+{
+    static const char middle[] = "::dds_::";
+    const char *kind = strstr(dds_name, "::"), *cut = strstr(dds_name, middle);
+    size_t length = strlen(dds_name);
+    if (!kind || !cut || cut < kind + 2 || dds_name[length - 1] != '_')
+        snprintf(to, size, "%s", dds_name);
+    else
+        snprintf(to, size, "%.*s/%.*s/%.*s", (int)(kind - dds_name), dds_name, (int)(cut - kind - 2), kind + 2,
+                 (int)strlen(cut) - (int)sizeof middle, cut + sizeof middle - 1);
+}
+
 bool nm_ros_hidden(const char *topic) { return *topic == '_' || strstr(topic, "/_"); }
 
 /* REP-2003 and the habits of rcl, tf2 and rclcpp_action; a name with '/' in front is an ending. */

@@ -23,6 +23,9 @@ int nm_ros_namespace(const char *text, char *to, size_t size, struct nm_err *err
  * clock) has no namespace. */
 void nm_ros_topic(const char *space, const char *topic, char *to, size_t size);
 
+/* "sensor_msgs::msg::dds_::Imu_" is sensor_msgs/msg/Imu; a name that is not ROS 2's stays as it is. */
+void nm_ros_type(const char *dds_name, char *to, size_t size);
+
 /* "a/_b/c": left out of lists, such as the parts of an action. */
 bool nm_ros_hidden(const char *topic);
 

@@ -1,21 +1,24 @@
-/* Parameters as ROS 2 has them: six services below the node's name and the topic /parameter_events. The parameter
- * `friction` of the instance `ball_filter` is `ball_filter.friction`; the player's own rules decide what may be set,
- * and its sentence is the reason of a refusal. Changes are told whoever made them. */
+/* Services that every ROS 2 node has below its name: six for parameters, with the topic /parameter_events, and one that
+ * describes types. The parameter `friction` of the instance `ball_filter` is `ball_filter.friction`; the player's own
+ * rules decide what may be set, and its sentence is the reason of a refusal. Changes are told whoever made them. */
 #include <stdio.h>
 
+#include "edge/dds/describe.h"
 #include "edge/dds/inside.h"
 #include "edge/dds/params_value.h"
 
-enum { SERVICES = 6, SET_MOST = 64, NAMES_MOST = 4096, REQUEST_MOST = 1 << 20 /* bytes */ };
+enum { SERVICES = 7, NAMES_MOST = 4096, REQUEST_MOST = 1 << 20 /* bytes */ };
 static const int64_t look_every = 200000000; /* ns; at values that others may have changed */
 
 struct params {
     dds_entity_t readers[SERVICES], writers[SERVICES], events;
     uint32_t n;
     struct param_row *rows;           /* malloc: a module that is swapped in has its own   */
+    struct nm_change *changes;        /* room for one of each, malloc                       */
     const struct nm_module **modules; /* of each instance, as the rows were listed           */
     int64_t looked;
     struct pack reply, event;
+    bool too_long; /* the request at hand asks for more than is answered */
     _Atomic bool asked;
 };
 
@@ -28,7 +31,7 @@ static struct param_row *find(struct params *params, const char *name)
 
 static void value_of(const struct nm_dds *dds, const struct param_row *row, struct nm_value *value)
 {
-    *value = (struct nm_value){.whole = dds->options.virtual_time};
+    *value = (struct nm_value){.whole = dds->options.virtual_time || dds->options.follows};
     if (row->table) nm_player_value(dds->player, row->instance, row->param, value);
 }
 
@@ -43,8 +46,9 @@ static int read_change(struct nm_dds *dds, const char *name, const struct param_
     if (!row) return nm_fail(err, "there is no parameter %.95s", name);
     if (param_text(row, g, text, sizeof text, err)) return -1;
     if (!row->table) {
-        if (g->flag == dds->options.virtual_time) return 1; /* as it is */
-        return nm_fail(err, "use_sim_time: this player has its own clock");
+        bool simulated = dds->options.virtual_time || dds->options.follows;
+        if (g->flag == simulated) return 1; /* as it is */
+        return nm_fail(err, "use_sim_time: whether time is simulated is decided when the player starts");
     }
     *change = (struct nm_change){.instance = row->instance, .param = row->param};
     if (nm_value_parse(row->table, text, &change->value, &why))
@@ -116,17 +120,18 @@ static void do_list(struct nm_dds *dds, struct unpack *u, struct pack *p)
     }
 }
 
-/* How many names follow. A request for more than anybody has is no request: its reply could be many times as long. */
-static uint32_t unpack_names(struct unpack *u)
+/* How many names follow. A request for more than anybody has is not answered in full: its reply could be many times as
+ * long. */
+static uint32_t unpack_names(struct nm_dds *dds, struct unpack *u)
 {
     uint32_t n = unpack_count(u, 4);
-    u->bad |= n > NAMES_MOST;
-    return u->bad ? 0 : n;
+    dds->params->too_long = n > NAMES_MOST;
+    return u->bad || dds->params->too_long ? 0 : n;
 }
 
 static void do_get(struct nm_dds *dds, struct unpack *u, struct pack *p)
 {
-    uint32_t n = unpack_names(u);
+    uint32_t n = unpack_names(dds, u);
     pack_u32(p, n);
     for (uint32_t i = 0; i < n && !u->bad; i++) {
         struct param_row *row = find(dds->params, unpack_text(u));
@@ -138,7 +143,7 @@ static void do_get(struct nm_dds *dds, struct unpack *u, struct pack *p)
 
 static void do_types(struct nm_dds *dds, struct unpack *u, struct pack *p)
 {
-    uint32_t n = unpack_names(u);
+    uint32_t n = unpack_names(dds, u);
     pack_u32(p, n);
     for (uint32_t i = 0; i < n && !u->bad; i++) {
         struct param_row *row = find(dds->params, unpack_text(u));
@@ -169,7 +174,7 @@ static void pack_descriptor(struct pack *p, const char *name, const struct param
 
 static void do_describe(struct nm_dds *dds, struct unpack *u, struct pack *p)
 {
-    uint32_t n = unpack_names(u);
+    uint32_t n = unpack_names(dds, u);
     pack_u32(p, n);
     for (uint32_t i = 0; i < n && !u->bad; i++) {
         const char *name = unpack_text(u);
@@ -180,54 +185,127 @@ static void do_describe(struct nm_dds *dds, struct unpack *u, struct pack *p)
 /* The smallest parameter: an empty name and a value. */
 enum { PARAMETER_LEAST = 4 + 36 };
 
+/* Adds a change to the set; the last one to a parameter counts. */
+static uint32_t add_change(struct params *params, uint32_t n, const struct nm_change *change)
+{
+    uint32_t at = 0;
+    while (at < n && (params->changes[at].instance != change->instance || params->changes[at].param != change->param))
+        at++;
+    params->changes[at] = *change;
+    return at < n ? n : n + 1;
+}
+
+/* Sets what was collected as one generation. A player that has not taken in what came before is given a moment. */
+static int set_all(struct nm_dds *dds, uint32_t n, struct nm_err *err)
+{
+    enum { TRIES = 100 };
+    if (!n) return 0;
+    for (int i = 0;; i++) {
+        struct nm_err why = {0};
+        if (nm_player_set(dds->player, dds->params->changes, n, &why) >= 0) return 0;
+        if (!dds->threaded || i == TRIES) return nm_fail(err, "%.*s", (int)strcspn(why.text, "\n"), why.text);
+        dds_sleepfor(DDS_MSECS(2));
+    }
+}
+
+/* Each parameter has a result of its own; those that are right are set together. */
 static void do_set(struct nm_dds *dds, struct unpack *u, struct pack *p)
 {
-    uint32_t n = unpack_count(u, PARAMETER_LEAST);
-    if (n > NAMES_MOST) u->bad = true;
-    pack_u32(p, n);
+    struct unpack again = *u;
+    uint32_t n = unpack_count(u, PARAMETER_LEAST), kept = 0;
+    struct nm_err refused = {0};
+    if (n > NAMES_MOST) {
+        dds->params->too_long = true;
+        return;
+    }
+    /* first what is right, then the answers, which depend on whether it could be set */
     for (uint32_t i = 0; i < n && !u->bad; i++) {
-        struct nm_err err = {0};
         struct nm_change change;
         struct param_given g;
         const char *name = unpack_text(u);
         param_unpack(u, &g);
-        if (u->bad) return;
+        if (!u->bad && !read_change(dds, name, &g, &change, NULL)) kept = add_change(dds->params, kept, &change);
+    }
+    if (u->bad) return;
+    int unset = set_all(dds, kept, &refused);
+    unpack_count(&again, PARAMETER_LEAST);
+    pack_u32(p, n);
+    for (uint32_t i = 0; i < n; i++) {
+        struct nm_err err = {0};
+        struct nm_change change;
+        struct param_given g;
+        const char *name = unpack_text(&again);
+        param_unpack(&again, &g);
         int bad = read_change(dds, name, &g, &change, &err);
-        if (!bad) bad = nm_player_set(dds->player, &change, 1, &err) < 0 ? -1 : 0;
+        if (bad == 0 && unset) {
+            bad = -1;
+            err = refused;
+        }
         pack_result(p, bad < 0, &err);
     }
 }
 
 static void do_set_atomically(struct nm_dds *dds, struct unpack *u, struct pack *p)
 {
-    struct nm_change changes[SET_MOST];
     struct nm_err err = {0};
     uint32_t n = unpack_count(u, PARAMETER_LEAST), kept = 0;
-    int bad = n > SET_MOST ? nm_fail(&err, "at most %d parameters can be set at once", SET_MOST) : 0;
+    int bad = 0;
     for (uint32_t i = 0; i < n && !u->bad && bad >= 0; i++) {
         struct param_given g;
+        struct nm_change change;
         const char *name = unpack_text(u);
         param_unpack(u, &g);
         if (u->bad) return;
-        bad = read_change(dds, name, &g, &changes[kept], &err);
-        kept += !bad;
+        bad = read_change(dds, name, &g, &change, &err);
+        if (!bad) kept = add_change(dds->params, kept, &change);
     }
-    if (bad >= 0 && kept) bad = nm_player_set(dds->player, changes, kept, &err) < 0 ? -1 : 0;
+    if (bad >= 0) bad = set_all(dds, kept, &err);
     pack_result(p, bad < 0, &err);
 }
 
+static void do_type(struct nm_dds *dds, struct unpack *u, struct pack *p)
+{
+    (void)dds;
+    const char *name = unpack_text(u), *hash = unpack_text(u);
+    bool sources = unpack_u8(u);
+    if (!u->bad) describe_pack(p, name, nm_type_find(&nm_all_types, name), hash, sources);
+}
+
+/* What says no: empty lists, or results that have not succeeded, each with the reason. */
+enum refusal_form { NO_LISTS, NO_LIST, NO_RESULTS, NO_RESULT, NO_DESCRIPTION };
 typedef void serve(struct nm_dds *dds, struct unpack *u, struct pack *p);
 static const struct {
-    const char *name, *type;
+    const char *name, *package, *type;
     serve *call;
+    enum refusal_form form;
 } services[SERVICES] = {
-    {"list_parameters", "ListParameters", do_list},
-    {"get_parameters", "GetParameters", do_get},
-    {"get_parameter_types", "GetParameterTypes", do_types},
-    {"describe_parameters", "DescribeParameters", do_describe},
-    {"set_parameters", "SetParameters", do_set},
-    {"set_parameters_atomically", "SetParametersAtomically", do_set_atomically},
+    {"list_parameters", "rcl_interfaces", "ListParameters", do_list, NO_LISTS},
+    {"get_parameters", "rcl_interfaces", "GetParameters", do_get, NO_LIST},
+    {"get_parameter_types", "rcl_interfaces", "GetParameterTypes", do_types, NO_LIST},
+    {"describe_parameters", "rcl_interfaces", "DescribeParameters", do_describe, NO_LIST},
+    {"set_parameters", "rcl_interfaces", "SetParameters", do_set, NO_RESULTS},
+    {"set_parameters_atomically", "rcl_interfaces", "SetParametersAtomically", do_set_atomically, NO_RESULT},
+    {"get_type_description", "type_description_interfaces", "GetTypeDescription", do_type, NO_DESCRIPTION},
 };
+
+/* The answer to a request that is too long to be read: whoever asks must not wait for nothing. */
+static void pack_refusal(struct pack *p, enum refusal_form form, struct unpack u)
+{
+    static const char *const why = "the request is too long";
+    uint32_t n = form == NO_RESULTS ? unpack_u32(&u) : 1;
+    if (form == NO_DESCRIPTION) {
+        describe_pack(p, why, NULL, "", false);
+    } else if (form == NO_LISTS || form == NO_LIST) {
+        for (int i = 0; i < (form == NO_LISTS ? 2 : 1); i++) pack_u32(p, 0);
+    } else {
+        if (n > NAMES_MOST) n = NAMES_MOST;
+        if (form == NO_RESULTS) pack_u32(p, n);
+        for (uint32_t i = 0; i < n; i++) {
+            pack_u8(p, false);
+            pack_text(p, why);
+        }
+    }
+}
 
 static void answer(struct nm_dds *dds, uint32_t service, const struct nm_raw *sample)
 {
@@ -236,11 +314,17 @@ static void answer(struct nm_dds *dds, uint32_t service, const struct nm_raw *sa
     dds_guid_t participant;
     unpack_begin(&u, sample->bytes, sample->size);
     uint64_t id = unpack_u64(&u), seq = unpack_u64(&u);
+    struct unpack body = u;
     pack_begin(&params->reply);
     pack_u64(&params->reply, id);
     pack_u64(&params->reply, seq);
-    if (!u.bad) services[service].call(dds, &u, &params->reply);
-    if (u.bad) {
+    params->too_long = sample->size >= REQUEST_MOST; /* what is longer was cut there */
+    if (!u.bad && !params->too_long) services[service].call(dds, &u, &params->reply);
+    if (!body.bad && params->too_long) {
+        atomic_fetch_add_explicit(&dds->faults[FAULT_LONG], 1, memory_order_relaxed);
+        params->reply.n = PACK_HEAD + IDS;
+        pack_refusal(&params->reply, services[service].form, body);
+    } else if (u.bad) {
         atomic_fetch_add_explicit(&dds->faults[FAULT_MALFORMED], 1, memory_order_relaxed);
         return;
     }
@@ -264,7 +348,9 @@ static void list_rows(struct nm_dds *dds)
     uint32_t total = 1;
     for (uint32_t i = 0; i < lineup->n_instances; i++) total += nm_param_count(params->modules[i]);
     params->rows = calloc(total, sizeof *params->rows);
-    if (!params->rows) abort();
+    free(params->changes);
+    params->changes = calloc(total, sizeof *params->changes);
+    if (!params->rows || !params->changes) abort();
     snprintf(params->rows[0].name, sizeof params->rows[0].name, "use_sim_time");
     params->n = 1;
     for (uint32_t i = 0; i < lineup->n_instances; i++)
@@ -394,8 +480,9 @@ static int open_service(struct nm_dds *dds, uint32_t s, struct nm_err *err)
     dds_lset_data_available(listener, request_there);
     for (int reply = 0; reply < 2; reply++) {
         const char *half = reply ? "Response" : "Request";
-        snprintf(interface, sizeof interface, "rcl_interfaces/srv/%s_%s", services[s].type, half);
-        snprintf(type, sizeof type, "rcl_interfaces::srv::dds_::%s_%s_", services[s].type, half);
+        const char *package = services[s].package;
+        snprintf(interface, sizeof interface, "%s/srv/%s_%s", package, services[s].type, half);
+        snprintf(type, sizeof type, "%s::srv::dds_::%s_%s_", package, services[s].type, half);
         snprintf(name, sizeof name, "%s%s/%s%s", reply ? "rr" : "rq", dds->full, services[s].name,
                  reply ? "Reply" : "Request");
         const struct nm_type *known = nm_type_find(&nm_all_types, interface);
@@ -433,4 +520,5 @@ void params_close(struct nm_dds *dds)
     free(dds->params->reply.bytes);
     free(dds->params->event.bytes);
     free(dds->params->rows);
+    free(dds->params->changes);
 }

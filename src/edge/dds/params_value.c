@@ -9,6 +9,13 @@ static const uint8_t kinds[] = {
     [NM_PARAM_FLOATS] = PARAM_DOUBLES, [NM_PARAM_DOUBLES] = PARAM_DOUBLES,
 };
 
+const char *param_kind_word(uint8_t kind)
+{
+    static const char *const words[] = {"nothing", "a bool", "an integer", "a double", "a string",
+                                        "bytes",   "bools",  "integers",   "doubles",  "strings"};
+    return kind <= PARAM_STRINGS ? words[kind] : "that";
+}
+
 uint8_t param_kind(const struct param_row *row) { return row->table ? kinds[row->table->kind] : PARAM_BOOL; }
 
 void param_pack(struct pack *p, const struct param_row *row, const struct nm_value *value)
@@ -56,12 +63,9 @@ void param_unpack(struct unpack *u, struct param_given *g)
 
 int param_text(const struct param_row *row, const struct param_given *g, char *to, size_t size, struct nm_err *err)
 {
-    static const char *const words[] = {"nothing", "a bool", "an integer", "a double", "a string",
-                                        "bytes",   "bools",  "integers",   "doubles",  "strings"};
     uint8_t kind = param_kind(row);
     if (g->kind != kind && !(kind == PARAM_DOUBLE && g->kind == PARAM_INTEGER))
-        return nm_fail(err, "%s takes %s, not %s", row->name, words[kind],
-                       g->kind <= PARAM_STRINGS ? words[g->kind] : "that");
+        return nm_fail(err, "%s takes %s, not %s", row->name, param_kind_word(kind), param_kind_word(g->kind));
     if (kind == PARAM_STRING && strlen(g->text) >= NM_PARAM_TEXT_MAX) return nm_fail(err, "%s: too long", row->name);
     if (kind == PARAM_DOUBLES && g->n > NM_PARAM_LIST_MAX) return nm_fail(err, "%s: too many numbers", row->name);
     if (g->kind == PARAM_BOOL) snprintf(to, size, "%s", g->flag ? "true" : "false");

@@ -27,6 +27,7 @@ struct param_row { /* one parameter; the first is use_sim_time */
     struct nm_value told;         /* by the last event  */
 };
 uint8_t param_kind(const struct param_row *row);
+const char *param_kind_word(uint8_t kind); /* "a double" */
 
 /* All ten members are always there; a row of NULL is a value that is not set. */
 void param_pack(struct pack *p, const struct param_row *row, const struct nm_value *value);

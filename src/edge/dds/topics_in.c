@@ -1,11 +1,9 @@
 /* What enters: remote topics, requests to our services, replies of remote ones. Under the lock, mostly in a receiving
  * thread of Cyclone. A sample is decoded with every check before anything of it is let in. */
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include "edge/dds/domain.h"
 #include "edge/dds/inside.h"
 #include "edge/dds/stamps.h"
 #include "rcl_interfaces/Log.h"
@@ -14,20 +12,7 @@ enum { BLOB_BYTES = 4 << 20 };
 
 /* ---- complaints ---- */
 
-static void say(struct nm_dds *dds, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void say(struct nm_dds *dds, const char *format, ...)
-{
-    Log *log = nm_edge_push(dds->in, dds->log_port);
-    if (!log) return;
-    va_list args;
-    va_start(args, format);
-    log->level = NM_WARN;
-    nm_text(log->name, "dds");
-    vsnprintf(log->msg, sizeof log->msg, format, args);
-    va_end(args);
-}
-
-static void tell(struct in *in, enum fault kind, const char *why, uint64_t n)
+static void tell_once(struct in *in, enum fault kind, const char *why)
 {
     static const char *const words[FAULTS] = {
         [FAULT_MALFORMED] = "a malformed sample is dropped",
@@ -38,50 +23,16 @@ static void tell(struct in *in, enum fault kind, const char *why, uint64_t n)
         [FAULT_LOCKED] = "a request from another machine is refused",
         [FAULT_FLOOD] = "samples are dropped",
     };
-    if (n == 1) say(in->dds, "%s: %s: %.*s", in->topic->name, words[kind], (int)strcspn(why, "\n"), why);
-    if (n > 1)
-        say(in->dds, "%s: %s: %.*s; %llu times since the last report", in->topic->name, words[kind],
-            (int)strcspn(why, "\n"), why, (unsigned long long)n);
-}
-
-/* What Cyclone itself drops, before it becomes a sample. */
-void ins_complain(struct nm_dds *dds)
-{
-    char text[256];
-    uint64_t all = nm_domain_complaints(text, sizeof text), more = all - dds->complaints;
-    int64_t now = nm_player_now(dds->player);
-    dds->complaints = all;
-    uint64_t n = nm_fault_count_add(&dds->complained, more, now);
-    if (!n) return;
-    pthread_mutex_lock(&dds->lock);
-    nm_edge_begin(dds->in, now);
-    if (n == 1) say(dds, "Cyclone DDS: %s", text);
-    if (n > 1) say(dds, "Cyclone DDS: %s; %llu complaints since the last report", text, (unsigned long long)n);
-    nm_edge_end(dds->in);
-    pthread_mutex_unlock(&dds->lock);
-}
-
-/* How many of a kind are to be reported now; 0: none. */
-static uint64_t count(struct in *in, enum fault kind)
-{
-    return nm_fault_count_add(&in->told[kind], 1, nm_player_now(in->dds->player));
+    if (in->told[kind]) return;
+    in->told[kind] = true;
+    nm_edge_log(in->dds->in, in->dds->log_port, NM_WARN, "dds", "%s: %s: %.*s", in->topic->name, words[kind],
+                (int)strcspn(why, "\n"), why);
 }
 
 static void fault(struct in *in, enum fault kind, const char *why)
 {
     atomic_fetch_add_explicit(&in->dds->faults[kind], 1, memory_order_relaxed);
-    tell(in, kind, why, count(in, kind));
-}
-
-/* Costs as little as possible. */
-static void drop_flood(struct in *in, int64_t now)
-{
-    atomic_fetch_add_explicit(&in->dds->faults[FAULT_FLOOD], 1, memory_order_relaxed);
-    uint64_t n = count(in, FAULT_FLOOD);
-    if (!n) return;
-    nm_edge_begin(in->dds->in, now);
-    tell(in, FAULT_FLOOD, "they come faster than 5000 a second", n);
-    nm_edge_end(in->dds->in);
+    tell_once(in, kind, why);
 }
 
 /* ---- writers ---- */
@@ -93,20 +44,17 @@ static enum verdict judge(struct in *in, dds_entity_t reader, dds_instance_handl
     dds_builtintopic_endpoint_t *data = dds_get_matched_publication_data(reader, writer);
     enum verdict verdict = WRITER_GOOD;
     dds_reliability_kind_t kind;
-    void *bytes = NULL;
-    size_t n = 0;
     char hash[96], why[320];
     if (!data) return WRITER_GOOD; /* gone already; its sample is checked like any other */
-    if (in->topic->role == NM_ROLE_TOPIC && dds_qget_userdata(data->qos, &bytes, &n) && bytes &&
-        nm_user_data(bytes, n, "typehash", hash, sizeof hash) && strcmp(hash, in->topic->type->hash)) {
+    if (in->topic->role == NM_ROLE_TOPIC && endpoint_hash(data, hash, sizeof hash) &&
+        strcmp(hash, in->topic->type->hash)) {
         snprintf(why, sizeof why, "its %s has the hash %s, ours %s", in->topic->type->name, hash,
                  in->topic->type->hash);
-        tell(in, FAULT_HASH, why, count(in, FAULT_HASH));
+        tell_once(in, FAULT_HASH, why);
         verdict = WRITER_OTHER_HASH;
     }
     if (reader == in->loose && dds_qget_reliability(data->qos, &kind, NULL) && kind == DDS_RELIABILITY_RELIABLE)
         verdict = WRITER_HEARD_TWICE;
-    dds_free(bytes);
     dds_builtintopic_free_endpoint(data);
     return verdict;
 }
@@ -152,22 +100,22 @@ static bool writer_is_here(struct nm_dds *dds, dds_entity_t reader, dds_instance
 
 /* ---- samples ---- */
 
-static bool decode(struct in *in, void *message, const uint8_t *bytes, size_t n)
+static bool decode(struct in *in, void *message, const uint8_t *bytes, size_t n, struct nm_err *err)
 {
-    struct nm_err err = {0};
-    int bad = nm_cdr_decode(in->topic->type, message, bytes, n, nm_edge_pool(in->dds->in, in->port), &err);
+    int bad = nm_cdr_decode(in->topic->type, message, bytes, n, nm_edge_pool(in->dds->in, in->port), err);
     if (bad) {
-        fault(in, bad == NM_CDR_LONG ? FAULT_LONG : bad == NM_CDR_POOL ? FAULT_POOL : FAULT_MALFORMED, err.text);
+        fault(in, bad == NM_CDR_LONG ? FAULT_LONG : bad == NM_CDR_POOL ? FAULT_POOL : FAULT_MALFORMED, err->text);
         return false;
     }
-    if (in->times && in->dds->wall) nm_shift_times(in->topic->type, message, -in->dds->wall);
+    int64_t wall = atomic_load_explicit(&in->dds->wall, memory_order_relaxed);
+    if (in->times && wall) nm_shift_times(in->topic->type, message, -wall);
     return true;
 }
 
 /* Decodes beside the queue, since a message once pushed is there. */
-static void *push(struct in *in, const uint8_t *bytes, size_t n)
+static void *push(struct in *in, const uint8_t *bytes, size_t n, struct nm_err *err)
 {
-    if (!decode(in, in->message, bytes, n)) return NULL;
+    if (!decode(in, in->message, bytes, n, err)) return NULL;
     void *message = nm_edge_push(in->dds->in, in->port);
     if (message) nm_copy(in->topic->type, message, in->message);
     if (in->topic->type->blobs) nm_reset(in->topic->type, in->message);
@@ -176,13 +124,14 @@ static void *push(struct in *in, const uint8_t *bytes, size_t n)
 
 static void topic_taken(struct in *in, dds_entity_t reader, const struct nm_raw *sample)
 {
+    struct nm_err err = {0};
     (void)reader;
     if (in->topic->queue) {
-        push(in, sample->bytes, sample->size);
+        push(in, sample->bytes, sample->size, &err);
         return;
     }
     void *message = nm_edge_out(in->dds->in, in->port);
-    if (message && decode(in, message, sample->bytes, sample->size)) nm_edge_put(in->dds->in, in->port);
+    if (message && decode(in, message, sample->bytes, sample->size, &err)) nm_edge_put(in->dds->in, in->port);
 }
 
 /* Splits a service's sample into ids and a message with a header of its own. */
@@ -225,7 +174,7 @@ static uint32_t note_caller(struct in *in, uint64_t id, dds_entity_t reader, dds
 }
 
 /* Says no at once where the reply has words for it, so that nobody waits for the time-out. */
-static void refuse(struct in *in, uint64_t id, int64_t seq, const char *why)
+static void refuse(struct in *in, uint32_t caller, int64_t seq, const char *why)
 {
     struct out *out = in->other;
     const struct nm_type *type = out ? out->topic->type : NULL;
@@ -236,9 +185,10 @@ static void refuse(struct in *in, uint64_t id, int64_t seq, const char *why)
     uint8_t *reply = calloc(1, type->size);
     if (!reply) abort();
     nm_reset(type, reply);
-    if (text) nm_text_((char *)reply + text->offset, text->elem, "%s", why);
+    if (text) nm_text_((char *)reply + text->offset, text->elem, "%.*s", (int)strcspn(why, "\n"), why);
     reply[no->offset] = false;
-    reply_now(in->dds, out, id, seq, reply);
+    refusal_leave(in->dds, out, in->callers[caller].found ? &in->callers[caller].participant : NULL,
+                  in->callers[caller].id, seq, reply);
     free(reply);
 }
 
@@ -256,11 +206,15 @@ static void request_taken(struct in *in, dds_entity_t reader, const struct nm_ra
     const char *game = atomic_load(&in->dds->game);
     if (game && !in->callers[at].here) {
         fault(in, FAULT_LOCKED, game);
-        refuse(in, id, seq, game);
+        refuse(in, at, seq, game);
         return;
     }
-    void *message = push(in, in->dds->framed, sample->size - IDS);
-    if (!message) return;
+    struct nm_err err = {0};
+    void *message = push(in, in->dds->framed, sample->size - IDS, &err);
+    if (!message) {
+        refuse(in, at, seq, err.n ? err.text : "there are too many requests");
+        return;
+    }
     nm_slot(message)->caller = id;
     nm_slot(message)->call = seq;
 }
@@ -276,7 +230,8 @@ static void reply_taken(struct in *in, dds_entity_t reader, const struct nm_raw 
         atomic_fetch_add_explicit(&in->dds->strays, 1, memory_order_relaxed);
         return;
     }
-    void *message = push(in, in->dds->framed, sample->size - IDS);
+    struct nm_err err = {0};
+    void *message = push(in, in->dds->framed, sample->size - IDS, &err);
     if (!message) return;
     nm_slot(message)->caller = in->calls[at].caller;
     nm_slot(message)->call = in->calls[at].call;
@@ -323,12 +278,16 @@ static void take(struct in *in, dds_entity_t reader)
         for (int i = 0; i < n; i++) {
             int64_t now = nm_player_now(dds->player);
             if (!samples[i].sample) continue;
-            if (floods(in, now)) {
-                drop_flood(in, now);
+            bool flood = floods(in, now);
+            if (flood && in->told[FAULT_FLOOD]) {
+                atomic_fetch_add_explicit(&dds->faults[FAULT_FLOOD], 1, memory_order_relaxed);
                 continue;
             }
             nm_edge_begin(dds->in, now);
-            sample_taken(in, reader, &samples[i]);
+            if (flood)
+                fault(in, FAULT_FLOOD, "they come faster than 5000 a second");
+            else
+                sample_taken(in, reader, &samples[i]);
             nm_edge_end(dds->in);
         }
         if (n > 0) nm_raw_free(samples, n);

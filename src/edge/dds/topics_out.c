@@ -4,6 +4,7 @@
 #include "edge/dds/inside.h"
 #include "edge/dds/stamps.h"
 #include "edge/rules/remote.h"
+#include "rcl_interfaces/Log.h"
 
 /* How long a reply waits for its caller's reader to be found; rmw_cyclonedds waits as long. */
 static const int64_t reader_patience = 100000000; /* ns */
@@ -97,7 +98,8 @@ static int open_writer(struct nm_dds *dds, struct out *out, struct nm_err *err)
     dds_get_instance_handle(out->writer, &out->id);
     out->latched = qos.latched;
     out->times = nm_has_times(topic->type);
-    if (out->times) out->copy = nm_take(&dds->arena, topic->type->size);
+    out->console = topic->type == &Log_type && !strcmp(topic->name, "rosout");
+    if (out->times || out->console) out->copy = nm_take(&dds->arena, topic->type->size);
     return 0;
 }
 
@@ -141,10 +143,17 @@ static size_t encode(struct nm_dds *dds, struct out *out, const void *message, s
 {
     const struct nm_type *type = out->topic->type;
     struct pack *p = &dds->buffer;
-    if (out->times && dds->wall) {
+    int64_t wall = atomic_load_explicit(&dds->wall, memory_order_relaxed);
+    if ((out->times && wall) || out->console) {
         nm_copy(type, out->copy, message);
-        nm_shift_times(type, out->copy, dds->wall);
+        if (out->times && wall) nm_shift_times(type, out->copy, wall);
         message = out->copy;
+    }
+    if (out->console) {
+        Log *line = out->copy;
+        char instance[sizeof line->name];
+        memcpy(instance, line->name, sizeof instance);
+        nm_text(line->name, "%s.%s", dds->logger, instance);
     }
     size_t size = space + nm_cdr_size(type, message);
     pack_room(p, size);
@@ -188,16 +197,34 @@ static void send_reply(struct nm_dds *dds, struct out *out, const void *message)
     reply_write(dds, out->writer, found ? &participant : NULL, dds->buffer.bytes, n);
 }
 
-/* From any thread. */
-void reply_now(struct nm_dds *dds, struct out *out, uint64_t id, int64_t seq, const void *message)
+void refusal_leave(struct nm_dds *dds, struct out *out, const dds_guid_t *participant, uint64_t id, int64_t seq,
+                   const void *message)
 {
     size_t size = IDS + nm_cdr_size(out->topic->type, message);
-    uint8_t *bytes = malloc(size);
-    if (!bytes) abort();
-    int64_t n = nm_cdr_encode(out->topic->type, message, bytes + IDS, size - IDS);
-    frame(bytes, id, seq);
-    if (n > 0) out_write(dds, out->writer, bytes, (size_t)n + IDS);
-    free(bytes);
+    struct refusal *refusal = malloc(sizeof *refusal + size), **last = &dds->refusals;
+    if (!refusal) abort();
+    *refusal = (struct refusal){.writer = out->writer, .found = participant != NULL};
+    if (participant) refusal->participant = *participant;
+    int64_t n = nm_cdr_encode(out->topic->type, message, refusal->bytes + IDS, size - IDS);
+    frame(refusal->bytes, id, seq);
+    refusal->n = n > 0 ? (size_t)n + IDS : 0;
+    while (*last) last = &(*last)->next;
+    *last = refusal;
+    edge_wake(dds);
+}
+
+void refusals_send(struct nm_dds *dds)
+{
+    pthread_mutex_lock(&dds->lock);
+    struct refusal *at = dds->refusals;
+    dds->refusals = NULL;
+    pthread_mutex_unlock(&dds->lock);
+    while (at) {
+        struct refusal *next = at->next;
+        if (at->n) reply_write(dds, at->writer, at->found ? &at->participant : NULL, at->bytes, at->n);
+        free(at);
+        at = next;
+    }
 }
 
 static void send_request(struct nm_dds *dds, struct out *out, const void *message)

@@ -62,8 +62,8 @@ int tape_channel(struct tape *tape, const char *topic, const char *type, const c
     if (tape->n_channels == CHANNELS) return nm_fail(err, "%s: more than %d channels", tape->options.path, CHANNELS);
     int id = nm_mcap_add_schema(tape->writer,
                                 &(struct nm_mcap_schema){.name = nm_bytes_of(type),
-                                                         .encoding = nm_bytes_of("ros2msg"),
-                                                         .data = nm_bytes_of(schema)},
+                                                         .encoding = nm_bytes_of(schema ? "ros2msg" : ""),
+                                                         .data = nm_bytes_of(schema ? schema : "")},
                                 err);
     if (id < 0) return -1;
     struct nm_mcap_channel channel = {.schema_id = (uint16_t)id,

@@ -35,7 +35,8 @@ struct tape *tape_new(const struct tape_options *options, struct nm_err *err);
 void tape_end(struct tape *tape);  /* writes what is left, closes */
 void tape_free(struct tape *tape); /* ends first */
 
-/* Before the first message. Every file begins with the attachments, the metadata and the standing messages. */
+/* Before the first message, or of a direct tape at any time; a schema of NULL is one that nobody knows. Every file
+ * begins with the attachments, the metadata and the standing messages. */
 int tape_channel(struct tape *tape, const char *topic, const char *type, const char *schema, struct nm_bytes metadata,
                  struct nm_err *err);
 void tape_attach(struct tape *tape, const char *name, const char *media, const void *bytes, size_t n);

@@ -9,6 +9,7 @@
 
 enum { TOPICS = 512 };
 static const int64_t look_every = 500000000; /* ns; for new topics */
+static const double describe_patience = 2;   /* s, for a node to describe a type */
 
 struct listened {
     char name[NM_ROS_NAME];
@@ -55,21 +56,51 @@ void nm_wire_log_free(struct nm_wire_log *log)
     free(log);
 }
 
-static int add_channel(struct nm_wire_log *log, const struct nm_look_topic *topic)
+static void add_profile(struct nm_text_out *out, const struct nm_look_offer *offer)
 {
-    uint8_t map[2048];
+    nm_bag_qos(out, (struct nm_bag_qos){.best_effort = !offer->reliable,
+                                        .transient_local = offer->latched,
+                                        .manual = offer->manual,
+                                        .deadline = offer->deadline,
+                                        .lifespan = offer->lifespan,
+                                        .lease = offer->lease});
+}
+
+/* With the QoS that each writer offers, and the definition of the type, if anybody knows it. */
+static int add_channel(struct nm_wire_log *log, const struct nm_look_topic *topic, struct nm_err *why)
+{
+    enum { WRITERS = 64 };
+    struct nm_look_offer *offers = calloc(WRITERS, sizeof *offers);
     struct nm_text_out qos = {.grows = true};
-    nm_bag_qos(&qos, (struct nm_bag_qos){.depth = 10, .transient_local = strstr(topic->name, "tf_static") != NULL});
-    size_t n = nm_mcap_add_text(map, 0, sizeof map, nm_bytes_of("offered_qos_profiles"), nm_bytes_of(qos.text));
-    n = nm_mcap_add_text(map, n, sizeof map, nm_bytes_of("topic_type_hash"), nm_bytes_of(topic->type->hash));
+    struct nm_arena arena = {0};
+    const char *hash = topic->type ? topic->type->hash : "";
+    if (!offers) abort();
+    uint32_t n_offers = nm_look_offers(log->look, topic->name, offers, WRITERS);
+    nm_text_put(&qos, "", 0);
+    for (uint32_t i = 0; i < n_offers; i++) {
+        if (!offers[i].writes || strcmp(offers[i].dds_type, topic->dds_type)) continue;
+        if (*offers[i].hash) hash = offers[i].hash;
+        add_profile(&qos, &offers[i]);
+    }
+    const char *schema = nm_look_schema(log->look, topic, &arena, describe_patience, why);
+    size_t room = qos.used + 512, n = 0;
+    uint8_t *map = malloc(room);
+    if (!map) abort();
+    n = nm_mcap_add_text(map, n, room, nm_bytes_of("offered_qos_profiles"), nm_bytes_of(qos.text));
+    n = nm_mcap_add_text(map, n, room, nm_bytes_of("topic_type_hash"), nm_bytes_of(hash));
+    int channel = tape_channel(log->tape, topic->name, topic->type ? topic->type->name : topic->ros_type, schema,
+                               (struct nm_bytes){map, n}, NULL);
+    free(map);
     free(qos.text);
-    return tape_channel(log->tape, topic->name, topic->type->name, topic->type->schema, (struct nm_bytes){map, n},
-                        NULL);
+    free(offers);
+    nm_arena_free(&arena);
+    return channel;
 }
 
 static void listen(struct nm_wire_log *log, const struct nm_look_topic *topic)
 {
     struct nm_look_topic heard;
+    struct nm_err why = {0};
     for (uint32_t i = 0; i < log->n; i++)
         if (!strcmp(log->topics[i].name, topic->name)) return;
     if (log->n == TOPICS || !topic->writers) return;
@@ -77,14 +108,14 @@ static void listen(struct nm_wire_log *log, const struct nm_look_topic *topic)
     *l = (struct listened){0};
     memcpy(l->name, topic->name, sizeof l->name);
     bool wanted = !log->options.wanted || log->options.wanted(log->options.user, topic->name);
-    if (wanted && topic->type) {
+    if (wanted) {
         if (nm_look_listen(log->look, topic->name, &heard, NULL)) return; /* next time */
         l->reader = log->look->reader;
-        l->channel = add_channel(log, topic);
+        l->channel = add_channel(log, &heard, &why);
         if (l->channel < 0) l->reader = 0;
     }
     log->n++;
-    if (wanted && log->options.found) log->options.found(log->options.user, topic->name, l->reader != 0);
+    if (l->reader && log->options.found) log->options.found(log->options.user, topic->name, why.n ? why.text : NULL);
 }
 
 static uint32_t take(struct nm_wire_log *log, struct listened *topic)

@@ -10,8 +10,10 @@ struct nm_wire_log;
 struct nm_wire_log_options {
     int domain; /* -1: what ROS_DOMAIN_ID says */
     bool network;
-    bool (*wanted)(void *user, const char *topic);         /* NULL: all                                      */
-    void (*found)(void *user, const char *topic, bool in); /* a topic; false: its type is none of ours      */
+    bool (*wanted)(void *user, const char *topic); /* NULL: all                                      */
+    /* A topic that is recorded; `why`: its type's definition is not known, so that only the bytes are kept. NULL: it
+     * is. */
+    void (*found)(void *user, const char *topic, const char *why);
     void *user;
 };
 

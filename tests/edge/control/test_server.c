@@ -38,7 +38,8 @@ static int begin(void **state)
     struct nm_err err = {0};
     now_ms = 0;
     start(&s, players_lineup);
-    control = nm_control_new(s.player, &(struct nm_control_options){folder, &s.registry, &where}, &err);
+    control = nm_control_new(
+        s.player, &(struct nm_control_options){.folder = folder, .registry = &s.registry, .lineup = &where}, &err);
     if (!control) fail_msg("%s", err.text);
     run_for(100);
     return 0;

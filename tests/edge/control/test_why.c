@@ -121,6 +121,28 @@ static void test_stale_inputs_are_followed_upstream(void **state)
     stop(&s);
 }
 
+static void know_more(void *user, const char *topic, nm_say *say, void *to)
+{
+    assert_string_equal(topic, "number");
+    say(to, user);
+}
+
+static void test_what_another_edge_knows_is_told_too(void **state)
+{
+    (void)state;
+    struct started s;
+    start(&s, players_lineup);
+    run_until(&s, 100);
+    const struct nm_view view = {.lineup = s.lineup,
+                                 .player = s.player,
+                                 .outside = know_more,
+                                 .outside_user = "a stranger writes it as std_msgs::msg::dds_::String_"};
+    told[0] = '\0';
+    nm_why(&view, nm_lineup_topic(s.lineup, "number"), tell, NULL);
+    SAYS("a stranger writes it as std_msgs::msg::dds_::String_");
+    stop(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -130,6 +152,7 @@ int main(void)
         cmocka_unit_test(test_a_cycle_that_waits_leads_to_what_it_waits_for),
         cmocka_unit_test(test_nothing_from_outside_is_the_root),
         cmocka_unit_test(test_stale_inputs_are_followed_upstream),
+        cmocka_unit_test(test_what_another_edge_knows_is_told_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -174,12 +174,17 @@ static void a_service_is_called_and_answers(void **state)
     assert_int_equal(nm_player_start(s.player, &err), 0);
     assert_int_equal(nm_dds_start(dds, &err), 0);
     look = nm_look_new(domain, false, &err);
-    int bad = nm_look_call(look, "/shout", &SetBool_Request_type, &request, &SetBool_Response_type, &reply, 15, &err);
-    if (bad) fail_msg("%s", err.text);
+    uint8_t asked[16];
+    size_t n = (size_t)nm_cdr_encode(&SetBool_Request_type, &request, asked, sizeof asked), size;
+    uint8_t *told =
+        nm_look_call(look, "/shout", &SetBool_Request_type, asked, n, &SetBool_Response_type, &size, 15, &err);
+    if (!told) fail_msg("%s", err.text);
+    assert_int_equal(nm_cdr_decode(&SetBool_Response_type, &reply, told, size, NULL, &err), 0);
+    free(told);
     assert_true(reply.success);
     assert_string_equal(reply.message, "HELLO");
-    assert_int_equal(
-        nm_look_call(look, "/whisper", &SetBool_Request_type, &request, &SetBool_Response_type, &reply, 0.1, &err), -1);
+    assert_null(
+        nm_look_call(look, "/whisper", &SetBool_Request_type, asked, n, &SetBool_Response_type, &size, 0.1, &err));
     assert_non_null(strstr(err.text, "nobody serves"));
     close_both();
 }
