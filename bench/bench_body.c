@@ -1,5 +1,6 @@
 /* The body's mathematics: forward kinematics of all frames, leg and head inverse kinematics, and inverse dynamics
- * beside MuJoCo's on the same robot. Every figure is the median of many rounds over random poses. */
+ * beside MuJoCo's on the same robot, each the median of many rounds over random poses; and the error of the orientation
+ * filter on recordings. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include "body/leg_ik.h"
 #include "body/look.h"
 #include "body/state.h"
+#include "../tests/recording.h"
 #include "cmd/setup.h"
 #ifdef NM_MUJOCO
 #include <mujoco/mujoco.h>
@@ -289,12 +291,30 @@ static void report_robot(struct nm_bench *bench, struct work *w, const char *rob
 #endif
 }
 
+/* Inclination on recorded hand motions: root mean square in degrees while the sensor moves. */
+static void report_orientation(struct nm_bench *bench, struct setup *setup)
+{
+    const struct nm_tilt_params params = NM_TILT_PARAMS;
+    double sum = 0;
+    char name[128];
+    for (int i = 0; i < RECORDINGS; i++) {
+        const char *path = nm_take_format(&setup->arena, "%s/tests/data/imu/%s", setup->root, recordings[i].file);
+        double error = tilt_error_on(path, &params);
+        snprintf(name, sizeof name, "orientation: %s", recordings[i].name);
+        nm_bench_report(bench, name, error, "deg", NAN, "<= 1.2 deg", error <= 1.2);
+        sum += error;
+    }
+    nm_bench_report(bench, "orientation: mean of the recordings", sum / RECORDINGS, "deg", NAN, "<= 0.6 deg",
+                    sum / RECORDINGS <= 0.6);
+}
+
 void bench_body(struct nm_bench *bench);
 void bench_body(struct nm_bench *bench)
 {
     static const char *const robots[] = {"kid70", "darwin"};
     struct setup setup;
     setup_begin(&setup);
+    report_orientation(bench, &setup);
     for (int i = 0; i < 2; i++) {
         struct nm_err err = {0};
         struct work *w = nm_take_n(&setup.arena, struct work, 1);

@@ -1,10 +1,15 @@
 #include "base/tilt.h"
 
-void nm_tilt_start(struct nm_tilt *tilt) { *tilt = (struct nm_tilt){.gyro = QUAT_IDENTITY, .level = QUAT_IDENTITY}; }
+static const double LONGEST_GAP = 0.1; /* s, turning longer than this on one sample is a guess           */
+static const double KEPT = 0.05;       /* s, weight of the smoothed values after a gap                    */
+static const double REST_TAU = 0.5;    /* s, of the filters that tell rest, as in the paper               */
+static const double SHAKE_TAU = 0.1;   /* s, over which the distance to them is judged */
+static const double WANDER_TIME = 100; /* s, that bias_wander speaks of                                   */
+static const double VERTICAL = 1e4;    /* a bias about the vertical is forgotten this much more slowly    */
 
-static struct vec3 towards(struct vec3 from, struct vec3 to, double share)
+void nm_tilt_start(struct nm_tilt *tilt)
 {
-    return vec3_add(from, vec3_scale(vec3_sub(to, from), share));
+    *tilt = (struct nm_tilt){.gyro = QUAT_IDENTITY, .level = QUAT_IDENTITY, .ahead = QUAT_IDENTITY};
 }
 
 static double limit(double x, double most) { return x > most ? most : x < -most ? -most : x; }
@@ -17,67 +22,157 @@ static struct quat turn(struct vec3 w, double dt)
     return quat_axis(vec3_scale(w, 1 / rate), angle);
 }
 
-static void set_bias(struct nm_tilt *t, const struct nm_tilt_params *p, struct vec3 bias)
+/* ---- second-order Butterworth low-pass ---- */
+
+/* The poles are (-1 ± i) / tau, so a step of any length is a damped turn by dt / tau. Until the samples fill the time
+ * constant, the filter is their plain mean. */
+struct smoothing {
+    double mean;     /* share of the new sample in the mean; 0: the mean is over */
+    double cos, sin; /* damped, of the turn                                      */
+};
+
+static struct smoothing smoothing_of(double tau, double seen, double dt)
 {
-    t->bias = (struct vec3){limit(bias.x, p->max_bias), limit(bias.y, p->max_bias), limit(bias.z, p->max_bias)};
+    if (seen <= tau) return (struct smoothing){.mean = fmin(dt / seen, 1)};
+    double a = dt / tau, damped = exp(-a);
+    return (struct smoothing){.cos = damped * cos(a), .sin = damped * sin(a)};
 }
 
-/* Rest: neither sensor changes against its own slow average. Then the gyroscope reads its bias. */
-static void learn_bias(struct nm_tilt *t, const struct nm_tilt_params *p, struct vec3 gyro, struct vec3 accel,
-                       double dt)
+static double smooth(struct nm_smooth *f, const struct smoothing *s, double input)
 {
-    double share = t->seen > 0 ? dt / (0.5 + dt) : 1;
-    bool still = vec3_norm(vec3_sub(gyro, t->slow_gyro)) < p->rest_gyro &&
-                 vec3_norm(vec3_sub(accel, t->slow_accel)) < p->rest_accel && vec3_norm(t->slow_gyro) < p->max_bias;
-    t->slow_gyro = towards(t->slow_gyro, gyro, share);
-    t->slow_accel = towards(t->slow_accel, accel, share);
+    double away = f->value - input, speed = f->speed;
+    if (s->mean > 0) {
+        *f = (struct nm_smooth){.value = f->value - s->mean * away};
+    } else {
+        f->value = input + away * s->cos + (away + speed) * s->sin;
+        f->speed = speed * s->cos - (2 * away + speed) * s->sin;
+    }
+    return f->value;
+}
+
+static struct vec3 smooth3(struct nm_smooth f[3], const struct smoothing *s, struct vec3 v)
+{
+    return (struct vec3){smooth(&f[0], s, v.x), smooth(&f[1], s, v.y), smooth(&f[2], s, v.z)};
+}
+
+/* ---- bias ---- */
+
+/* One scalar measurement of the Kalman filter: row times bias is `value`, with this variance. */
+static void measure_bias(struct nm_tilt *t, struct vec3 row, double value, double variance)
+{
+    struct vec3 spread = mat3_apply(&t->variance, row);
+    struct vec3 gain = vec3_scale(spread, 1 / (vec3_dot(row, spread) + variance));
+    t->bias = vec3_add(t->bias, vec3_scale(gain, value - vec3_dot(row, t->bias)));
+    const double g[3] = {gain.x, gain.y, gain.z}, s[3] = {spread.x, spread.y, spread.z};
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 3; k++) t->variance.m[i][k] -= g[i] * s[k];
+}
+
+/* A variance for each sample with which the filter ends at `sigma`, against a wander of `wander` a sample. */
+static double sample_variance(double sigma, double wander) { return sigma * sigma * (sigma * sigma / wander + 1); }
+
+/* A value that disagrees with the bias by more than the largest bias says something else: it counts as that much. */
+static void measure_near(struct nm_tilt *t, double max_bias, struct vec3 row, struct vec3 before, double disagrees,
+                         double variance)
+{
+    measure_bias(t, row, vec3_dot(row, before) + limit(disagrees, max_bias), variance);
+}
+
+/* tilted: by how much the frame was just straightened, in the world. The smoothed vector that it followed is late, and
+ * so the rotation and the drift that the bias explains are made late in the same way before they are compared. */
+static void learn_bias(struct nm_tilt *t, const struct nm_tilt_params *p, const struct smoothing *s, bool rest,
+                       struct vec3 reads, struct vec3 tilted, double dt)
+{
+    struct mat3 r = quat_to_mat3(quat_mul(t->level, t->gyro));
+    struct vec3 before = t->bias, drifts = mat3_apply(&r, before);
+    double drift_x = smooth(&t->drift[0], s, drifts.x), drift_y = smooth(&t->drift[1], s, drifts.y);
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 3; k++) r.m[i][k] = smooth(&t->rotation[i][k], s, r.m[i][k]);
+
+    double wander = p->bias_wander * p->bias_wander * dt / WANDER_TIME, start = p->bias_start * p->bias_start;
+    for (int i = 0; i < 3; i++)
+        if (t->variance.m[i][i] < start) t->variance.m[i][i] += wander;
+
+    const struct vec3 axis[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    const struct vec3 row[3] = {
+        {r.m[0][0], r.m[0][1], r.m[0][2]}, {r.m[1][0], r.m[1][1], r.m[1][2]}, {r.m[2][0], r.m[2][1], r.m[2][2]}};
+    if (rest) {
+        double variance = sample_variance(p->bias_rest, wander);
+        for (int i = 0; i < 3; i++)
+            measure_near(t, p->max_bias, axis[i], before, vec3_dot(axis[i], vec3_sub(reads, before)), variance);
+    } else if (p->bias_motion > 0 && t->seen >= p->tau) { /* before, it is the mean that moves */
+        double variance = sample_variance(p->bias_motion, wander);
+        measure_near(t, p->max_bias, row[0], before, drift_x - tilted.x / dt - vec3_dot(row[0], before), variance);
+        measure_near(t, p->max_bias, row[1], before, drift_y - tilted.y / dt - vec3_dot(row[1], before), variance);
+        measure_near(t, p->max_bias, row[2], before, -vec3_dot(row[2], before), variance * VERTICAL);
+    }
+    t->bias =
+        (struct vec3){limit(t->bias.x, p->max_bias), limit(t->bias.y, p->max_bias), limit(t->bias.z, p->max_bias)};
+}
+
+static double square(struct vec3 v) { return vec3_dot(v, v); }
+
+/* Rest: both sensors stay near to what they read just before, and the gyroscope reads no more than a bias. The paper
+ * judges single samples; here the mean of their squares over a tenth of a second is judged, so that the noise of a
+ * cheap sensor is no motion. Returns whether rest has lasted, and what the gyroscope reads then. */
+static bool at_rest(struct nm_tilt *t, const struct nm_tilt_params *p, struct vec3 gyro, struct vec3 accel, double dt,
+                    struct vec3 *reads)
+{
+    struct smoothing s = smoothing_of(REST_TAU, t->seen, dt);
+    struct vec3 g = *reads = smooth3(t->near_gyro, &s, gyro), a = smooth3(t->near_accel, &s, accel);
+    double share = dt / (SHAKE_TAU + dt);
+    t->shake_gyro += share * (square(vec3_sub(gyro, g)) - t->shake_gyro);
+    t->shake_accel += share * (square(vec3_sub(accel, a)) - t->shake_accel);
+    /* a body that sways slowly about a level axis leaves the direction of gravity in which its rest began */
+    bool still = vec3_norm(vec3_sub(a, t->anchor)) < p->rest_sway && t->shake_gyro < p->rest_gyro * p->rest_gyro &&
+                 t->shake_accel < p->rest_accel * p->rest_accel &&
+                 fmax(fabs(g.x), fmax(fabs(g.y), fabs(g.z))) < p->max_bias;
     t->still = still ? t->still + dt : 0;
-    if (t->still < p->rest_time) return;
-    set_bias(t, p, towards(t->bias, t->slow_gyro, dt / (p->bias_tau + dt)));
+    if (!still) t->anchor = a;
+    return t->still >= p->rest_time;
 }
 
-/* Turns the gyroscope's frame about a horizontal axis until the averaged accelerometer points up. Returns how far, in
- * the world. */
-static struct vec3 straighten(struct nm_tilt *t)
+/* Turns the gyroscope's frame about a horizontal axis until the smoothed accelerometer points up. Returns by how much,
+ * in the world. */
+static struct vec3 straighten(struct nm_tilt *t, struct vec3 accel_in_gyro)
 {
-    struct vec3 up = quat_apply(t->level, t->up[1]);
+    struct vec3 up = quat_apply(t->level, accel_in_gyro);
     double norm = vec3_norm(up);
     if (!(norm > 1e-3)) return (struct vec3){0, 0, 0};
     up = vec3_scale(up, 1 / norm);
-    double w = sqrt((up.z + 1) / 2);
+    double w = sqrt(fmax(up.z + 1, 0) / 2);
     struct quat correction =
         w > 1e-6 ? (struct quat){w, 0.5 * up.y / w, -0.5 * up.x / w, 0} : (struct quat){0, 1, 0, 0};
     t->level = quat_normal(quat_mul(correction, t->level));
     return quat_log(correction);
 }
 
-/* A frame that must be straightened by the same turn all the time is carried away by a bias. Only once the average is
- * full: before, it is the average that moves. */
-static void learn_drift(struct nm_tilt *t, const struct nm_tilt_params *p, struct vec3 turned)
-{
-    if (!(p->drift_tau > 0) || t->seen < 2 * p->tau || vec3_norm(turned) > 0.01) return;
-    struct vec3 here = quat_apply(quat_inv(nm_tilt_orientation(t)), turned);
-    set_bias(t, p, vec3_sub(t->bias, vec3_scale(here, 1 / p->drift_tau)));
-}
-
 void nm_tilt_step(struct nm_tilt *t, const struct nm_tilt_params *p, struct vec3 gyro, struct vec3 accel, double dt)
 {
-    double sum = gyro.x + gyro.y + gyro.z + accel.x + accel.y + accel.z;
-    if (!isfinite(sum) || !(dt > 0)) return;
+    if (!isfinite(gyro.x + gyro.y + gyro.z + accel.x + accel.y + accel.z) || !(dt > 0)) return;
+    bool first = !(t->variance.m[0][0] > 0);
     if (fmax(fabs(gyro.x), fmax(fabs(gyro.y), fabs(gyro.z))) > p->max_rate) gyro = t->rate;
+    if (first) {
+        t->rate = gyro;
+        for (int i = 0; i < 3; i++) t->variance.m[i][i] = p->bias_start * p->bias_start;
+    }
+    if (dt > LONGEST_GAP) {
+        dt = LONGEST_GAP;
+        t->seen = fmin(t->seen, KEPT);
+        t->still = 0;
+    }
+
+    /* the mean of two rates is exact to second order, and puts both sensors at the same time */
+    struct vec3 middle = vec3_scale(vec3_add(t->rate, gyro), 0.5);
     t->rate = gyro;
-    learn_bias(t, p, gyro, accel, dt);
-    t->gyro = quat_normal(quat_mul(t->gyro, turn(vec3_sub(gyro, t->bias), dt)));
-
-    if (vec3_norm(accel) > p->max_norm) return;
-
-    /* a plain mean at first (but one bump is not half of it), then an average that forgets; two stages, so that a swing
-     * of walking is damped twice */
-    struct vec3 here = quat_apply(t->gyro, accel);
-    if (t->seen == 0) t->up[0] = t->up[1] = here;
-    t->seen += dt;
-    double tau = t->seen < 0.2 ? 0.2 : t->seen < p->tau ? t->seen : p->tau, share = dt / (tau / 2 + dt);
-    t->up[0] = towards(t->up[0], here, share);
-    t->up[1] = towards(t->up[1], t->up[0], share);
-    learn_drift(t, p, straighten(t));
+    t->gyro = quat_normal(quat_mul(t->gyro, turn(vec3_sub(middle, t->bias), dt)));
+    if (vec3_norm(accel) <= p->max_norm) {
+        struct vec3 reads;
+        t->seen += dt;
+        struct smoothing s = smoothing_of(p->tau, t->seen, dt);
+        bool rest = at_rest(t, p, gyro, accel, dt, &reads);
+        struct vec3 tilted = straighten(t, smooth3(t->up, &s, quat_apply(t->gyro, accel)));
+        learn_bias(t, p, &s, rest, reads, tilted, dt);
+    }
+    t->ahead = quat_normal(quat_mul(quat_mul(t->level, t->gyro), turn(vec3_sub(gyro, t->bias), p->lag)));
 }

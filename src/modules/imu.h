@@ -44,4 +44,20 @@ static inline bool turning_by_imu(const struct nm_body *body, const Imu *imu, st
     return true;
 }
 
+/* A living sensor is noisy: equal samples in a row come from a frozen one, or from a coarse one at rest. How many are
+ * too many is for the reader to say. */
+struct imu_watch {
+    Vector3 gyro, accel; /* of the last sample                  */
+    uint32_t same;       /* samples in a row that were like it  */
+};
+
+/* To be called with each new sample. Returns how many in a row did not differ from the one before. */
+static inline uint32_t imu_same(struct imu_watch *w, const Imu *imu)
+{
+    const Vector3 *g = &imu->angular_velocity, *a = &imu->linear_acceleration;
+    bool same = !memcmp(g, &w->gyro, sizeof *g) && !memcmp(a, &w->accel, sizeof *a);
+    *w = (struct imu_watch){*g, *a, same ? w->same + 1 : 0};
+    return w->same;
+}
+
 #endif

@@ -58,8 +58,8 @@ struct walk {
         int64_t told;        /* ns                                  */
     } wish;
     uint32_t steps;
-    Vector3 last_accel;
-    uint32_t same_imu; /* samples in a row that did not change */
+    struct imu_watch watch;
+    uint32_t same_imu; /* samples in a row that did not change, counted while it walks */
     double age;        /* s, of what the inertial sensor tells, on average */
     char refused[128];
 };
@@ -108,10 +108,8 @@ static void read_joints(struct walk *f)
 static bool imu_lives(struct walk *f)
 {
     if (nm_fresh(f->nm, f->imu)) {
-        const Vector3 *a = &f->imu->linear_acceleration;
-        bool same = !memcmp(a, &f->last_accel, sizeof *a), walks = f->engine.mode == WALK_STEP;
+        bool same = imu_same(&f->watch, f->imu) > 0, walks = f->engine.mode == WALK_STEP;
         f->same_imu = !same ? 0 : walks || f->same_imu >= FROZEN ? f->same_imu + 1 : f->same_imu;
-        f->last_accel = *a;
         const Time *stamp = &f->imu->header.stamp;
         double age = nm_seconds(f->nm->now - ((int64_t)stamp->sec * 1000000000 + stamp->nanosec));
         f->age += 0.02 * (fmin(fmax(age, 0), 0.1) - f->age);

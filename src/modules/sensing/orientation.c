@@ -1,10 +1,9 @@
 /* The orientation of the trunk from its inertial sensor (requirement H28): a quaternion, no gimbal lock, yaw by
- * integration. What the filter does and why is told in base/tilt.h. */
-#include <string.h>
-
+ * integration. base/tilt.h explains the filter. This module decides which samples reach it: not those of a frozen
+ * sensor, and after a silence the filter is told how long it lasted. */
 #include "base/tilt.h"
 #include "core/nm.h"
-#include "sensor_msgs/Imu.h"
+#include "modules/imu.h"
 
 struct orientation {
     struct nm *nm;
@@ -13,26 +12,18 @@ struct orientation {
     /* out */
     Imu *imu;
     /* params */
-    double tau, max_norm, bias_tau;
+#define X(name, value, least, most, unit, about) double name;
+    NM_TILT_FIELDS(X)
+#undef X
     /* state */
     struct nm_tilt tilt;
-    int64_t last;                  /* ns, stamp of the last sample             */
-    Vector3 last_gyro, last_accel; /* of it                                    */
-    uint32_t same;                 /* samples in a row that told nothing new   */
+    struct imu_watch watch;
+    int64_t last; /* ns, stamp of the last sample that was used; 0: none */
 };
 
-/* Equal samples in a row: a frozen sensor, whose turning must not be believed, or a coarse one at rest. */
+/* From this many equal samples in a row on the sensor counts as frozen, and its turning is not believed. A coarse
+ * sensor at rest loses nothing by that. */
 enum { FROZEN = 4 };
-
-static bool is_frozen(struct orientation *f)
-{
-    const Vector3 *g = &f->raw->angular_velocity, *a = &f->raw->linear_acceleration;
-    bool same = !memcmp(g, &f->last_gyro, sizeof *g) && !memcmp(a, &f->last_accel, sizeof *a);
-    f->same = same ? f->same + 1 : 0;
-    f->last_gyro = *g;
-    f->last_accel = *a;
-    return f->same >= FROZEN;
-}
 
 static int init(struct orientation *f)
 {
@@ -43,27 +34,33 @@ static int init(struct orientation *f)
 static void reset(struct orientation *f)
 {
     nm_tilt_start(&f->tilt);
+    f->watch = (struct imu_watch){0};
     f->last = 0;
+}
+
+static struct nm_tilt_params tilt_params(const struct orientation *f)
+{
+#define X(name, value, least, most, unit, about) .name = f->name,
+    return (struct nm_tilt_params){NM_TILT_FIELDS(X)};
+#undef X
+}
+
+static void use(struct orientation *f)
+{
+    const Vector3 *g = &f->raw->angular_velocity, *a = &f->raw->linear_acceleration;
+    int64_t stamp = (int64_t)f->raw->header.stamp.sec * 1000000000 + f->raw->header.stamp.nanosec;
+    double dt = f->last ? nm_seconds(stamp - f->last) : nm_seconds(f->nm->dt);
+    struct nm_tilt_params params = tilt_params(f);
+    f->last = stamp;
+    nm_tilt_step(&f->tilt, &params, (struct vec3){g->x, g->y, g->z}, (struct vec3){a->x, a->y, a->z}, dt);
 }
 
 static void step(struct orientation *f)
 {
     if (!nm_fresh(f->nm, f->raw)) return;
-    const Vector3 *g = &f->raw->angular_velocity, *a = &f->raw->linear_acceleration;
-    int64_t stamp = (int64_t)f->raw->header.stamp.sec * 1000000000 + f->raw->header.stamp.nanosec;
-    /* a gap is bridged by at most a tenth of a second: turning longer than that on one sample is a guess */
-    double dt = f->last ? nm_seconds(stamp - f->last) : nm_seconds(f->nm->dt);
-    dt = dt < 0 ? 0 : dt > 0.1 ? 0.1 : dt;
-    f->last = stamp;
-
-    struct nm_tilt_params params = NM_TILT_PARAMS;
-    params.tau = f->tau;
-    params.max_norm = f->max_norm;
-    params.bias_tau = f->bias_tau;
-    bool frozen = is_frozen(f);
-    if (!frozen) nm_tilt_step(&f->tilt, &params, (struct vec3){g->x, g->y, g->z}, (struct vec3){a->x, a->y, a->z}, dt);
+    bool frozen = imu_same(&f->watch, f->raw) >= FROZEN;
+    if (!frozen) use(f);
     struct vec3 rate = frozen ? (struct vec3){0, 0, 0} : vec3_sub(f->tilt.rate, f->tilt.bias);
-
     struct quat q = nm_tilt_orientation(&f->tilt);
     nm_copy(&Imu_type, f->imu, f->raw);
     f->imu->orientation = (Quaternion){q.x, q.y, q.z, q.w};
@@ -80,11 +77,10 @@ static const struct nm_port ports[] = {
     {0},
 };
 static const struct nm_param params[] = {
-    NM_PARAM(tau, 3, 0.1, 30, "s",
-             "gravity is averaged over this time; longer bears more shaking, shorter forgets a bad gyroscope sooner"),
-    NM_PARAM(max_norm, 150, 15, 1000, "m/s^2", "samples beyond are left out: set it to the end of the sensor's range"),
-    NM_PARAM(bias_tau, 0.5, 0.1, 60, "s", "how fast the gyroscope's bias is learnt at rest"),
-    {0},
+#define X(name, value, least, most, unit, about) NM_PARAM(name, value, least, most, unit, about),
+    NM_TILT_FIELDS(X)
+#undef X
+        {0},
 };
 NM_MODULE(orientation, "Orientation of the trunk from gyroscope and accelerometer.", .ports = ports, .params = params,
           .init = NM_CALL(init), .reset = NM_CALL(reset), .step = NM_CALL(step))
