@@ -3,7 +3,8 @@
 static const double LONGEST_GAP = 0.1; /* s, turning longer than this on one sample is a guess           */
 static const double KEPT = 0.05;       /* s, weight of the smoothed values after a gap                    */
 static const double REST_TAU = 0.5;    /* s, of the filters that tell rest, as in the paper               */
-static const double SHAKE_TAU = 0.1;   /* s, over which the distance to them is judged */
+static const double SHAKE_TAU = 0.1;   /* s, over which the distance to them is judged                   */
+static const double STEADY = 0.005;    /* rad/s, change of the gyroscope's reading that a rest may show  */
 static const double WANDER_TIME = 100; /* s, that bias_wander speaks of                                   */
 static const double VERTICAL = 1e4;    /* a bias about the vertical is forgotten this much more slowly    */
 
@@ -71,17 +72,17 @@ static void measure_bias(struct nm_tilt *t, struct vec3 row, double value, doubl
 /* A variance for each sample with which the filter ends at `sigma`, against a wander of `wander` a sample. */
 static double sample_variance(double sigma, double wander) { return sigma * sigma * (sigma * sigma / wander + 1); }
 
-/* A value that disagrees with the bias by more than the largest bias says something else: it counts as that much. */
-static void measure_near(struct nm_tilt *t, double max_bias, struct vec3 row, struct vec3 before, double disagrees,
+/* A measurement that disagrees by more than `most` shows something else than a bias: it counts as that much. */
+static void measure_near(struct nm_tilt *t, struct vec3 row, struct vec3 before, double disagrees, double most,
                          double variance)
 {
-    measure_bias(t, row, vec3_dot(row, before) + limit(disagrees, max_bias), variance);
+    measure_bias(t, row, vec3_dot(row, before) + limit(disagrees, most), variance);
 }
 
 /* tilted: by how much the frame was just straightened, in the world. The smoothed vector that it followed is late, and
  * so the rotation and the drift that the bias explains are made late in the same way before they are compared. */
 static void learn_bias(struct nm_tilt *t, const struct nm_tilt_params *p, const struct smoothing *s, bool rest,
-                       struct vec3 reads, struct vec3 tilted, double dt)
+                       struct vec3 tilted, double dt)
 {
     struct mat3 r = quat_to_mat3(quat_mul(t->level, t->gyro));
     struct vec3 before = t->bias, drifts = mat3_apply(&r, before);
@@ -93,18 +94,19 @@ static void learn_bias(struct nm_tilt *t, const struct nm_tilt_params *p, const 
     for (int i = 0; i < 3; i++)
         if (t->variance.m[i][i] < start) t->variance.m[i][i] += wander;
 
-    const struct vec3 axis[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
-    const struct vec3 row[3] = {
-        {r.m[0][0], r.m[0][1], r.m[0][2]}, {r.m[1][0], r.m[1][1], r.m[1][2]}, {r.m[2][0], r.m[2][1], r.m[2][2]}};
     if (rest) {
+        const struct vec3 axis[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
         double variance = sample_variance(p->bias_rest, wander);
         for (int i = 0; i < 3; i++)
-            measure_near(t, p->max_bias, axis[i], before, vec3_dot(axis[i], vec3_sub(reads, before)), variance);
+            measure_near(t, axis[i], before, vec3_dot(axis[i], vec3_sub(t->reads, before)), p->max_bias, variance);
     } else if (p->bias_motion > 0 && t->seen >= p->tau) { /* before, it is the mean that moves */
+        const struct vec3 row[3] = {
+            {r.m[0][0], r.m[0][1], r.m[0][2]}, {r.m[1][0], r.m[1][1], r.m[1][2]}, {r.m[2][0], r.m[2][1], r.m[2][2]}};
+        const double turns[2] = {drift_x - tilted.x / dt, drift_y - tilted.y / dt};
         double variance = sample_variance(p->bias_motion, wander);
-        measure_near(t, p->max_bias, row[0], before, drift_x - tilted.x / dt - vec3_dot(row[0], before), variance);
-        measure_near(t, p->max_bias, row[1], before, drift_y - tilted.y / dt - vec3_dot(row[1], before), variance);
-        measure_near(t, p->max_bias, row[2], before, -vec3_dot(row[2], before), variance * VERTICAL);
+        for (int i = 0; i < 2; i++)
+            measure_near(t, row[i], before, turns[i] - vec3_dot(row[i], before), p->max_bias, variance);
+        measure_near(t, row[2], before, -vec3_dot(row[2], before), p->max_bias, variance * VERTICAL);
     }
     t->bias =
         (struct vec3){limit(t->bias.x, p->max_bias), limit(t->bias.y, p->max_bias), limit(t->bias.z, p->max_bias)};
@@ -114,21 +116,23 @@ static double square(struct vec3 v) { return vec3_dot(v, v); }
 
 /* Rest: both sensors stay near to what they read just before, and the gyroscope reads no more than a bias. The paper
  * judges single samples; here the mean of their squares over a tenth of a second is judged, so that the noise of a
- * cheap sensor is no motion. Returns whether rest has lasted, and what the gyroscope reads then. */
-static bool at_rest(struct nm_tilt *t, const struct nm_tilt_params *p, struct vec3 gyro, struct vec3 accel, double dt,
-                    struct vec3 *reads)
+ * cheap sensor is no motion. Returns whether rest has lasted. */
+static bool at_rest(struct nm_tilt *t, const struct nm_tilt_params *p, struct vec3 gyro, struct vec3 accel, double dt)
 {
     struct smoothing s = smoothing_of(REST_TAU, t->seen, dt);
-    struct vec3 g = *reads = smooth3(t->near_gyro, &s, gyro), a = smooth3(t->near_accel, &s, accel);
+    struct vec3 g = smooth3(t->near_gyro, &s, gyro), a = smooth3(t->near_accel, &s, accel);
     double share = dt / (SHAKE_TAU + dt);
     t->shake_gyro += share * (square(vec3_sub(gyro, g)) - t->shake_gyro);
     t->shake_accel += share * (square(vec3_sub(accel, a)) - t->shake_accel);
-    /* a body that sways slowly about a level axis leaves the direction of gravity in which its rest began */
-    bool still = vec3_norm(vec3_sub(a, t->anchor)) < p->rest_sway && t->shake_gyro < p->rest_gyro * p->rest_gyro &&
+    /* a body that sways slowly leaves the direction of gravity, or the rate, with which its rest began */
+    bool sways = vec3_norm(vec3_sub(a, t->anchor)) > p->rest_sway ||
+                 (t->still > REST_TAU && vec3_norm(vec3_sub(g, t->reads)) > STEADY);
+    bool still = !sways && t->shake_gyro < p->rest_gyro * p->rest_gyro &&
                  t->shake_accel < p->rest_accel * p->rest_accel &&
                  fmax(fabs(g.x), fmax(fabs(g.y), fabs(g.z))) < p->max_bias;
-    t->still = still ? t->still + dt : 0;
     if (!still) t->anchor = a;
+    t->still = still ? t->still + dt : 0;
+    t->reads = still ? vec3_add(t->reads, vec3_scale(vec3_sub(gyro, t->reads), dt / t->still)) : gyro;
     return t->still >= p->rest_time;
 }
 
@@ -167,12 +171,11 @@ void nm_tilt_step(struct nm_tilt *t, const struct nm_tilt_params *p, struct vec3
     t->rate = gyro;
     t->gyro = quat_normal(quat_mul(t->gyro, turn(vec3_sub(middle, t->bias), dt)));
     if (vec3_norm(accel) <= p->max_norm) {
-        struct vec3 reads;
         t->seen += dt;
         struct smoothing s = smoothing_of(p->tau, t->seen, dt);
-        bool rest = at_rest(t, p, gyro, accel, dt, &reads);
+        bool rest = at_rest(t, p, gyro, accel, dt);
         struct vec3 tilted = straighten(t, smooth3(t->up, &s, quat_apply(t->gyro, accel)));
-        learn_bias(t, p, &s, rest, reads, tilted, dt);
+        learn_bias(t, p, &s, rest, tilted, dt);
     }
     t->ahead = quat_normal(quat_mul(quat_mul(t->level, t->gyro), turn(vec3_sub(gyro, t->bias), p->lag)));
 }
