@@ -12,7 +12,7 @@
 #include "body/leg_ik.h"
 #include "body/look.h"
 #include "body/state.h"
-#include "../tests/recording.h"
+#include "recording.h"
 #include "cmd/setup.h"
 #ifdef NM_MUJOCO
 #include <mujoco/mujoco.h>

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/tilt.h"
-#include "recording.h"
+#include "../bench/recording.h"
 
 static const double DT = 0.008; /* s, of the robots' sensors */
 static const struct vec3 none = {0, 0, 0};

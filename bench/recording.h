@@ -1,7 +1,7 @@
 /* Recordings of an inertial sensor with the true orientation, as they lie in tests/data/imu, and how well a filter
  * follows them. Used by the tests and by `nutmeg bench body`. */
-#ifndef TESTS_RECORDING_H
-#define TESTS_RECORDING_H
+#ifndef BENCH_RECORDING_H
+#define BENCH_RECORDING_H
 
 #include <stdint.h>
 #include <stdio.h>
