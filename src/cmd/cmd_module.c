@@ -15,8 +15,7 @@ static const char *const port_kinds[] = {
 static int open_plugins(struct setup *setup, const struct texts *plugins)
 {
     struct nm_err err = {0};
-    for (uint32_t i = 0; i < plugins->n; i++) nm_registry_plugin(&setup->registry, plugins->at[i], &err);
-    if (!err.n) return 0;
+    if (!setup_plugins(setup, plugins, &err)) return 0;
     complain(&err);
     return -1;
 }

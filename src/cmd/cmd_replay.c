@@ -90,12 +90,14 @@ static int tell(const struct replay_result *r)
 int cmd_replay(int argc, char **argv)
 {
     struct replay_options options = {.stopping = stopping, .said = said, .broke = broke};
-    struct texts instances = {0}, remaps = {0};
+    struct texts instances = {0}, remaps = {0}, plugins = {0};
     struct lineup_flags lineup_flags = {0};
     const char *speed = NULL, *lineup = NULL;
     const struct flag flags[] = {
         TEXT("lineup", &lineup, "L", "plays instead of the recorded one, or into which another log is played"),
         TEXTS("instance", &instances, "I", "only this instance; may be repeated"),
+        TEXTS("plugin", &plugins, "FILE.so",
+              "a module from outside the tree; none is loaded because the log names it; may be repeated"),
         TEXTS("remap", &remaps, "FROM:=TO", "a topic of a log that is played by time; with '/' at the ends: all below"),
         TEXT("speed", &speed, "X", "against the clock: a number, or max (the default)"),
         TEXT("from", &options.from, "T",
@@ -148,7 +150,8 @@ int cmd_replay(int argc, char **argv)
     options.leave = nm_guard_leave;
     options.progress = &line.as;
     code = EXIT_USAGE;
-    if (!lineup || (options.lineup = setup_lineup(&setup, lineup, &lineup_flags, &err))) {
+    if (!setup_plugins(&setup, &plugins, &err) &&
+        (!lineup || (options.lineup = setup_lineup(&setup, lineup, &lineup_flags, &err)))) {
         progress_begin(&line, "replaying");
         if (!replay(&options, &result, &err)) code = tell(&result);
         progress_end(&line);

@@ -58,6 +58,13 @@ void setup_begin(struct setup *setup)
 
 void setup_end(struct setup *setup) { nm_arena_free(&setup->arena); }
 
+int setup_plugins(struct setup *setup, const struct texts *plugins, struct nm_err *err)
+{
+    int bad = 0;
+    for (uint32_t i = 0; i < plugins->n; i++) bad |= !nm_registry_plugin(&setup->registry, plugins->at[i], err);
+    return bad ? -1 : 0;
+}
+
 const char *const *setup_robots(struct setup *setup, const char *folder, uint32_t *n)
 {
     uint32_t all;

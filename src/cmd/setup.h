@@ -34,6 +34,9 @@ struct lineup_flags {
         TEXT("place", &(f)->place, "NAME", "parameters of this place"),                                                \
         TEXT("event", &(f)->event, "NAME", "parameters of this event")
 
+/* The modules of plug-ins that the command line names. */
+int setup_plugins(struct setup *setup, const struct texts *plugins, struct nm_err *err);
+
 /* Names of the folders in robots/, whose path is `folder`. */
 const char *const *setup_robots(struct setup *setup, const char *folder, uint32_t *n);
 /* A folder or URDF file as it is; else the folder of that name in robots/. NULL with a sentence. */

@@ -21,6 +21,7 @@ struct loading {
     const struct nm_yaml **params, **renames; /* of each instance */
     const struct nm_yaml **triggers;          /* of each cycle    */
     bool incomplete;
+    bool told_plugins; /* that a log's plug-ins are not loaded */
     int rc;
 };
 
@@ -122,6 +123,13 @@ static const struct nm_module *find_module(struct loading *l, const struct nm_ya
         n++;
     }
     l->rc = nm_yaml_fail(node, l->err, "there is no module '%.80s'%s", node->text, nm_hint(node->text, names, n).text);
+    const struct nm_lineup *lineup = l->lineup;
+    for (uint32_t i = 0; l->options->foreign && i < lineup->n_plugins && !l->told_plugins; i++)
+        nm_fail(l->err,
+                "it was recorded with the plug-in %.200s; code is loaded only when the command line names it: "
+                "--plugin FILE.so",
+                lineup->plugins[i]);
+    l->told_plugins = true;
     return NULL;
 }
 
@@ -231,6 +239,13 @@ static void find_robot(struct loading *l, const struct nm_yaml *file)
     else if (node)
         where = nm_take_format(arena, "%s:%u: ", node->file, node->line);
     if (!lineup->robot) return;
+    if (l->options->foreign && !l->options->robot && strchr(lineup->robot, '/')) {
+        l->rc = nm_fail(l->err,
+                        "%sthe robot's folder was %.200s when this was recorded; a folder is opened only when "
+                        "the command line names it: --robot FOLDER",
+                        where, lineup->robot);
+        return;
+    }
 
     bool path = strchr(lineup->robot, '/') != NULL, named = *lineup->robot && lineup->robot[0] != '.';
     const char *base = !path ? robots : l->options->robot ? "." : nm_folder_of(arena, lineup->file);
@@ -252,6 +267,7 @@ static void open_plugins(struct loading *l, const struct nm_yaml *file)
         l->rc = nm_yaml_fail(plugins, l->err, "plugins: a list of files is needed here");
         return;
     }
+    l->lineup->plugins = nm_take_n(arena, const char *, plugins->n + 1);
     nm_yaml_each(item, plugins)
     {
         const char *text;
@@ -260,7 +276,9 @@ static void open_plugins(struct loading *l, const struct nm_yaml *file)
             l->rc = -1;
             continue;
         }
-        if (nm_registry_plugin(l->registry, nm_path(arena, nm_folder_of(arena, l->lineup->file), text), &why)) continue;
+        const char *path = nm_path(arena, nm_folder_of(arena, l->lineup->file), text);
+        l->lineup->plugins[l->lineup->n_plugins++] = l->options->foreign ? text : path;
+        if (l->options->foreign || nm_registry_plugin(l->registry, path, &why)) continue;
         for (char *line = why.text, *end; (end = strchr(line, '\n')); line = end + 1)
             l->rc = nm_yaml_fail(item, l->err, "%.*s", (int)(end - line), line);
     }

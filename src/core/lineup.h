@@ -84,7 +84,9 @@ struct nm_lineup {
     struct nm_lineup_cycle *cycles;
     struct nm_lineup_instance *instances;
     struct nm_topic *topics; /* sorted by name                             */
-    const char *warnings;    /* sentences, or ""                           */
+    uint32_t n_plugins;
+    const char **plugins; /* files that it names                        */
+    const char *warnings; /* sentences, or ""                           */
 };
 
 /* Where things are and what the command line said. */
@@ -96,6 +98,9 @@ struct nm_lineup_options {
     const char *const *set; /* "instance.parameter=value"                     */
     uint32_t n_remote;
     const char *const *remote; /* more remote topics                        */
+    /* The text comes from a log, which is data: it loads no code and opens no folder. Its plug-ins are those that the
+     * registry has already, and its robot is one of robots/ by name, or the one given above. */
+    bool foreign;
 };
 
 /* Loads and checks; NULL with every fault found, each `file:line: …` naming module, topic and the nearest valid name.
@@ -115,7 +120,7 @@ uint32_t nm_lineup_topic(const struct nm_lineup *lineup,
 uint32_t nm_lineup_instance(const struct nm_lineup *lineup, const char *name); /* NM_NONE if unknown */
 
 /* The line-up as the text of one: all of it (`chosen` NULL), or only those instances, with everything that they read
- * from others as remote. Plug-ins are not named. */
+ * from others as remote. */
 void nm_lineup_print(const struct nm_lineup *lineup, const bool *chosen, FILE *to);
 
 #endif

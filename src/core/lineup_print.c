@@ -86,9 +86,20 @@ static bool has_any(const struct nm_lineup_cycle *cycle, const bool *chosen)
     return false;
 }
 
+static void print_plugins(FILE *to, const struct nm_lineup *lineup)
+{
+    if (lineup->n_plugins) fputs("plugins:\n", to);
+    for (uint32_t i = 0; i < lineup->n_plugins; i++) {
+        fputs("  - '", to);
+        for (const char *c = lineup->plugins[i]; *c; c++) fprintf(to, "%s%c", *c == '\'' ? "'" : "", *c);
+        fputs("'\n", to);
+    }
+}
+
 void nm_lineup_print(const struct nm_lineup *lineup, const bool *chosen, FILE *to)
 {
     if (lineup->robot) fprintf(to, "robot: %s\n", strchr(lineup->robot, '/') ? lineup->robot_folder : lineup->robot);
+    print_plugins(to, lineup);
     fputs("cycles:\n", to);
     for (uint32_t c = 0; c < lineup->n_cycles; c++)
         if (has_any(&lineup->cycles[c], chosen)) print_cycle(to, lineup, c, chosen);

@@ -30,10 +30,13 @@ static void recorded_values(struct replay *r, const struct nm_lineup *lineup, co
     options->n_set = n;
 }
 
+/* What comes from the log is data: neither code nor a robot's folder is opened because it says so. */
 static struct nm_lineup *load(struct replay *r, const char *text, const char *values, struct nm_err *err)
 {
     const char *name = nm_take_format(&r->arena, "%s.yaml", r->options->log);
-    struct nm_lineup_options options = r->options->with, plain = options;
+    struct nm_lineup_options options = r->options->with, plain;
+    options.foreign = !r->by_time;
+    plain = options;
     plain.n_set = 0; /* they may be of instances that are not played */
     struct nm_lineup *lineup = nm_lineup_parse(text, strlen(text), name, r->options->registry, &plain, err);
     if (!lineup) return NULL;

@@ -1,10 +1,12 @@
 /* A line-up is checked completely before anything starts: what is right becomes the plan, and of what is wrong every
  * fault is told at once, with file, line, module, topic and the nearest valid name. */
+#include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -156,6 +158,47 @@ static void more_topics_may_be_remote_than_the_file_says(void **state)
     static const char *const remote[] = {"image_raw"};
     struct nm_lineup_options options = {.root = "/nonexistent", .remote = remote, .n_remote = 1};
     nm_lineup_free(good("cycles: {c: {period: 1 ms, modules: [eye]}}", &options));
+}
+
+/* Opening a library runs its code, so what counts is that it was not even opened. */
+static bool is_open(const char *library)
+{
+    void *handle = dlopen(library, RTLD_NOLOAD | RTLD_LAZY);
+    if (handle) dlclose(handle);
+    return handle;
+}
+
+static void a_log_loads_no_code_and_opens_no_folder(void **state)
+{
+    (void)state;
+    static const char text[] = "plugins: ['" NM_BUILD "/plugins/left_back.so']\n"
+                               "cycles: {c: {period: 1 ms, modules: [left_back]}}\nremote: [ball]";
+    static const struct nm_lineup_options foreign = {.root = "/nonexistent", .foreign = true};
+    uint32_t n = registry.n;
+    bad(text, &foreign,
+        "m.yaml:2: there is no module 'left_back'\n"
+        "it was recorded with the plug-in " NM_BUILD "/plugins/left_back.so; code is loaded only when the command line "
+        "names it: --plugin FILE.so\n");
+    assert_int_equal(registry.n, n);
+    assert_false(is_open(NM_BUILD "/plugins/left_back.so"));
+    bad("robot: /tmp/robot\ncycles: {c: {period: 1 ms, modules: [power]}}", &foreign,
+        "m.yaml:1: the robot's folder was /tmp/robot when this was recorded; a folder is opened only when the command "
+        "line names it: --robot FOLDER\n");
+    bad("robot: ..\ncycles: {c: {period: 1 ms, modules: [power]}}", &foreign,
+        "m.yaml:1: robot '..' has no folder /nonexistent/robots/..\n");
+
+    /* what the command line has loaded is used */
+    struct nm_err err = {0};
+    if (!nm_registry_plugin(&registry, NM_BUILD "/plugins/left_back.so", &err)) fail_msg("%s", err.text);
+    struct nm_lineup *l = good(text, &foreign);
+    char *printed;
+    size_t size;
+    FILE *to = open_memstream(&printed, &size);
+    nm_lineup_print(l, NULL, to);
+    fclose(to);
+    assert_non_null(strstr(printed, "plugins:\n  - '" NM_BUILD "/plugins/left_back.so'\n"));
+    free(printed);
+    nm_lineup_free(l);
 }
 
 static void a_plug_in_is_found_beside_the_file(void **state)
@@ -425,6 +468,7 @@ int main(void)
         cmocka_unit_test(values_come_from_the_line_up_and_the_command_line),
         cmocka_unit_test(a_line_up_may_be_tiny),
         cmocka_unit_test(more_topics_may_be_remote_than_the_file_says),
+        cmocka_unit_test(a_log_loads_no_code_and_opens_no_folder),
         cmocka_unit_test(a_plug_in_is_found_beside_the_file),
         cmocka_unit_test(what_is_odd_but_harmless_is_a_warning),
         cmocka_unit_test(every_fault_has_its_sentence),

@@ -134,6 +134,12 @@ says "smoother.yaml: ok"
 ends 0 nutmeg module show smoother --plugin mine/smoother.so
 says "smoother/raw"
 
+# a log is data: replaying it loads no code unless the command line names the file
+ends 0 nutmeg run mine/smoother.yaml --virtual --seconds 1 --log plugin.mcap
+ends 2 nutmeg replay plugin.mcap
+says "recorded with the plug-in mine/smoother.so" "--plugin FILE.so"
+ends 0 nutmeg replay plugin.mcap --plugin mine/smoother.so
+
 # ---- virtual time: the same seed plays the same match
 
 nutmeg run play --virtual --seconds 60 --seed 3 | grep -F crosses >first
