@@ -383,6 +383,7 @@ static int open_dds(struct playing *p, struct nm_err *err)
     struct nm_dds_options dds = {.domain = (int)domain,
                                  .space = o->dds.space,
                                  .network = o->dds.network,
+                                 .world = o->dds.clock,
                                  .virtual_time = o->virtual_time,
                                  .follows = o->dds.clock,
                                  .n_topics = o->dds.topics.n,

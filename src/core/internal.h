@@ -220,6 +220,7 @@ struct nm_player {
     _Atomic uint32_t watchers; /* of what modules show */
     bool replayed;             /* cycles hear each other through what is fed to them (replay.c) */
     struct nm_record *record;  /* NULL: nobody takes notes */
+    void *gate;                /* of its edges, see edge/rules/gate.h */
     _Atomic int64_t virtual_now;
     pthread_mutex_t change_lock;
     _Atomic uint64_t generation;

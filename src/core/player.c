@@ -179,6 +179,8 @@ int64_t nm_player_now(const struct nm_player *player)
     return atomic_load(&player->real) ? clock_ns() : atomic_load(&player->virtual_now);
 }
 
+void **nm_player_gate(struct nm_player *player) { return &player->gate; }
+
 /* ---- edges ---- */
 
 static bool is_made(const struct port *port)
@@ -307,9 +309,13 @@ uint32_t nm_edge_queue(struct nm_edge *edge, uint32_t port, const void *const **
 /* Whether a message may not come in, which is counted. */
 static bool refused(const struct nm_edge *edge, const struct port *port)
 {
-    if (!port->closed) return false;
-    atomic_fetch_add_explicit(&cycle_of(edge)->player->topics[port->topic].refused, 1, memory_order_relaxed);
-    return true;
+    if (port->closed) nm_player_refuse(cycle_of(edge)->player, port->topic);
+    return port->closed;
+}
+
+void nm_player_refuse(struct nm_player *player, uint32_t topic)
+{
+    atomic_fetch_add_explicit(&player->topics[topic].refused, 1, memory_order_relaxed);
 }
 
 void *nm_edge_out(struct nm_edge *edge, uint32_t port)

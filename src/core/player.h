@@ -74,6 +74,13 @@ void nm_edge_wake(struct nm_edge *edge); /* ends that sleep; from any thread */
 /* The edge of ours that makes a topic: a bus, a joystick, the simulator. NULL: none, so it may come from outside. */
 const char *nm_player_hardware(const struct nm_player *player, uint32_t topic);
 
+/* Counts a message from outside that was not let in. */
+void nm_player_refuse(struct nm_player *player, uint32_t topic);
+
+/* A place for what the edges of this player share: who may come in (edge/rules/gate.h). NULL until one of them fills
+ * it. */
+void **nm_player_gate(struct nm_player *player);
+
 /* ---- real time ---- */
 
 int nm_player_start(struct nm_player *player, struct nm_err *err);
@@ -113,7 +120,7 @@ struct nm_topic_stats {
     int64_t time;      /* ns, of the newest; 0 if none                   */
     uint64_t lost;     /* queue messages without room, at any reader     */
     uint64_t no_blob;  /* takes from an empty pool                       */
-    uint64_t refused;  /* from outside, while an edge of ours makes it   */
+    uint64_t refused;  /* from outside, and not let in                   */
     const char *maker; /* cycle or edge that made the newest; NULL: none */
 };
 void nm_player_cycle_stats(const struct nm_player *player, uint32_t cycle, struct nm_cycle_stats *stats);

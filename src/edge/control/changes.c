@@ -29,8 +29,16 @@ static int read_change(const struct nm_view *view, const char *text, struct nm_c
     return 0;
 }
 
+/* The rules: nobody changes a robot that plays. */
+static int check_game(struct nm_control *control, struct nm_err *err)
+{
+    const char *game = nm_gate_locked(control->gate);
+    return game ? nm_fail(err, "parameters are locked: %s", game) : 0;
+}
+
 int control_set(struct nm_control *control, const struct nm_request *request, struct nm_json *reply, struct nm_err *err)
 {
+    if (check_game(control, err)) return -1;
     struct nm_change *changes = calloc(request->n_set, sizeof *changes);
     int bad = changes ? 0 : nm_fail(err, "no memory for %u changes", request->n_set);
     for (uint32_t i = 0; changes && i < request->n_set; i++)
@@ -180,7 +188,7 @@ int control_reset(struct nm_control *control, const struct nm_request *request, 
                   struct nm_err *err)
 {
     enum nm_layer layer = request->layer ? layer_named(request->layer, err) : NM_LAYERS;
-    if (request->layer && layer == NM_LAYERS) return -1;
+    if ((request->layer && layer == NM_LAYERS) || check_game(control, err)) return -1;
     if (!control->options.lineup) return nm_fail(err, "this player was not made from files");
     struct nm_change *list;
     int64_t n =

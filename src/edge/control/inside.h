@@ -10,6 +10,7 @@
 #include "edge/control/control.h"
 #include "edge/control/json.h"
 #include "edge/control/request.h"
+#include "edge/rules/gate.h"
 
 enum {
     CLIENTS = 16,
@@ -32,6 +33,7 @@ struct client {
 struct nm_control {
     struct nm_player *player;
     struct nm_edge *edge;
+    struct nm_gate *gate;
     struct nm_edge *mouth; /* what clients say                     */
     uint32_t *say_ports;   /* of it, for each topic; NM_NONE: none */
     int64_t calls;         /* of services, said so far             */

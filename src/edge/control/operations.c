@@ -104,6 +104,8 @@ static int swap(struct nm_control *control, struct client *client, const struct 
 {
     (void)client;
     int64_t start = now_ns();
+    const char *game = nm_gate_locked(control->gate);
+    if (game) return nm_fail(err, "modules are locked: %s", game);
     uint32_t instance = nm_find_instance(control->view.lineup, request->instance, err);
     if (instance == NM_NONE) return -1;
     const struct nm_module *module = nm_plugin_open(request->plugin, err);

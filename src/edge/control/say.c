@@ -5,7 +5,6 @@
 
 #include "codec/text.h"
 #include "edge/control/inside.h"
-#include "edge/rules/remote.h"
 
 #define CALLER (UINT64_MAX - 4242) /* who asks; no instance has this number */
 
@@ -36,15 +35,6 @@ int control_mouth(struct nm_control *control, struct nm_err *err)
     return control->mouth ? 0 : -1;
 }
 
-/* The rules: nobody steers a robot that plays. */
-static const char *locked(struct nm_control *control)
-{
-    uint32_t topic = nm_lineup_topic(control->view.lineup, "match_state");
-    if (topic == NM_NONE || control->view.lineup->topics[topic].type != &MatchState_type) return NULL;
-    const MatchState *match = nm_edge_in(control->edge, topic);
-    return match && nm_slot(match)->seq ? nm_remote_locked(match) : NULL;
-}
-
 static void publish(struct nm_control *control, const struct nm_topic *topic, uint32_t port, const void *message)
 {
     bool queue = topic->queue || topic->role == NM_ROLE_REQUEST;
@@ -67,12 +57,11 @@ int control_say(struct nm_control *control, const struct nm_request *request, st
     if (control->say_ports[index] == NM_NONE)
         return nm_fail(err, "%s is not said from outside: it does not stand under remote:, and is no service's request",
                        topic->name);
-    const char *why = locked(control);
-    if (why) return nm_fail(err, "%s is refused: %s", topic->name, why);
     void *message = calloc(1, topic->type->size);
     if (!message) abort();
     nm_reset(topic->type, message);
     int bad = nm_parse_text(topic->type, message, "message", request->message, strlen(request->message), NULL, err);
+    if (!bad) bad = nm_gate_admit(control->gate, index, false, message, err);
     if (!bad) publish(control, topic, control->say_ports[index], message);
     if (!bad) nm_json_text(reply, "topic", topic->name);
     free(message);

@@ -209,7 +209,8 @@ struct nm_control *nm_control_new(struct nm_player *player, const struct nm_cont
                                      .outside_user = options ? options->outside_user : NULL};
     for (uint32_t t = 0; t < lineup->n_topics; t++) control->topic_rates[t] = __builtin_nan("");
     for (uint32_t c = 0; c < lineup->n_cycles; c++) control->cycle_rates[c] = __builtin_nan("");
-    if (listen_at(control, err) || control_edge(control, err) || control_mouth(control, err)) {
+    control->gate = nm_gate_of(player, err);
+    if (!control->gate || listen_at(control, err) || control_edge(control, err) || control_mouth(control, err)) {
         nm_control_free(control);
         return NULL;
     }
@@ -244,6 +245,7 @@ void nm_control_free(struct nm_control *control)
     if (control->listener >= 0) close(control->listener);
     if (control->bound) unlink(control->address.sun_path);
     if (control->wake >= 0) close(control->wake);
+    nm_gate_free(control->gate);
     nm_arena_free(&control->arena);
     free(control);
 }

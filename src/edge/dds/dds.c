@@ -133,7 +133,6 @@ static int join(struct nm_dds *dds, struct nm_err *err)
     if (dds->participant < 0) return -1;
     dds->publisher = dds_create_publisher(dds->participant, NULL, NULL);
     dds->subscriber = dds_create_subscriber(dds->participant, NULL, NULL);
-    dds->participants = dds_create_reader(dds->participant, DDS_BUILTIN_TOPIC_DCPSPARTICIPANT, NULL, NULL);
     dds->publications = dds_create_reader(dds->participant, DDS_BUILTIN_TOPIC_DCPSPUBLICATION, NULL, NULL);
     dds->subscriptions = dds_create_reader(dds->participant, DDS_BUILTIN_TOPIC_DCPSSUBSCRIPTION, NULL, NULL);
     const struct nm_type *type = nm_type_find(&nm_all_types, "rmw_dds_common/msg/ParticipantEntitiesInfo");
@@ -152,8 +151,9 @@ struct nm_dds *nm_dds_new(struct nm_player *player, const struct nm_dds_options 
     dds->player = player;
     dds->lineup = nm_player_lineup(player);
     pthread_mutex_init(&dds->lock, NULL);
-    int bad = read_options(dds, options, err) || join(dds, err) || outs_open(dds, err) || ins_open(dds, err) ||
-              params_open(dds, err) || tell_description(dds, err);
+    dds->gate = nm_gate_of(player, err);
+    int bad = !dds->gate || read_options(dds, options, err) || join(dds, err) || outs_open(dds, err) ||
+              ins_open(dds, err) || params_open(dds, err) || tell_description(dds, err);
     if (!bad && dds->options.virtual_time)
         bad = (dds->clock = open_known(dds, "clock", "rosgraph_msgs/msg/Clock", err)) < 0;
     if (bad) {
@@ -221,6 +221,7 @@ void nm_dds_free(struct nm_dds *dds)
     free(dds->readers.at);
     free(dds->writers.at);
     pthread_mutex_destroy(&dds->lock);
+    nm_gate_free(dds->gate);
     nm_arena_free(&dds->arena);
     free(dds);
 }

@@ -17,6 +17,7 @@ struct nm_dds_options {
     int domain;        /* -1: what ROS_DOMAIN_ID says, 0 without it                                        */
     const char *space; /* the robot's namespace, "red1"; NULL: none                                        */
     bool network;      /* beyond this machine; loopback only unless asked                                  */
+    bool world;        /* the robot lives in a simulated world elsewhere: topics are taken whatever the game */
     bool virtual_time; /* nobody calls nm_dds_start: nm_dds_poll is called, times are virtual, /clock tells them */
     bool follows;      /* the same in the time of another's /clock                                         */
     uint32_t n_topics; /* topics, services and actions that others may see; 0: all but `show`              */
@@ -50,7 +51,7 @@ struct nm_dds_stats {
     uint64_t other_hash;     /* from a writer whose type hash differs                       */
     uint64_t strays;         /* replies to nobody here, requests with an impossible caller  */
     uint64_t late_replies;   /* their caller's reader never appeared                        */
-    uint64_t locked;         /* requests from other machines while the robot plays          */
+    uint64_t locked;         /* samples from other machines while the robot plays           */
     uint64_t flooded;        /* samples of a topic that came faster than 5000 a second      */
 };
 void nm_dds_stats(struct nm_dds *dds, struct nm_dds_stats *stats);

@@ -15,6 +15,7 @@
 #include "edge/dds/names.h"
 #include "edge/dds/pack.h"
 #include "edge/dds/rawtype.h"
+#include "edge/rules/gate.h"
 
 enum {
     CALLS = 64,   /* of one remote service, not yet answered                */
@@ -69,7 +70,6 @@ struct in { /* what enters through one reader, or two */
     struct {
         uint64_t id; /* 0: free */
         bool found;  /* its participant */
-        bool here;   /* it runs on this machine */
         dds_guid_t participant;
     } callers[CALLERS];
     uint32_t next_caller;
@@ -116,17 +116,15 @@ struct nm_dds {
     char logger[NM_ROS_NAME]; /* "red1.robot", what /rosout calls us */
     dds_entity_t participant, publisher, subscriber;
     dds_entity_t discovery, clock, description;
-    dds_entity_t participants;                /* all there are, with the names of their machines */
     dds_entity_t publications, subscriptions; /* of everybody */
     struct gids readers, writers;             /* of the node, for the graph */
     uint32_t services;                        /* ids given                  */
 
+    struct nm_gate *gate;
     struct nm_edge *out;
     uint32_t n_outs;
     struct out *outs;
-    struct pack buffer;         /* of the edge's thread */
-    uint32_t match;             /* port of match_state, NM_NONE */
-    _Atomic(const char *) game; /* why the game forbids changes from outside; NULL: it does not */
+    struct pack buffer; /* of the edge's thread */
     uint32_t n_held;
     struct held held[HELD];
     struct params *params;

@@ -41,7 +41,7 @@ static int read_change(struct nm_dds *dds, const char *name, const struct param_
     struct param_row *row = find(dds->params, name);
     char text[NM_VALUE_PRINT] = "";
     struct nm_err why = {0};
-    const char *game = atomic_load(&dds->game);
+    const char *game = nm_gate_locked(dds->gate);
     if (game) return nm_fail(err, "writing is locked: %s", game);
     if (!row) return nm_fail(err, "there is no parameter %.95s", name);
     if (param_text(row, g, text, sizeof text, err)) return -1;

@@ -1,8 +1,6 @@
 /* What enters: remote topics, requests to our services, replies of remote ones. Under the lock, mostly in a receiving
  * thread of Cyclone. A sample is decoded with every check before anything of it is let in. */
-#include <limits.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "edge/dds/inside.h"
 #include "edge/dds/stamps.h"
@@ -20,7 +18,7 @@ static void tell_once(struct in *in, enum fault kind, const char *why)
         [FAULT_POOL] = "a sample is dropped",
         [FAULT_HASH] = "a writer is refused",
         [FAULT_CALLER] = "a request is refused",
-        [FAULT_LOCKED] = "a request from another machine is refused",
+        [FAULT_LOCKED] = "what another machine sends is refused",
         [FAULT_FLOOD] = "samples are dropped",
     };
     if (in->told[kind]) return;
@@ -79,24 +77,10 @@ bool writer_participant(dds_entity_t reader, dds_instance_handle_t writer, dds_g
     return true;
 }
 
-/* Processes of one robot call each other whatever the game; Cyclone names the machine of a participant. One that does
- * not say it is elsewhere. */
-static bool writer_is_here(struct nm_dds *dds, dds_entity_t reader, dds_instance_handle_t writer)
-{
-    dds_builtintopic_endpoint_t *data = dds_get_matched_publication_data(reader, writer);
-    void *sample = NULL;
-    dds_sample_info_t info;
-    char here[HOST_NAME_MAX + 1] = "", *there = NULL;
-    if (!data) return false;
-    int n = dds_read_instance(dds->participants, &sample, &info, 1, 1, data->participant_instance_handle);
-    dds_builtintopic_free_endpoint(data);
-    gethostname(here, sizeof here - 1);
-    const dds_builtintopic_participant_t *its = n > 0 ? sample : NULL;
-    bool same = its && info.valid_data && dds_qget_prop(its->qos, "__Hostname", &there) && !strcmp(here, there);
-    dds_free(there);
-    if (n > 0) dds_return_loan(dds->participants, &sample, n);
-    return same;
-}
+/* Whether what comes in was sent by a process of this machine. Without --network the kernel lets nothing else reach the
+ * domain's sockets (domain.c). With it anybody may have sent a sample: all that Cyclone tells about a peer, its host's
+ * name and its addresses, is what the peer declares, so every peer counts as another machine. */
+static bool is_here(const struct nm_dds *dds) { return !dds->options.network; }
 
 /* ---- samples ---- */
 
@@ -112,11 +96,23 @@ static bool decode(struct in *in, void *message, const uint8_t *bytes, size_t n,
     return true;
 }
 
+/* The rules of the gate. In a world that is simulated elsewhere, topics come from there. */
+static bool admitted(struct in *in, const void *message)
+{
+    struct nm_err err = {0};
+    uint32_t topic = (uint32_t)(in->topic - in->dds->lineup->topics);
+    bool here = is_here(in->dds) || in->dds->options.world;
+    if (!nm_gate_admit(in->dds->gate, topic, here, message, &err)) return true;
+    fault(in, FAULT_LOCKED, err.text);
+    return false;
+}
+
 /* Decodes beside the queue, since a message once pushed is there. */
 static void *push(struct in *in, const uint8_t *bytes, size_t n, struct nm_err *err)
 {
     if (!decode(in, in->message, bytes, n, err)) return NULL;
-    void *message = nm_edge_push(in->dds->in, in->port);
+    bool open = in->topic->role != NM_ROLE_TOPIC || admitted(in, in->message);
+    void *message = open ? nm_edge_push(in->dds->in, in->port) : NULL;
     if (message) nm_copy(in->topic->type, message, in->message);
     if (in->topic->type->blobs) nm_reset(in->topic->type, in->message);
     return message;
@@ -131,7 +127,8 @@ static void topic_taken(struct in *in, dds_entity_t reader, const struct nm_raw 
         return;
     }
     void *message = nm_edge_out(in->dds->in, in->port);
-    if (message && decode(in, message, sample->bytes, sample->size, &err)) nm_edge_put(in->dds->in, in->port);
+    if (message && decode(in, message, sample->bytes, sample->size, &err) && admitted(in, message))
+        nm_edge_put(in->dds->in, in->port);
 }
 
 /* Splits a service's sample into ids and a message with a header of its own. */
@@ -168,7 +165,6 @@ static uint32_t note_caller(struct in *in, uint64_t id, dds_entity_t reader, dds
         if (in->callers[i].id == id) return i;
     uint32_t at = in->next_caller++ % CALLERS;
     in->callers[at].found = writer_participant(reader, writer, &in->callers[at].participant);
-    in->callers[at].here = writer_is_here(in->dds, reader, writer);
     in->callers[at].id = id;
     return at;
 }
@@ -203,8 +199,8 @@ static void request_taken(struct in *in, dds_entity_t reader, const struct nm_ra
         return;
     }
     uint32_t at = note_caller(in, id, reader, sample->from);
-    const char *game = atomic_load(&in->dds->game);
-    if (game && !in->callers[at].here) {
+    const char *game = is_here(in->dds) ? NULL : nm_gate_locked(in->dds->gate);
+    if (game) {
         fault(in, FAULT_LOCKED, game);
         refuse(in, at, seq, game);
         return;

@@ -3,7 +3,6 @@
 
 #include "edge/dds/inside.h"
 #include "edge/dds/stamps.h"
-#include "edge/rules/remote.h"
 #include "rcl_interfaces/Log.h"
 
 /* How long a reply waits for its caller's reader to be found; rmw_cyclonedds waits as long. */
@@ -120,13 +119,7 @@ int outs_open(struct nm_dds *dds, struct nm_err *err)
         *out = (struct out){.dds = dds, .port = dds->n_outs++, .topic = topic};
         if (open_writer(dds, out, err)) return -1;
     }
-    uint32_t match = nm_lineup_topic(lineup, "match_state"), n = dds->n_outs;
-    dds->match = NM_NONE;
-    if (match != NM_NONE && lineup->topics[match].type == &MatchState_type && !lineup->topics[match].queue) {
-        ports[n] = (struct nm_edge_port){.topic = "match_state", .kind = NM_PORT_IN};
-        dds->match = n++;
-    }
-    dds->out = nm_edge_new(dds->player, "dds out", ports, n, err);
+    dds->out = nm_edge_new(dds->player, "dds out", ports, dds->n_outs, err);
     return dds->out ? 0 : -1;
 }
 
@@ -251,8 +244,6 @@ static send *const senders[] = {
 void outs_send(struct nm_dds *dds)
 {
     nm_edge_begin(dds->out, nm_player_now(dds->player));
-    const MatchState *match = dds->match == NM_NONE ? NULL : nm_edge_in(dds->out, dds->match);
-    if (match && nm_slot(match)->seq) atomic_store(&dds->game, nm_remote_locked(match));
     for (uint32_t i = 0; i < dds->n_outs; i++) {
         struct out *out = &dds->outs[i];
         send *call = senders[out->topic->role];

@@ -7,7 +7,6 @@
 
 #include "codec/cdr.h"
 #include "edge/live/inside.h"
-#include "edge/rules/remote.h"
 #include "std_msgs/String.h"
 
 /* A queue keeps what comes between two looks at it, but no more than so many bytes of it. */
@@ -99,10 +98,6 @@ int channels_new(struct nm_live *live, struct nm_err *err)
     }
     add_description(live);
     live->show = nm_lineup_topic(lineup, "show");
-    live->match = NM_NONE;
-    for (uint32_t i = 0; i < live->n_channels; i++)
-        if (!strcmp(live->channels[i].name, "/match_state") && live->channels[i].type == &MatchState_type)
-            live->match = i;
     live->reading = nm_edge_new(live->player, "live", ports, lineup->n_topics, err);
     return live->reading && !open_writing(live, err) ? 0 : -1;
 }
@@ -195,8 +190,6 @@ void channels_pump(struct nm_live *live)
         for (uint32_t k = 0; k < n; k++) services_answer(live, i, at[k]);
     }
     nm_edge_end(live->reading);
-    const struct channel *match = live->match == NM_NONE ? NULL : &live->channels[live->match];
-    live->game = match && match->last && match->last_time >= 0 ? nm_remote_locked(match->last) : NULL;
 }
 
 /* Who subscribes is given what there is. */

@@ -16,6 +16,7 @@
 #include "codec/websocket.h"
 #include "edge/control/json.h"
 #include "edge/live/live.h"
+#include "edge/rules/gate.h"
 
 enum {
     SUBSCRIPTIONS = 512,      /* of a client                                           */
@@ -170,9 +171,8 @@ struct nm_live {
     uint32_t *write_ports; /* for each topic, NM_NONE: clients may not publish it */
 
     uint32_t n_channels, n_services, n_parameters;
-    uint32_t show;    /* the topic; NM_NONE */
-    uint32_t match;   /* the channel that tells the state of the game; NM_NONE */
-    const char *game; /* why that forbids writing; NULL: it does not */
+    uint32_t show; /* the topic; NM_NONE */
+    struct nm_gate *gate;
     bool watching;
     struct channel *channels; /* id 1 is the first */
     struct service *services; /* id 1 is the first */

@@ -50,7 +50,8 @@ struct nm_live *nm_live_new(struct nm_player *player, const struct nm_live_optio
     live->clients = calloc(NM_LIVE_CLIENTS, sizeof *live->clients);
     if (!live->clients) abort();
     for (uint32_t i = 0; i < NM_LIVE_CLIENTS; i++) live->clients[i].seat = i;
-    if (make_words(live, err) || channels_new(live, err) || sockets_open(live, err)) {
+    live->gate = nm_gate_of(player, err);
+    if (!live->gate || make_words(live, err) || channels_new(live, err) || sockets_open(live, err)) {
         nm_live_free(live);
         return NULL;
     }
@@ -144,6 +145,7 @@ void nm_live_free(struct nm_live *live)
     parameters_free(live);
     channels_free(live);
     free(live->clients);
+    nm_gate_free(live->gate);
     nm_arena_free(&live->arena);
     free(live);
 }

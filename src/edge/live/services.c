@@ -13,12 +13,13 @@ static const int64_t patience = 10LL * 1000000000; /* ns; a service that has not
 
 bool write_allowed(struct nm_live *live, const struct client *client, struct nm_err *err)
 {
+    const char *game = nm_gate_locked(live->gate);
     if (!client->may_write)
         nm_fail(err, "read only: connect with ?token=… (the server told it at its start), from a page that it trusts");
     else if (live->options.locked)
         nm_fail(err, "writing is locked: the server was started with --live-locked");
-    else if (live->game)
-        nm_fail(err, "writing is locked: %s", live->game);
+    else if (game)
+        nm_fail(err, "writing is locked: %s", game);
     else
         return true;
     return false;
@@ -192,6 +193,8 @@ static int advertise(struct nm_live *live, struct client *client, const struct n
         lineup->topics[topic].role != NM_ROLE_TOPIC)
         return nm_fail(err, "%.100s does not come from outside: list it under remote: in %s", item->topic,
                        lineup->file);
+    const char *maker = nm_player_hardware(live->player, topic);
+    if (maker) return nm_fail(err, "%.100s is refused: the edge '%s' of this process makes it", item->topic, maker);
     const struct nm_type *type = lineup->topics[topic].type;
     if (nm_type_find(&nm_all_types, item->schema_name) != type)
         return nm_fail(err, "%.100s carries %s, not %.100s", item->topic, type->name, item->schema_name);
@@ -233,6 +236,7 @@ static int publish(struct nm_live *live, struct client *client, const struct nm_
     nm_reset(topic->type, scratch);
     int bad = decode(topic->type, scratch, publication->json, frame->data, frame->size,
                      nm_edge_pool(live->writing, port), err);
+    if (!bad) bad = nm_gate_admit(live->gate, publication->topic, false, scratch, err);
     if (!bad) {
         nm_edge_begin(live->writing, nm_player_now(live->player));
         nm_copy(topic->type, topic->queue ? nm_edge_push(live->writing, port) : nm_edge_out(live->writing, port),

@@ -1,55 +1,162 @@
 /* labels: threads
- * What enters does no harm: while the robot plays nobody on another machine calls its services; a flood leaves the
+ * What enters does no harm: while the robot plays nothing is taken from another machine; a flood leaves the
  * cycles alone, is counted and told; peers come late and vanish; an image outlives the edge that brought it. */
 #include "edge/dds/gate.h"
 
+#include <limits.h>
+#include <unistd.h>
+
 #include "sensor_msgs/Image.h"
 
-/* A peer that says it runs elsewhere. */
-static void join_from(struct peer *far, const char *machine)
+/* A peer that says where it runs. */
+static void join_from(struct peer *from, const char *machine)
 {
     dds_qos_t *qos = dds_create_qos();
     dds_qset_prop(qos, "__Hostname", machine);
-    *far = (struct peer){.participant = dds_create_participant((uint32_t)private_domain(), qos, NULL)};
+    *from = (struct peer){.participant = dds_create_participant((uint32_t)private_domain(), qos, NULL)};
     dds_delete_qos(qos);
-    assert_true(far->participant > 0);
+    assert_true(from->participant > 0);
 }
 
-static void leave(struct peer *far)
+static void leave(struct peer *from)
 {
-    if (far->n > 0) nm_raw_free(far->samples, far->n);
-    dds_delete(far->participant);
+    if (from->n > 0) nm_raw_free(from->samples, from->n);
+    dds_delete(from->participant);
 }
 
-static void only_this_machine_calls_while_the_robot_plays(void **state)
+static uint64_t locked(void)
 {
     struct nm_dds_stats stats;
-    struct peer far;
-    struct call here, there;
+    nm_dds_stats(dds, &stats);
+    return stats.locked;
+}
+
+static int begin_open(void **state)
+{
     (void)state;
-    join_from(&far, "trainer-laptop");
-    call_open(&here, &peer, "/open", "std_srvs::srv::dds_::SetBool");
-    call_open(&there, &far, "/open", "std_srvs::srv::dds_::SetBool");
+    return begin_as(true, true);
+}
+
+static int begin_unjudged(void **state)
+{
+    (void)state;
+    return begin_as(false, false);
+}
+
+static int begin_open_unjudged(void **state)
+{
+    (void)state;
+    return begin_as(true, false);
+}
+
+static void write_message(dds_entity_t writer, const struct nm_type *type, const void *message)
+{
+    uint8_t bytes[4096];
+    int64_t n = nm_cdr_encode(type, message, bytes, sizeof bytes);
+    assert_true(n > 0);
+    nm_raw_write(writer, bytes, (size_t)n);
+}
+
+static const struct gate *gate(void) { return nm_player_self(s.player, 0); }
+
+/* Without --network every peer is on this machine, whatever it calls itself. */
+static void a_name_makes_nobody_a_stranger(void **state)
+{
+    struct peer other;
+    struct call call;
+    (void)state;
+    join_from(&other, "trainer-laptop");
+    call_open(&call, &other, "/open", "std_srvs::srv::dds_::SetBool");
     call_state(MatchState_PLAYING);
-    pack_u8(call_begin(&there), 1);
-    struct unpack u = call_end(&there, &far);
+    pack_u8(call_begin(&call), 1);
+    struct unpack u = call_end(&call, &other);
+    assert_int_equal(unpack_u8(&u), 1);
+    assert_int_equal(locked(), 0);
+    free(call.request.bytes);
+    leave(&other);
+}
+
+/* With --network anybody may have sent it, and may call himself as we do. */
+static void a_name_makes_nobody_a_part_of_the_robot(void **state)
+{
+    char ours[HOST_NAME_MAX + 1] = "";
+    struct peer other;
+    struct call call;
+    (void)state;
+    gethostname(ours, sizeof ours - 1);
+    join_from(&other, ours);
+    call_open(&call, &other, "/open", "std_srvs::srv::dds_::SetBool");
+    call_state(MatchState_PLAYING);
+    pack_u8(call_begin(&call), 1);
+    struct unpack u = call_end(&call, &other);
     assert_int_equal(unpack_u8(&u), 0);
     const char *why = unpack_text(&u);
     if (!strstr(why, "the robot plays (PLAYING)")) fail_msg("%s", why);
-    nm_dds_stats(dds, &stats);
-    assert_int_equal(stats.locked, 1);
-    pack_u8(call_begin(&here), 1);
-    u = call_end(&here, &peer);
-    assert_int_equal(unpack_u8(&u), 1);
+    assert_int_equal(locked(), 1);
     call_state(MatchState_FINISHED);
-    pack_u8(call_begin(&there), 1);
-    u = call_end(&there, &far);
+    pack_u8(call_begin(&call), 1);
+    u = call_end(&call, &other);
     assert_int_equal(unpack_u8(&u), 1);
-    nm_dds_stats(dds, &stats);
-    assert_int_equal(stats.locked, 1);
-    free(here.request.bytes);
-    free(there.request.bytes);
-    leave(&far);
+    free(call.request.bytes);
+    leave(&other);
+}
+
+static void the_lock_covers_topics(void **state)
+{
+    (void)state;
+    dds_entity_t writer = peer_writer(&peer, "rt/wish", Float64_type.dds_name, true, NULL);
+    wait_until(nm_dds_matched(dds, "wish") == 1, turn());
+    write_message(writer, &Float64_type, &(Float64){.data = 1});
+    wait_until(gate()->wish->data == 1, turn());
+    call_state(MatchState_PLAYING);
+    write_message(writer, &Float64_type, &(Float64){.data = 2});
+    wait_until(locked() == 1, turn());
+    turn();
+    assert_true(gate()->wish->data == 1);
+    call_state(MatchState_FINISHED);
+    write_message(writer, &Float64_type, &(Float64){.data = 3});
+    wait_until(gate()->wish->data == 3, turn());
+}
+
+/* What is said by us is not taken from anybody: the edge has no reader for it at all. */
+static void what_is_made_here_is_not_read(void **state)
+{
+    (void)state;
+    peer_writer(&peer, "rt/match_state", MatchState_type.dds_name, true, NULL);
+    for (int i = 0; i < 10; i++) turn();
+    assert_int_equal(nm_dds_matched(dds, "match_state"), 0);
+}
+
+static void a_stranger_can_begin_a_game_but_not_end_it(void **state)
+{
+    (void)state;
+    dds_entity_t writer = peer_writer(&peer, "rt/match_state", MatchState_type.dds_name, true, NULL);
+    wait_until(nm_dds_matched(dds, "match_state") == 1, turn());
+    write_message(writer, &MatchState_type, &(MatchState){.state = MatchState_PLAYING});
+    wait_until(gate()->match->state == MatchState_PLAYING, turn());
+    const MatchState ends[] = {{.state = MatchState_INITIAL},
+                               {.state = MatchState_FINISHED},
+                               {.state = MatchState_PLAYING, .penalized = true}};
+    for (uint64_t i = 0; i < 3; i++) {
+        write_message(writer, &MatchState_type, &ends[i]);
+        wait_until(locked() == i + 1, turn());
+        turn();
+        assert_int_equal(gate()->match->state, MatchState_PLAYING);
+        assert_false(gate()->match->penalized);
+    }
+}
+
+static void a_process_of_this_machine_can_do_both(void **state)
+{
+    (void)state;
+    dds_entity_t writer = peer_writer(&peer, "rt/match_state", MatchState_type.dds_name, true, NULL);
+    wait_until(nm_dds_matched(dds, "match_state") == 1, turn());
+    for (uint8_t i = 0; i < 2; i++) {
+        uint8_t then = i ? MatchState_FINISHED : MatchState_PLAYING;
+        write_message(writer, &MatchState_type, &(MatchState){.state = then});
+        wait_until(gate()->match->state == then, turn());
+    }
+    assert_int_equal(locked(), 0);
 }
 
 /* ---- in real time, with the edge's own threads ---- */
@@ -218,7 +325,12 @@ static void an_image_outlives_the_edge_that_brought_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(only_this_machine_calls_while_the_robot_plays, begin, end),
+        cmocka_unit_test_setup_teardown(a_name_makes_nobody_a_stranger, begin, end),
+        cmocka_unit_test_setup_teardown(a_name_makes_nobody_a_part_of_the_robot, begin_open, end),
+        cmocka_unit_test_setup_teardown(the_lock_covers_topics, begin_open, end),
+        cmocka_unit_test_setup_teardown(what_is_made_here_is_not_read, begin, end),
+        cmocka_unit_test_setup_teardown(a_stranger_can_begin_a_game_but_not_end_it, begin_open_unjudged, end),
+        cmocka_unit_test_setup_teardown(a_process_of_this_machine_can_do_both, begin_unjudged, end),
         cmocka_unit_test_setup_teardown(a_flood_is_dropped_counted_and_told, begin_ear, end_ear),
         cmocka_unit_test_setup_teardown(a_peer_vanishes_and_another_comes_late, begin_ear, end_ear),
         cmocka_unit_test(an_image_outlives_the_edge_that_brought_it),
