@@ -21,9 +21,10 @@ static void join(const struct nm_yaml *list, char *to, size_t size)
 
 static void list_row(struct table *table, const struct nm_yaml *topic, int64_t now)
 {
-    char makers[256], readers[256], age[32] = "never", rate[32] = "";
-    const char *outside = nm_reply_bool(topic, "remote") ? "(outside)" : "";
-    if (nm_reply_bool(topic, "builtin")) outside = "(runtime)";
+    char makers[256], readers[256], outside[96] = "", age[32] = "never", rate[32] = "";
+    const char *by = nm_reply_text(topic, "newest_by"); /* an edge, where no module makes it */
+    if (nm_reply_bool(topic, "remote")) snprintf(outside, sizeof outside, "(outside%s%s)", *by ? ": " : "", by);
+    if (nm_reply_bool(topic, "builtin")) snprintf(outside, sizeof outside, "(runtime)");
     if (nm_reply_whole(topic, "seq")) duration_text(age, (double)(now - nm_reply_whole(topic, "time")));
     if (isfinite(nm_reply_number(topic, "rate"))) snprintf(rate, sizeof rate, "%.1f", nm_reply_number(topic, "rate"));
     join(nm_yaml_get(topic, "makers"), makers, sizeof makers);

@@ -114,6 +114,8 @@ void nm_topics_json(const struct nm_view *view, struct nm_json *json)
         nm_json_whole(json, "time", stats.time);
         nm_json_number(json, "rate", view->topic_rates ? view->topic_rates[t] : NAN);
         nm_json_whole(json, "lost", (int64_t)stats.lost);
+        nm_json_whole(json, "refused", (int64_t)stats.refused);
+        nm_json_text(json, "newest_by", stats.maker);
         nm_json_whole(json, "no_blob", (int64_t)stats.no_blob);
         ends_json(view->lineup, json, "makers", topic->producers, topic->n_producers);
         ends_json(view->lineup, json, "readers", topic->consumers, topic->n_consumers);

@@ -81,11 +81,28 @@ static bool is_stale(const struct why *why, uint32_t index, int64_t *age)
     return *age > patience(why, &why->lineup->topics[index]);
 }
 
+/* Who makes a topic that no module makes: an edge of this process, or whoever said something last. */
+static void say_remote(struct why *why, const struct nm_topic *topic)
+{
+    uint32_t index = (uint32_t)(topic - why->lineup->topics);
+    const char *edge = why->player ? nm_player_hardware(why->player, index) : NULL;
+    struct nm_topic_stats stats = {0};
+    if (why->player) nm_player_topic_stats(why->player, index, &stats);
+    if (edge)
+        say(why, "%s (%s) is made by the edge '%s' of this process, and is not taken from anybody else.", topic->name,
+            topic->type->name, edge);
+    else
+        say(why, "%s (%s) comes from outside this line-up.", topic->name, topic->type->name);
+    if (!edge && stats.maker && !topic->queue)
+        say(why, "The newest message counts, whoever sends it; it came through the edge '%s'.", stats.maker);
+    if (stats.refused) say(why, "%llu messages from outside were refused.", (unsigned long long)stats.refused);
+}
+
 static void say_makers(struct why *why, const struct nm_topic *topic)
 {
     char span[32];
     if (topic->builtin) say(why, "%s (%s) is written by the runtime itself.", topic->name, topic->type->name);
-    if (topic->remote) say(why, "%s (%s) comes from outside this line-up.", topic->name, topic->type->name);
+    if (topic->remote) say_remote(why, topic);
     for (uint32_t i = 0; i < topic->n_producers; i++) {
         const struct nm_lineup_instance *maker = instance_of(why, &topic->producers[i]);
         const struct nm_lineup_cycle *cycle = cycle_of(why, &topic->producers[i]);

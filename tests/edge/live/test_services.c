@@ -156,6 +156,22 @@ static void nobody_writes_while_the_robot_plays(void **state)
     assert_int_equal(stats.seq, 0);
 }
 
+/* The referee is an edge of this process: what it says is said by nobody else. */
+static void what_an_edge_of_ours_makes_is_refused(void **state)
+{
+    (void)state;
+    call((MatchState){.state = MatchState_FINISHED});
+    advertise(5, "/match_state", "nutmeg_msgs/msg/MatchState", "json");
+    hear("advertise: /match_state is refused: the edge 'edge' of this process makes it");
+    advertise(6, "/light", "std_msgs/msg/Float64", "json");
+    struct nm_topic_stats stats = {0};
+    viewer_send(&v, 2, "\1\6\0\0\0{\"data\": 2.5}", 18);
+    wait_until(stats.seq == 1, (turn(), nm_player_topic_stats(s.player, nm_lineup_topic(s.lineup, "light"), &stats)));
+    nm_player_topic_stats(s.player, nm_lineup_topic(s.lineup, "match_state"), &stats);
+    assert_int_equal(stats.seq, 1);
+    assert_string_equal(stats.maker, "edge");
+}
+
 static void penalties_breaks_and_the_end_open_it_again(void **state)
 {
     static const MatchState open[] = {{.state = MatchState_PLAYING, .penalized = true},
@@ -218,6 +234,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(nobody_writes_while_the_robot_plays, begin, end),
+        cmocka_unit_test_setup_teardown(what_an_edge_of_ours_makes_is_refused, begin, end),
         cmocka_unit_test_setup_teardown(penalties_breaks_and_the_end_open_it_again, begin, end),
         cmocka_unit_test_setup_teardown(images_can_be_published, begin, end),
     };
