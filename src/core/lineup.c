@@ -226,6 +226,16 @@ static void read_cycles(struct loading *l, const struct nm_yaml *file)
 
 /* ---- robot and plug-ins ---- */
 
+/* "kid70" of "/home/somebody/nutmeg/robots/kid70", which is in our robots/ too; NULL: it was elsewhere. */
+static const char *robot_in_robots(const char *folder)
+{
+    static const char robots[] = "robots";
+    const char *slash = strrchr(folder, '/');
+    size_t before = (size_t)(slash - folder), n = sizeof robots - 1;
+    bool inside = before >= n && !memcmp(slash - n, robots, n) && (before == n || slash[-(ptrdiff_t)n - 1] == '/');
+    return inside && slash[1] ? slash + 1 : NULL;
+}
+
 /* A name is a folder in robots/; what has a slash is a path, in the file relative to it. */
 static void find_robot(struct loading *l, const struct nm_yaml *file)
 {
@@ -240,11 +250,15 @@ static void find_robot(struct loading *l, const struct nm_yaml *file)
         where = nm_take_format(arena, "%s:%u: ", node->file, node->line);
     if (!lineup->robot) return;
     if (l->options->foreign && !l->options->robot && strchr(lineup->robot, '/')) {
-        l->rc = nm_fail(l->err,
-                        "%sthe robot's folder was %.200s when this was recorded; a folder is opened only when "
-                        "the command line names it: --robot FOLDER",
-                        where, lineup->robot);
-        return;
+        const char *name = robot_in_robots(lineup->robot);
+        if (!name) {
+            l->rc = nm_fail(l->err,
+                            "%sthe robot's folder was %.200s when this was recorded; a folder is opened only when the "
+                            "command line names it: --robot FOLDER",
+                            where, lineup->robot);
+            return;
+        }
+        lineup->robot = name;
     }
 
     bool path = strchr(lineup->robot, '/') != NULL, named = *lineup->robot && lineup->robot[0] != '.';

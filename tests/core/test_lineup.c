@@ -184,6 +184,10 @@ static void a_log_loads_no_code_and_opens_no_folder(void **state)
     bad("robot: /tmp/robot\ncycles: {c: {period: 1 ms, modules: [power]}}", &foreign,
         "m.yaml:1: the robot's folder was /tmp/robot when this was recorded; a folder is opened only when the command "
         "line names it: --robot FOLDER\n");
+    bad("robot: /home/us/robots/keeper\ncycles: {c: {period: 1 ms, modules: [power]}}", &foreign,
+        "m.yaml:1: robot 'keeper' has no folder /nonexistent/robots/keeper\n");
+    bad("robot: robots/..\ncycles: {c: {period: 1 ms, modules: [power]}}", &foreign,
+        "m.yaml:1: robot '..' has no folder /nonexistent/robots/..\n");
     bad("robot: ..\ncycles: {c: {period: 1 ms, modules: [power]}}", &foreign,
         "m.yaml:1: robot '..' has no folder /nonexistent/robots/..\n");
 
