@@ -133,6 +133,7 @@ static int join(struct nm_dds *dds, struct nm_err *err)
     if (dds->participant < 0) return -1;
     dds->publisher = dds_create_publisher(dds->participant, NULL, NULL);
     dds->subscriber = dds_create_subscriber(dds->participant, NULL, NULL);
+    dds->participants = dds_create_reader(dds->participant, DDS_BUILTIN_TOPIC_DCPSPARTICIPANT, NULL, NULL);
     dds->publications = dds_create_reader(dds->participant, DDS_BUILTIN_TOPIC_DCPSPUBLICATION, NULL, NULL);
     dds->subscriptions = dds_create_reader(dds->participant, DDS_BUILTIN_TOPIC_DCPSSUBSCRIPTION, NULL, NULL);
     const struct nm_type *type = nm_type_find(&nm_all_types, "rmw_dds_common/msg/ParticipantEntitiesInfo");

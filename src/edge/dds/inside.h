@@ -116,6 +116,7 @@ struct nm_dds {
     char logger[NM_ROS_NAME]; /* "red1.robot", what /rosout calls us */
     dds_entity_t participant, publisher, subscriber;
     dds_entity_t discovery, clock, description;
+    dds_entity_t participants;                /* all there are, with what they say about themselves */
     dds_entity_t publications, subscriptions; /* of everybody */
     struct gids readers, writers;             /* of the node, for the graph */
     uint32_t services;                        /* ids given                  */
