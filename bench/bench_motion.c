@@ -9,13 +9,25 @@
 #include "bench_motion.h"
 #include "cmd/sim_play.h"
 
-enum { FIRST_SEED = 20001 };
+enum { FIRST_SEED = 40001 };
 
 enum trial {
     FORWARD,
     BACKWARD,
     SIDEWAYS,
     TURN,
+    FORWARD_10,
+    FORWARD_8,
+    FORWARD_0,
+    BACKWARD_10,
+    BACKWARD_8,
+    BACKWARD_0,
+    SIDEWAYS_10,
+    SIDEWAYS_8,
+    SIDEWAYS_0,
+    TURN_10,
+    TURN_8,
+    TURN_0,
     LATE,
     SPREAD,
     RANDOM,
@@ -32,6 +44,7 @@ enum trial {
     OFF_9,
     FRONT,
     BACK,
+    SIDE,
     WALKING,
     UP_FRONT,
     UP_BACK,
@@ -58,42 +71,56 @@ enum trial {
 };
 
 #define OFF "walk.stabilise=false"
-#define TRIAL(name, n, n_quick, long_quick, blow, setting)                                                             \
+/* what: scenario, seeds, seeds and seconds with --quick; who does less than `least` of the measure `does` did nothing
+ */
+#define TRIAL(name, n, n_quick, long_quick, measure, amount, ...)                                                      \
     {                                                                                                                  \
-        .scenario = (name), .seeds = (n), .quick = (n_quick), .seconds = (long_quick), .size = (blow),                 \
-        .set = (setting)                                                                                               \
+        .scenario = (name), .seeds = (n), .quick = (n_quick), .seconds = (long_quick), .does = (measure),              \
+        .least = (amount), __VA_ARGS__                                                                                 \
     }
+#define ON(blades)                   .other_turf = true, .turf = (blades)
+#define STEPPING(name, n_quick, ...) TRIAL(name, 20, n_quick, 0, "steps", 3, __VA_ARGS__)
 /* the ball before the left foot, so that outwards is to the left */
-#define AIMED(angle)                                                                                                   \
-    {                                                                                                                  \
-        .scenario = "kick", .seeds = 20, .quick = 1, .degrees = (angle)                                                \
-    }
+#define AIMED(angle) TRIAL("kick", 20, 1, 0, "kick_error", 0, .degrees = (angle))
 static const struct motion_trial trials[TRIALS] = {
-    [FORWARD] = TRIAL("forward", 10, 2, 13, 0, NULL),
-    [BACKWARD] = TRIAL("backward", 10, 1, 13, 0, NULL),
-    [SIDEWAYS] = TRIAL("sideways", 10, 1, 13, 0, NULL),
-    [TURN] = TRIAL("turn", 10, 1, 13, 0, NULL),
-    [LATE] = TRIAL("late", 10, 1, 13, 0, NULL),
-    [SPREAD] = TRIAL("spread", 10, 2, 13, 0, NULL),
-    [RANDOM] = TRIAL("random", 10, 2, 25, 0, NULL),
-    [START_STOP] = TRIAL("start_stop", 10, 2, 0, 0, NULL),
-    [PULL_5] = TRIAL("pendulum", 20, 2, 0, 0.5, NULL),
-    [PULL_6] = TRIAL("pendulum", 20, 2, 0, 0.6, NULL),
-    [PULL_7] = TRIAL("pendulum", 20, 2, 0, 0.7, NULL),
-    [PULL_8] = TRIAL("pendulum", 20, 2, 0, 0.8, NULL),
-    [PULL_9] = TRIAL("pendulum", 20, 2, 0, 0.9, NULL),
-    [OFF_5] = TRIAL("pendulum", 20, 1, 0, 0.5, OFF),
-    [OFF_6] = TRIAL("pendulum", 20, 1, 0, 0.6, OFF),
-    [OFF_7] = TRIAL("pendulum", 20, 1, 0, 0.7, OFF),
-    [OFF_8] = TRIAL("pendulum", 20, 1, 0, 0.8, OFF),
-    [OFF_9] = TRIAL("pendulum", 20, 1, 0, 0.9, OFF),
-    [FRONT] = TRIAL("impulse_front", 20, 2, 0, 0, NULL),
-    [BACK] = TRIAL("impulse_back", 20, 2, 0, 0, NULL),
-    [WALKING] = TRIAL("impulse_walking", 20, 2, 0, 0, NULL),
-    [UP_FRONT] = TRIAL("get_up_front", 20, 2, 0, 0, NULL),
-    [UP_BACK] = TRIAL("get_up_back", 20, 2, 0, 0, NULL),
-    [UP_SIDE] = TRIAL("get_up_side", 20, 2, 0, 0, NULL),
-    [KICK] = TRIAL("kick", 20, 3, 0, 0, NULL),
+    [FORWARD] = TRIAL("forward", 20, 2, 13, "speed_x", 0.1),
+    [BACKWARD] = TRIAL("backward", 20, 1, 13, "speed_x", 0.1),
+    [SIDEWAYS] = TRIAL("sideways", 20, 1, 13, "speed_y", 0.1),
+    [TURN] = TRIAL("turn", 20, 1, 13, "speed_turn", 0.5),
+    [FORWARD_10] = TRIAL("forward", 20, 1, 13, "speed_x", 0.1, ON(0.01)),
+    [FORWARD_8] = TRIAL("forward", 20, 1, 13, "speed_x", 0.1, ON(0.008)),
+    [FORWARD_0] = TRIAL("forward", 20, 1, 13, "speed_x", 0.1, ON(0)),
+    [BACKWARD_10] = TRIAL("backward", 20, 1, 13, "speed_x", 0.1, ON(0.01)),
+    [BACKWARD_8] = TRIAL("backward", 20, 1, 13, "speed_x", 0.1, ON(0.008)),
+    [BACKWARD_0] = TRIAL("backward", 20, 1, 13, "speed_x", 0.1, ON(0)),
+    [SIDEWAYS_10] = TRIAL("sideways", 20, 1, 13, "speed_y", 0.1, ON(0.01)),
+    [SIDEWAYS_8] = TRIAL("sideways", 20, 1, 13, "speed_y", 0.1, ON(0.008)),
+    [SIDEWAYS_0] = TRIAL("sideways", 20, 1, 13, "speed_y", 0.1, ON(0)),
+    [TURN_10] = TRIAL("turn", 20, 1, 13, "speed_turn", 0.5, ON(0.01)),
+    [TURN_8] = TRIAL("turn", 20, 1, 13, "speed_turn", 0.5, ON(0.008)),
+    [TURN_0] = TRIAL("turn", 20, 1, 13, "speed_turn", 0.5, ON(0)),
+    [LATE] = TRIAL("late", 20, 1, 13, "speed_x", 0.1),
+    [SPREAD] = TRIAL("spread", 20, 2, 13, "speed_x", 0.1),
+    [RANDOM] = TRIAL("random", 10, 2, 25, "path", 0.1),
+    [START_STOP] = TRIAL("start_stop", 20, 2, 0, "full_speed", 0.1),
+    [PULL_5] = STEPPING("pendulum", 2, .size = 0.5),
+    [PULL_6] = STEPPING("pendulum", 2, .size = 0.6),
+    [PULL_7] = STEPPING("pendulum", 2, .size = 0.7),
+    [PULL_8] = STEPPING("pendulum", 2, .size = 0.8),
+    [PULL_9] = STEPPING("pendulum", 2, .size = 0.9),
+    [OFF_5] = STEPPING("pendulum", 1, .size = 0.5, .set = OFF),
+    [OFF_6] = STEPPING("pendulum", 1, .size = 0.6, .set = OFF),
+    [OFF_7] = STEPPING("pendulum", 1, .size = 0.7, .set = OFF),
+    [OFF_8] = STEPPING("pendulum", 1, .size = 0.8, .set = OFF),
+    [OFF_9] = STEPPING("pendulum", 1, .size = 0.9, .set = OFF),
+    [FRONT] = STEPPING("impulse_front", 2),
+    [BACK] = STEPPING("impulse_back", 2),
+    [SIDE] = STEPPING("impulse_side", 2),
+    [WALKING] = STEPPING("impulse_walking", 2),
+    [UP_FRONT] = TRIAL("get_up_front", 20, 2, 0, "up_after", 0),
+    [UP_BACK] = TRIAL("get_up_back", 20, 2, 0, "up_after", 0),
+    [UP_SIDE] = TRIAL("get_up_side", 20, 2, 0, "up_after", 0),
+    [KICK] = TRIAL("kick", 20, 3, 0, "kick_error", 0),
     [OUT_15] = AIMED(15),
     [OUT_30] = AIMED(30),
     [OUT_45] = AIMED(45),
@@ -102,15 +129,15 @@ static const struct motion_trial trials[TRIALS] = {
     [IN_15] = AIMED(-15),
     [IN_30] = AIMED(-30),
     [IN_45] = AIMED(-45),
-    [WALK_KICK] = TRIAL("walk_kick", 20, 3, 0, 0, NULL),
-    [SOFT] = TRIAL("fall", 20, 2, 0, 0, NULL),
-    [STIFF] = TRIAL("fall", 20, 2, 0, 0, "hcm.protect=false"),
-    [RAW] = TRIAL(NULL, 5, 1, 0, 0, NULL), /* bodies: motion_calibrate */
-    [CALIBRATED] = TRIAL(NULL, 5, 1, 0, 0, NULL),
-    [ORIENTATION] = TRIAL("orientation", 5, 1, 15, 0, NULL),
-    [STANDS] = TRIAL("cost_standing", 1, 1, 6, 0, NULL),
-    [PLAYS] = TRIAL("cost_animation", 1, 1, 6, 0, NULL),
-    [WALKS] = TRIAL("cost_walking", 1, 1, 6, 0, NULL),
+    [WALK_KICK] = TRIAL("walk_kick", 20, 3, 0, "kicked_at", 0),
+    [SOFT] = TRIAL("fall", 20, 2, 0, "falls", 1),
+    [STIFF] = TRIAL("fall", 20, 2, 0, "falls", 1, .set = "hcm.protect=false"),
+    [RAW] = {.seeds = 5, .quick = 1}, /* bodies: motion_calibrate */
+    [CALIBRATED] = {.seeds = 5, .quick = 1},
+    [ORIENTATION] = TRIAL("orientation", 5, 1, 15, "path", 0.05),
+    [STANDS] = TRIAL("cost_standing", 1, 1, 6, NULL, 0),
+    [PLAYS] = TRIAL("cost_animation", 1, 1, 6, NULL, 0),
+    [WALKS] = TRIAL("cost_walking", 1, 1, 6, "path", 0.1),
 };
 
 /* ---- how the seeds of a trial become one figure; NaN: not measured ---- */
@@ -144,33 +171,58 @@ static double sum(const struct motion_trial *t, const char *label)
     return total;
 }
 
+/* A seed that did what its row is about: a robot that only stands or kneels, or refuses, has shown nothing. */
+static bool did(const struct motion_trial *t, uint32_t i)
+{
+    double value = t->does ? motion_value(t, i, t->does) : INFINITY;
+    if (t->does && !strcmp(t->does, "path")) value /= t->outcomes[i].span; /* `least` in m/s */
+    return fabs(value) >= t->least;
+}
+
 static double mean(const struct motion_trial *all, const struct row *r)
 {
     const struct motion_trial *t = &all[r->trial];
     return fabs(sum(t, r->label)) / t->n;
 }
 
-static double total(const struct motion_trial *all, const struct row *r) { return sum(&all[r->trial], r->label); }
-
-static double per_hundred_metres(const struct motion_trial *all, const struct row *r)
+/* Falls; who did nothing counts as fallen. */
+static double falls(const struct motion_trial *all, const struct row *r)
 {
-    return 100 * sum(&all[r->trial], r->label) / sum(&all[r->trial], "path");
-}
-
-/* Seeds in which nothing of the measure happened. */
-static double without(const struct motion_trial *all, const struct row *r)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < all[r->trial].n; i++) n += motion_value(&all[r->trial], i, r->label) == 0;
+    const struct motion_trial *t = &all[r->trial];
+    double n = 0;
+    for (uint32_t i = 0; i < t->n; i++) n += fmax(motion_value(t, i, "falls"), !did(t, i));
     return n;
 }
 
-/* Seeds in which the ball was kicked, and the robot did not fall. */
-static double kicked(const struct motion_trial *all, const struct row *r)
+static double per_hundred_metres(const struct motion_trial *all, const struct row *r)
+{
+    return 100 * falls(all, r) / sum(&all[r->trial], "path");
+}
+
+/* Seeds that did what they were to do, and in which nothing of the measure happened. */
+static double without(const struct motion_trial *all, const struct row *r)
+{
+    const struct motion_trial *t = &all[r->trial];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < t->n; i++) n += did(t, i) && motion_value(t, i, r->label) == 0;
+    return n;
+}
+
+/* Seeds that were still upright when they were hit. */
+static uint32_t struck(const struct motion_trial *t)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < all[r->trial].n; i++)
-        n += motion_value(&all[r->trial], i, r->label) == 0 && !isnan(motion_value(&all[r->trial], i, "kick_error"));
+    for (uint32_t i = 0; i < t->n; i++) n += did(t, i) && motion_value(t, i, "struck") == 1;
+    return n;
+}
+
+/* Those of them that did not fall. */
+static double withstood(const struct motion_trial *all, const struct row *r)
+{
+    const struct motion_trial *t = &all[r->trial];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < t->n; i++)
+        n += did(t, i) && motion_value(t, i, "struck") == 1 && motion_value(t, i, r->label) == 0;
     return n;
 }
 
@@ -179,7 +231,7 @@ static double largest(const struct motion_trial *all, const struct row *r)
     double most = -INFINITY;
     for (uint32_t i = 0; i < all[r->trial].n; i++) {
         double value = motion_value(&all[r->trial], i, r->label);
-        if (isnan(value)) return NAN;
+        if (isnan(value) || !did(&all[r->trial], i)) return NAN;
         most = fmax(most, value);
     }
     return most;
@@ -241,46 +293,61 @@ static double percent_of_core(const struct motion_trial *all, const struct row *
 #define AT_LEAST true
 #define AT_MOST  false
 #define AIMED_ROWS(where, trial)                                                                                       \
-    {"strong kick " where ", kicked, upright", (trial), kicked, "falls", NAN, AT_LEAST, NAN, "", "", 0},               \
+    {"strong kick " where ", kicked, upright", (trial), without, "falls", NAN, AT_LEAST, NAN, "", "", 0},              \
         {"  ball", (trial), kicks_mean, "ball_speed_max", NAN, AT_LEAST, NAN, "m/s", "", 0},                           \
     {                                                                                                                  \
         "  direction error, 1 sigma", (trial), kicks_rms_degrees, "kick_error", NAN, AT_MOST, NAN, "deg", "", 0        \
     }
+#define GROUND_ROWS(where, turf)                                                                                       \
+    {"forward on " where, FORWARD_##turf, mean, "speed_x", 0.5, AT_LEAST, NAN, "m/s", "", 0},                          \
+        {"  falls", FORWARD_##turf, falls, "falls", 0, AT_MOST, NAN, "", "", 0},                                       \
+        {"  backward", BACKWARD_##turf, mean, "speed_x", 0.38, AT_LEAST, NAN, "m/s", "", 0},                           \
+        {"  backward: falls", BACKWARD_##turf, falls, "falls", 0, AT_MOST, NAN, "", "", 0},                            \
+        {"  sideways", SIDEWAYS_##turf, mean, "speed_y", 0.35, AT_LEAST, NAN, "m/s", "", 0},                           \
+        {"  sideways: falls", SIDEWAYS_##turf, falls, "falls", 0, AT_MOST, NAN, "", "", 0},                            \
+        {"  turning", TURN_##turf, mean, "speed_turn", 2.2, AT_LEAST, NAN, "rad/s", "", 0},                            \
+    {                                                                                                                  \
+        "  turning: falls", TURN_##turf, falls, "falls", 0, AT_MOST, NAN, "", "", 0                                    \
+    }
 static const struct row rows[] = {
-    {"forward, 60 s", FORWARD, mean, "speed_x", 0.58, AT_LEAST, 0.3, "m/s", "0.575", 0},
-    {"  falls", FORWARD, total, "falls", 0, AT_MOST, 0, "", "0", 0},
-    {"backward", BACKWARD, mean, "speed_x", 0.48, AT_LEAST, NAN, "m/s", "0.51", 0},
-    {"  falls", BACKWARD, total, "falls", 0, AT_MOST, NAN, "", "0", 0},
-    {"sideways", SIDEWAYS, mean, "speed_y", 0.38, AT_LEAST, NAN, "m/s", "0.37", 0},
-    {"  falls", SIDEWAYS, total, "falls", 0, AT_MOST, NAN, "", "0", 0},
-    {"turning", TURN, mean, "speed_turn", 2.4, AT_LEAST, NAN, "rad/s", "2.45", 0},
-    {"  falls", TURN, total, "falls", 0, AT_MOST, NAN, "", "0", 0},
+    {"forward, 60 s", FORWARD, mean, "speed_x", 0.5, AT_LEAST, 0.3, "m/s", "0.575", 0},
+    {"  falls", FORWARD, falls, "falls", 0, AT_MOST, 0, "", "0", 0},
+    {"backward", BACKWARD, mean, "speed_x", 0.38, AT_LEAST, NAN, "m/s", "0.51", 0},
+    {"  falls", BACKWARD, falls, "falls", 0, AT_MOST, NAN, "", "0", 0},
+    {"sideways", SIDEWAYS, mean, "speed_y", 0.35, AT_LEAST, NAN, "m/s", "0.37", 0},
+    {"  falls", SIDEWAYS, falls, "falls", 0, AT_MOST, NAN, "", "0", 0},
+    {"turning", TURN, mean, "speed_turn", 2.2, AT_LEAST, NAN, "rad/s", "2.45", 0},
+    {"  falls", TURN, falls, "falls", 0, AT_MOST, NAN, "", "0", 0},
+    GROUND_ROWS("turf of 10 mm (hsl-small)", 10),
+    GROUND_ROWS("turf of 8 mm (spl)", 8),
+    GROUND_ROWS("a hard floor", 0),
     {"forward with 16 + 16 ms delay", LATE, mean, "speed_x", 0.5, AT_LEAST, NAN, "m/s", "", 0},
-    {"  falls", LATE, total, "falls", 0, AT_MOST, NAN, "", "", 0},
-    {"0.4 m/s, bodies +-20 %: falls in 100 m", SPREAD, per_hundred_metres, "falls", 0.2, AT_MOST, NAN, "", "", 0},
-    {"random commands, 5 min each: falls in all", RANDOM, total, "falls", 1, AT_MOST, NAN, "", "1", 0},
+    {"  falls", LATE, falls, "falls", 0, AT_MOST, NAN, "", "", 0},
+    {"0.4 m/s, bodies +-20 %: falls in 100 m", SPREAD, per_hundred_metres, "falls", 0, AT_MOST, NAN, "", "", 0},
+    {"random commands, 5 min each: falls in all", RANDOM, falls, "falls", 0, AT_MOST, NAN, "", "1", 0},
     {"start to full speed, the longest", START_STOP, largest, "start", 5, AT_MOST, NAN, "steps", "", 0},
     {"stop from full speed, the longest", START_STOP, largest, "stop", 3, AT_MOST, NAN, "steps", "", 0},
-    {"pendulum 0.5 m, upright", PULL_5, without, "falls", 20, AT_LEAST, NAN, "", "19", 0},
-    {"  stabilisation off", OFF_5, without, "falls", NAN, AT_LEAST, NAN, "", "5", 0},
-    {"pendulum 0.6 m, upright", PULL_6, without, "falls", 20, AT_LEAST, NAN, "", "11", 0},
-    {"  stabilisation off", OFF_6, without, "falls", NAN, AT_LEAST, NAN, "", "6", 0},
-    {"pendulum 0.7 m, upright", PULL_7, without, "falls", 20, AT_LEAST, NAN, "", "20", 0},
-    {"  stabilisation off", OFF_7, without, "falls", NAN, AT_LEAST, NAN, "", "", 0},
-    {"pendulum 0.8 m, upright", PULL_8, without, "falls", 20, AT_LEAST, NAN, "", "20", 0},
-    {"  stabilisation off", OFF_8, without, "falls", NAN, AT_LEAST, NAN, "", "", 0},
-    {"pendulum 0.9 m, upright", PULL_9, without, "falls", 18, AT_LEAST, NAN, "", "19", 0},
-    {"  stabilisation off", OFF_9, without, "falls", NAN, AT_LEAST, NAN, "", "", 0},
-    {"2 N s from the front while stepping, upright", FRONT, without, "falls", 20, AT_LEAST, NAN, "", "20", 0},
-    {"2 N s from the back while stepping, upright", BACK, without, "falls", 20, AT_LEAST, NAN, "", "20", 0},
-    {"1.2 N s from the front at 0.4 m/s, upright", WALKING, without, "falls", 18, AT_LEAST, NAN, "", "14", 0},
+    {"pendulum 0.5 m, upright", PULL_5, withstood, "falls", 20, AT_LEAST, NAN, "", "19", 0},
+    {"  stabilisation off", OFF_5, withstood, "falls", NAN, AT_LEAST, NAN, "", "5", 0},
+    {"pendulum 0.6 m, upright", PULL_6, withstood, "falls", 20, AT_LEAST, NAN, "", "11", 0},
+    {"  stabilisation off", OFF_6, withstood, "falls", NAN, AT_LEAST, NAN, "", "6", 0},
+    {"pendulum 0.7 m, upright", PULL_7, withstood, "falls", 20, AT_LEAST, NAN, "", "20", 0},
+    {"  stabilisation off", OFF_7, withstood, "falls", NAN, AT_LEAST, NAN, "", "", 0},
+    {"pendulum 0.8 m, upright", PULL_8, withstood, "falls", 20, AT_LEAST, NAN, "", "20", 0},
+    {"  stabilisation off", OFF_8, withstood, "falls", NAN, AT_LEAST, NAN, "", "", 0},
+    {"pendulum 0.9 m, upright", PULL_9, withstood, "falls", 18, AT_LEAST, NAN, "", "19", 0},
+    {"  stabilisation off", OFF_9, withstood, "falls", NAN, AT_LEAST, NAN, "", "", 0},
+    {"2 N s from the front while stepping, upright", FRONT, withstood, "falls", 20, AT_LEAST, NAN, "", "20", 0},
+    {"2 N s from the back while stepping, upright", BACK, withstood, "falls", 20, AT_LEAST, NAN, "", "20", 0},
+    {"1.5 N s from the sides while stepping, upright", SIDE, withstood, "falls", 20, AT_LEAST, NAN, "", "20", 0},
+    {"1.2 N s from the front at 0.4 m/s, upright", WALKING, withstood, "falls", 18, AT_LEAST, NAN, "", "14", 0},
     {"get up from the front", UP_FRONT, without, "fallen", 20, AT_LEAST, 20, "", "18/18", 0},
     {"  the longest", UP_FRONT, largest_known, "up_after", 4, AT_MOST, NAN, "s", "", 0},
     {"get up from the back", UP_BACK, without, "fallen", 20, AT_LEAST, 20, "", "12/12", 0},
     {"  the longest", UP_BACK, largest_known, "up_after", 4, AT_MOST, NAN, "s", "", 0},
     {"get up from the side", UP_SIDE, without, "fallen", 20, AT_LEAST, 20, "", "", 0},
     {"  the longest", UP_SIDE, largest_known, "up_after", 4, AT_MOST, NAN, "s", "", 0},
-    {"strong kick, ball within 4 cm, upright", KICK, kicked, "falls", 20, AT_LEAST, NAN, "", "", 0},
+    {"strong kick, ball within 4 cm, upright", KICK, without, "falls", 20, AT_LEAST, NAN, "", "", 0},
     {"  ball", KICK, mean, "ball_speed_max", 2.7, AT_LEAST, NAN, "m/s", "2.5-2.8", 0},
     {"  direction error, 1 sigma", KICK, rms_degrees, "kick_error", 5, AT_MOST, NAN, "deg", "", 0},
     AIMED_ROWS("15 degrees outwards", OUT_15),
@@ -311,16 +378,21 @@ static void tell(struct nm_bench *bench, const struct motion_trial *all, const s
 {
     const struct motion_trial *t = &all[r->trial];
     double goal = kid ? r->goal : r->other, value = played(t) ? r->figure(all, r) : NAN;
-    bool counts = r->figure == without || r->figure == kicked;
-    char text[40] = "", name[80];
+    bool counts = r->figure == without || r->figure == withstood, off = t->set && !strcmp(t->set, OFF);
+    char text[40] = "", name[96];
+    uint32_t idle = 0;
+    for (uint32_t i = 0; i < t->n; i++) idle += t->outcomes[i].done && !did(t, i);
     if (counts) goal = ceil(goal * t->n / 20);
     if (isfinite(goal)) snprintf(text, sizeof text, "%s %.4g", r->least ? ">=" : "<=", goal);
-    if (counts && t->n)
+    if (off && t->n)
+        snprintf(name, sizeof name, "%s of %u; %u fell before the hit", r->name, struck(t), t->n - struck(t));
+    else if (counts && t->n)
         snprintf(name, sizeof name, "%s of %u", r->name, t->n);
     else
         snprintf(name, sizeof name, "%s", r->name);
     bool ok = !isfinite(goal) || (r->least ? value >= goal : value <= goal);
     nm_bench_beside(bench, name, value, r->unit, r->known, text, ok);
+    if (idle && !off) nm_bench_say(bench, "    %s: %u of %u did not do it", t->scenario, idle, t->n);
     if (*t->why) nm_bench_say(bench, "    %s: %s", t->scenario ? t->scenario : "odometry", t->why);
 }
 

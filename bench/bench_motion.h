@@ -13,7 +13,11 @@ struct motion_trial {
     double seconds;        /* of each with --quick; 0: as long as it is             */
     double size;           /* of its push or pendulum, 0: the scenario's            */
     double degrees;        /* of its kick, to the left; 0: the scenario's           */
+    bool other_turf;       /* than the scenario's                                   */
+    double turf;           /* m of blades                                           */
     const char *set;       /* a parameter, NULL: none                               */
+    const char *does;      /* label of the measure that shows that a seed did what the row is about; NULL: none */
+    double least;          /* and how much of it, either sign; of `path` in m/s     */
     /* out */
     uint32_t n; /* that were played */
     struct motion_outcome {

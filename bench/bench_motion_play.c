@@ -103,6 +103,7 @@ static void change(struct motion_trial *t, const struct motion_options *o)
     for (uint32_t i = 0; i < t->read->n_events && t->size > 0; i++)
         if (t->read->events[i].kind == NM_EVENT_PUSH || t->read->events[i].kind == NM_EVENT_PENDULUM)
             t->read->events[i].size = (struct nm_range){t->size, t->size};
+    if (t->other_turf) t->read->world.turf = t->turf;
     if (o->randomise >= 0) t->read->world.random = o->randomise;
 }
 

@@ -114,7 +114,7 @@ static void take_pictures(struct bench_world *b, struct nm_workers *workers)
 
 /* ---- a world ---- */
 
-static int begin(struct bench_world *b, bool visuals, struct nm_err *err)
+static int begin(struct bench_world *b, bool visuals, bool backlash, struct nm_err *err)
 {
     struct nm_world_options options = NM_WORLD_OPTIONS;
     struct nm_world_robot robots[ROBOTS];
@@ -133,6 +133,8 @@ static int begin(struct bench_world *b, bool visuals, struct nm_err *err)
     options.seed = 1;
     options.random = 1;
     options.visuals = visuals;
+    options.backlash = backlash;
+    options.play = 0.01745;
     nm_world_free(b->world);
     b->world = nm_world_new(&b->pitch, robots, ROBOTS, &options, err);
     memset(b->rate, 0, sizeof b->rate);
@@ -195,21 +197,23 @@ static uint32_t standing(const struct bench_world *b)
 static void bench_play(struct nm_bench *bench, struct bench_world *b, struct nm_workers *workers)
 {
     bool quick = nm_bench_quick(bench);
-    double seconds = quick ? 2 : 5, best[2] = {INFINITY, INFINITY};
+    double seconds = quick ? 2 : 5, best[3] = {INFINITY, INFINITY, INFINITY};
     uint32_t upright = 0;
-    for (int cameras = 0; cameras < 2; cameras++)
+    for (int what = 0; what < 3; what++) /* bodies alone, with cameras, with play in their gears */
         for (int round = 0; round < (quick ? 1 : 4); round++) {
-            if (begin(b, false, NULL) < 0) return;
+            if (begin(b, false, what == 2, NULL) < 0) return;
             play(b, 2, 0, workers); /* until all walk */
             double from = cpu_seconds();
-            play(b, seconds, cameras ? 15 : 0, workers);
-            best[cameras] = fmin(best[cameras], cpu_seconds() - from);
-            upright = standing(b);
+            play(b, seconds, what == 1 ? 15 : 0, workers);
+            best[what] = fmin(best[what], cpu_seconds() - from);
+            if (what < 2) upright = standing(b);
         }
     nm_bench_report(bench, "4 against 4 walking, all sensors, no cameras", best[0] / seconds * 1e3, "ms/s",
                     seconds / best[0], ">= 6 x", seconds / best[0] >= 6);
     nm_bench_report(bench, "the same with 8 cameras 640x480 at 15 Hz", best[1] / seconds * 1e3, "ms/s",
                     seconds / best[1], ">= 2 x", seconds / best[1] >= 2);
+    nm_bench_report(bench, "without cameras, with play in every leg gear", best[2] / seconds * 1e3, "ms/s",
+                    seconds / best[2], ">= 3 x", seconds / best[2] >= 3);
     nm_bench_report(bench, "robots upright after it", upright, "of 8", NAN, "8", upright == ROBOTS);
 }
 
@@ -304,7 +308,7 @@ static void bench_cameras(struct nm_bench *bench, struct bench_world *b)
     int rounds = nm_bench_quick(bench) ? 3 : 25;
     double cast = INFINITY, all = INFINITY;
     struct nm_shutter shutter = NM_SHUTTER_USUAL;
-    if (begin(b, true, NULL) < 0) return;
+    if (begin(b, true, false, NULL) < 0) return;
     nm_world_step(b->world, 50);
     nm_world_scene(b->world, &b->scene, b->kin);
     for (int k = 0; k < rounds; k++) {
@@ -397,7 +401,7 @@ static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
 static uint64_t fingerprint(struct bench_world *b, double seconds, struct nm_workers *workers)
 {
     uint64_t hash = 1;
-    if (begin(b, false, NULL) < 0) return 0;
+    if (begin(b, false, false, NULL) < 0) return 0;
     for (double t = 0; t < seconds; t += 1) {
         play(b, 1, 0, workers);
         take_pictures(b, workers);

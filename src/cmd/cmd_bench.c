@@ -7,6 +7,7 @@
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/options.h"
+#include "sim/world.h"
 
 /* "7", or "1-20" */
 static bool read_seeds(const char *text, struct nm_bench_options *to)
@@ -29,7 +30,8 @@ int cmd_bench(int argc, char **argv)
         SWITCH("quick", &quick, "a tenth of the repetitions: rough figures in seconds"),
         TEXT("robot", &robot, "NAME", "of scenarios: folder in robots/, instead of theirs"),
         TEXT("seeds", &seeds, "A-B", "of scenarios: instead of 20001-20020, which nothing was tuned with"),
-        NUMBER("randomise", &randomise, 0, 1, "X", "of scenarios: share of the spread of bodies and grounds"),
+        NUMBER("randomise", &randomise, 0, NM_WORLD_RANDOM, "X",
+               "of scenarios: share of the spread of bodies and grounds; 2: twice"),
         WHOLE("jobs", &jobs, 1, 64, "N", "of scenarios: processes; 2 unless given", .letter = 'j'),
         {0},
     };

@@ -33,6 +33,14 @@ static const int64_t world_patience = 2000000000; /* ns without a clock until th
 
 enum { PORT_LOG, PORT_SCORE, PORT_WATCH };
 
+enum { SOURCES = 32 };
+struct source { /* of console lines */
+    char name[128];
+    int64_t since;     /* ns */
+    uint32_t lines;    /* printed since then     */
+    uint64_t left_out; /* not printed since then */
+};
+
 struct playing {
     const struct playing_options *options;
     struct setup *setup;
@@ -48,6 +56,7 @@ struct playing {
     struct nm_hardware *hardware; /* NULL: none */
     struct nm_log *log;           /* NULL: none */
     struct nm_edge *console;
+    struct source sources[SOURCES];
     uint32_t topics[TEXTS_MAX + PORT_WATCH]; /* of the console's ports */
     String score;                            /* the newest */
 
@@ -81,8 +90,41 @@ static void wipe_status(struct playing *p)
     p->line = false;
 }
 
+static void print_left_out(struct playing *p, struct source *source)
+{
+    if (!source->left_out) return;
+    wipe_status(p);
+    printf("%s%8.3f %s: %llu more lines since %.3f; nutmeg topic echo rosout shows all%s\n", ink(stdout, INK_FAINT),
+           nm_seconds(nm_player_now(p->player) - p->began), source->name, (unsigned long long)source->left_out,
+           nm_seconds(source->since - p->began), ink(stdout, INK_PLAIN));
+    source->left_out = 0;
+}
+
+/* Whether a line of a module or an edge is printed. One that says very much is counted instead, so that the lines of
+ * the others are still seen. */
+static bool print_source(struct playing *p, const char *name, int64_t now)
+{
+    enum { LINES = 20 };
+    static const int64_t in_time = 5LL * 1000000000; /* ns */
+    struct source *at = NULL, *oldest = &p->sources[0];
+    for (uint32_t i = 0; i < SOURCES && !at; i++) {
+        if (!strcmp(p->sources[i].name, name)) at = &p->sources[i];
+        if (p->sources[i].since < oldest->since) oldest = &p->sources[i];
+    }
+    if (!at || now - at->since >= in_time) {
+        if (!at) at = oldest;
+        print_left_out(p, at);
+        *at = (struct source){.since = now};
+        snprintf(at->name, sizeof at->name, "%s", name);
+    }
+    if (at->lines < LINES) return ++at->lines;
+    at->left_out++;
+    return false;
+}
+
 static void print_log(struct playing *p, const Log *log)
 {
+    if (!print_source(p, log->name, nm_slot(log)->time)) return;
     enum ink colour = log->level >= NM_ERROR ? INK_RED : log->level >= NM_WARN ? INK_YELLOW : INK_FAINT;
     wipe_status(p);
     printf("%s%8.3f %s: %s%s\n", ink(stdout, colour), nm_seconds(nm_slot(log)->time - p->began), log->name, log->msg,
@@ -452,6 +494,7 @@ int playing_run(struct setup *setup, const struct playing_options *options)
                   : options->virtual_time ? play_virtual(&p, &err)
                                           : play_real(&p, &err);
         if (!bad) look(&p);
+        for (uint32_t i = 0; i < SOURCES; i++) print_left_out(&p, &p.sources[i]);
         p.ended = nm_player_now(p.player);
         pthread_mutex_lock(&p.dds_lock);
         nm_dds_free(p.dds); /* while there are cycles that what still arrives can go to */

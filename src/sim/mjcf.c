@@ -170,6 +170,36 @@ static void write_inertia(const struct writer *w, uint32_t link)
             com.x, com.y, com.z, mass, i[0][0], i[1][1], i[2][2], i[0][1], i[0][2], i[1][2]);
 }
 
+static bool leg_joint(const struct nm_body *body, uint32_t joint)
+{
+    for (int side = 0; side < 2; side++)
+        for (uint32_t i = 0; i < body->leg[side].n; i++)
+            if (body->leg[side].joints[i] == joint) return true;
+    return false;
+}
+
+/* rad from the middle of a joint's play to either end; 0: none. */
+static double half_play(const struct writer *w, uint32_t joint)
+{
+    const struct nm_joint *j = &w->body->joints[joint];
+    if (!w->options->backlash || j->servo < 0 || j->type == NM_PRISMATIC || !leg_joint(w->body, joint)) return 0;
+    double folder = w->body->servo_types[w->body->servos[j->servo].type].backlash;
+    return (w->options->play > 0 ? w->options->play : folder) / 2;
+}
+
+/* What the free hinge has of its own is as little as steps of 4 ms bear: the output shaft, its grease, and stops that
+ * are as hard as two steps allow. */
+static void write_play(const struct writer *w, uint32_t joint, struct vec3 pos, struct vec3 axis, double half)
+{
+    static const double ARMATURE = 3e-5, DAMPING = 0.003; /* kg m2, Nm s/rad */
+    fprintf(w->out,
+            "<joint name=\"r%u_p%u\" type=\"hinge\" pos=\"%.9g %.9g %.9g\" axis=\"%.9g %.9g %.9g\" armature=\"%.9g\" "
+            "damping=\"%.9g\" limited=\"true\" range=\"-%.9g %.9g\" solreflimit=\"%.9g 1\" "
+            "solimplimit=\"0.99 0.999 0.001\"/>\n",
+            w->robot, joint, pos.x, pos.y, pos.z, axis.x, axis.y, axis.z, ARMATURE, DAMPING, half, half,
+            2 * w->options->step);
+}
+
 static void write_joint(const struct writer *w, uint32_t joint, uint32_t link)
 {
     const struct nm_joint *j = &w->body->joints[joint];
@@ -182,6 +212,8 @@ static void write_joint(const struct writer *w, uint32_t joint, uint32_t link)
             axis.z, fmax(j->armature, 1e-5));
     if (limited) fprintf(w->out, " limited=\"true\" range=\"%.9g %.9g\"", j->lower, fmax(j->upper, j->lower + 1e-6));
     fprintf(w->out, " damping=\"%.9g\" frictionloss=\"%.9g\"/>\n", j->damping, j->friction);
+    double half = half_play(w, joint);
+    if (half > 0) write_play(w, joint, to.pos, axis, half);
 }
 
 static int foot_of(const struct nm_body *body, uint32_t link)
@@ -242,7 +274,7 @@ static void write_shapes(const struct writer *w, uint32_t link)
         if (side >= 0 && sole_shape(w->body, side) == (int32_t)i)
             used = snprintf(more, sizeof more, "name=\"r%u_f%d\" ", w->robot, side);
         snprintf(more + used, sizeof more - (size_t)used, "contype=\"%u\" conaffinity=\"%u\" group=\"3\"", w->contype,
-                 w->conaffinity);
+                 w->conaffinity | (s->link == 0 ? MJCF_PENDULUM : 0));
         struct nm_link_shape box = *s;
         if (s->kind == NM_MESH) {
             const struct nm_inertia *inertia = &w->body->inertia[s->link];

@@ -4,7 +4,10 @@
  * A joint costs a body in MuJoCo only if the link between needs one. Where the axes on both sides of a link meet, and
  * the link is light or its mass lies on the axes, its hinge moves to the next body and its mass to the better of its
  * neighbours: a hip or an ankle becomes one body with two or three hinges. On eight robots that saves a quarter of the
- * time, and it never moves the robot's centre of mass by more than NM_FOLD_LIMIT. */
+ * time, and it never moves the robot's centre of mass by more than NM_FOLD_LIMIT.
+ *
+ * A leg servo whose gear has play is two hinges about one axis: the motor's, with rotor, friction, limits and encoder,
+ * and behind it a free one that is stopped at both ends of the play. Neither encoder nor robot sees the second. */
 #ifndef NM_SIM_MJCF_H
 #define NM_SIM_MJCF_H
 
@@ -45,6 +48,8 @@ struct nm_mjcf_options {
     double turf;      /* m, length of the blades; softness of the ground    */
     double friction;  /* of feet on the ground                              */
     double ball_roll; /* m, how far a ball of 2 m/s rolls                   */
+    bool backlash;    /* gears of leg servos have play                      */
+    double play;      /* rad from end to end; 0: as the folder says         */
     enum nm_self_collision self;
     bool pendulum; /* 1 kg on a rope, parked under the ground            */
     bool visuals;  /* also what only MuJoCo's own renderer would need    */
@@ -52,8 +57,9 @@ struct nm_mjcf_options {
     uint32_t n_excludes;
 };
 
-/* Names in the text: bodies r<robot>_l<link>, joints r<robot>_j<joint> and r<robot>_root, geoms of feet
- * r<robot>_f<side>; ball, pendulum. The text is the caller's to free; NULL and a sentence if there is no memory. */
+/* Names in the text: bodies r<robot>_l<link>, joints r<robot>_j<joint>, the play behind them r<robot>_p<joint>, and
+ * r<robot>_root, geoms of feet r<robot>_f<side>; ball, pendulum. The text is the caller's to free; NULL and a sentence
+ * if there is no memory. */
 char *nm_mjcf(const struct nm_pitch *pitch, const struct nm_body *const *robots, uint32_t n,
               const struct nm_mjcf_options *options, struct nm_err *err);
 

@@ -25,7 +25,7 @@ void mjcf_head(FILE *out, uint32_t robots, const struct nm_mjcf_options *options
             "<option timestep=\"%.9g\" integrator=\"Euler\" solver=\"Newton\" cone=\"pyramidal\" "
             "jacobian=\"sparse\" iterations=\"20\" gravity=\"0 0 -9.81\"/>\n",
             options->step);
-    fprintf(out, "<size njmax=\"%u\" nconmax=\"%u\"/>\n", 190 * robots + 200, 40 * robots + 40);
+    fprintf(out, "<size njmax=\"%u\" nconmax=\"%u\"/>\n", 210 * robots + 200, 40 * robots + 40);
     fprintf(out, "<visual><global offwidth=\"1280\" offheight=\"960\"/><quality shadowsize=\"0\" offsamples=\"0\" "
                  "numslices=\"8\" numstacks=\"8\"/><map znear=\"0.02\" zfar=\"40\"/></visual>\n<statistic "
                  "extent=\"1\"/>\n");
@@ -113,8 +113,8 @@ void mjcf_field(FILE *out, const struct nm_pitch *p, const struct nm_mjcf_option
         fprintf(out,
                 "<body name=\"pendulum\" pos=\"0 0 -30\"><joint type=\"hinge\" axis=\"1 0 0\"/><joint type=\"hinge\" "
                 "axis=\"0 1 0\"/><geom type=\"sphere\" size=\"%.9g\" pos=\"0 0 -%.9g\" mass=\"1\" contype=\"%u\" "
-                "conaffinity=\"%u\"/></body>\n",
-                NM_PENDULUM_RADIUS, NM_PENDULUM_ROPE, MJCF_BALL, MJCF_ROBOTS);
+                "conaffinity=\"0\"/></body>\n",
+                NM_PENDULUM_RADIUS, NM_PENDULUM_ROPE, MJCF_PENDULUM);
     if (options->visuals) {
         fprintf(out, "<light pos=\"0 0 5\" dir=\"0 0 -1\" directional=\"true\" castshadow=\"false\"/>\n");
         write_lines(out, p);

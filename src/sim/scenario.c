@@ -245,7 +245,7 @@ static const struct row file_rows[] = {
     {"fidelity", read_fidelity, WHOLE(fidelity), 0, 0, false},
     {"seeds", read_seeds, 0, 0, 0, false},
     {"conditions", read_surrounds, WHOLE(world), 0, 0, false}, /* what follows may change them */
-    {"random", read_random, WHOLE(world.random), 0, 1, false},
+    {"random", read_random, WHOLE(world.random), 0, NM_WORLD_RANDOM, false},
     {"duration", read_seconds, WHOLE(duration), 0.01, 1e5, true},
     {"world", read_world, WHOLE(world), 0, 0, false},
     {"hardware", read_hardware, WHOLE(bus), 0, 0, false},

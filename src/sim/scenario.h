@@ -46,6 +46,7 @@ enum nm_measure_kind {
     NM_MEASURE_KICKING,
     NM_MEASURE_SURVIVED,
     NM_MEASURE_UP_AFTER,
+    NM_MEASURE_STRUCK,
     /* of a robot, over a window of time */
     NM_MEASURE_SPEED_X,
     NM_MEASURE_SPEED_Y,
@@ -152,6 +153,7 @@ struct nm_event {
     struct nm_condition when;
     double rest;               /* share of drives that stand still instead             */
     struct nm_somewhere point; /* of the trunk's frame                                 */
+    bool has_point;            /* otherwise the trunk's centre of mass                 */
     uint32_t target;           /* robot that a shot is aimed at; NM_PLAYERS: a place   */
     double duration;           /* s; infinite: for good                                */
     enum nm_posture posture;

@@ -55,6 +55,13 @@ static void read_from(struct reading *r, const struct nm_yaml *node, const struc
     read_point(r, node, row, &event->from);
 }
 
+static void read_push_point(struct reading *r, const struct nm_yaml *node, const struct row *row, void *to)
+{
+    struct nm_event *event = to;
+    event->has_point = true;
+    read_point(r, node, row, &event->point);
+}
+
 static void read_message(struct reading *r, const struct nm_yaml *node, const struct row *row, void *to)
 {
     if (node->kind == NM_YAML_MAP)
@@ -108,7 +115,7 @@ static const struct row push_rows[] = {
     ROBOTS,
     {"impulse", read_range, FIELD(size), 0, 1000, true},
     {"direction", read_angles, FIELD(direction), ANY_ANGLE, false},
-    {"point", read_point, FIELD(point), -2, 2, false},
+    {"point", read_push_point, 0, -2, 2, false},
     {"either_side", read_switch, FIELD(either), 0, 0, false},
     FOR,
 };

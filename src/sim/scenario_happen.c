@@ -67,8 +67,11 @@ static int push(const struct moment *m, struct nm_err *err)
     double size = draw(m->dice, m->event->size);
     double direction = yaw_of(m->run, m->robot) + side_of(m) * draw(m->dice, m->event->direction);
     struct vec3 impulse = {size * cos(direction), size * sin(direction), 0};
+    struct vec3 point = draw_point(m->dice, &m->event->point);
     (void)err;
-    nm_stage_push(m->run->stage, m->robot, impulse, draw_point(m->dice, &m->event->point), lasts(m->event));
+    if (!m->event->has_point) point = nm_stage_body(m->run->stage, m->robot)->inertia[0].com;
+    nm_stage_push(m->run->stage, m->robot, impulse, point, lasts(m->event));
+    trail_struck(m->run, m->robot);
     return 0;
 }
 

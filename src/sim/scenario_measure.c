@@ -24,6 +24,7 @@ const struct nm_measure_row nm_measure_rows[NM_MEASURES] = {
     [NM_MEASURE_KICKING] = {"kicking", "", "its walk says that it kicks", true},
     [NM_MEASURE_SURVIVED] = {"survived", "", "share of the time before it fell first", false},
     [NM_MEASURE_UP_AFTER] = {"up_after", "s", "from lying still to standing for good", false},
+    [NM_MEASURE_STRUCK] = {"struck", "", "a push or the pendulum met it before it had fallen", true},
     [NM_MEASURE_SPEED_X] = {"speed_x", "m/s", "forwards, the mean over the window", false},
     [NM_MEASURE_SPEED_Y] = {"speed_y", "m/s", "to its left, the mean over the window", false},
     [NM_MEASURE_SPEED_TURN] = {"speed_turn", "rad/s", "turning left, the mean over the window", false},
@@ -80,7 +81,7 @@ void trail_start(struct nm_run *run)
         struct trail *t = &run->trails[i];
         trail_moved(run, i);
         t->start = t->last;
-        t->first_fall = t->lay_still = t->up_since = NAN;
+        t->first_fall = t->lay_still = t->up_since = t->struck = NAN;
         t->stands = stands_at(nm_stage_body(run->stage, i));
     }
     tally_start(run);
@@ -106,6 +107,24 @@ static void note_standing(const struct nm_run *run, struct trail *t)
         t->up_since = now;
 }
 
+void trail_struck(struct nm_run *run, uint32_t robot)
+{
+    struct trail *t = &run->trails[robot];
+    if (isnan(t->struck)) t->struck = t->falls == 0 && !t->fallen;
+}
+
+/* Who had to be put back fell; the pendulum may have met it in this step. */
+static void note_guard(struct nm_run *run, struct trail *t, uint32_t robot)
+{
+    const struct nm_world *world = nm_stage_world(run->stage);
+    if (!world) return;
+    uint32_t put_back = nm_world_put_back(world, robot);
+    if (put_back != t->put_back && isnan(t->first_fall)) t->first_fall = nm_seconds(nm_stage_now(run->stage));
+    t->falls += put_back - t->put_back;
+    t->put_back = put_back;
+    if (nm_world_struck(world, robot) >= 0) trail_struck(run, robot);
+}
+
 static void follow_robot(struct nm_run *run, uint32_t robot)
 {
     struct trail *t = &run->trails[robot];
@@ -116,6 +135,7 @@ static void follow_robot(struct nm_run *run, uint32_t robot)
     t->tilt_max = fmax(t->tilt_max, t->tilt);
     t->falls += t->where.fallen && !t->fallen;
     t->fallen = t->where.fallen;
+    note_guard(run, t, robot);
     double dx = now.x - t->last.x, dy = now.y - t->last.y, c = cos(now.theta), s = sin(now.theta);
     t->path += hypot(dx, dy);
     t->ahead += c * dx + s * dy;
@@ -180,6 +200,7 @@ static double of_robot(const struct nm_run *run, enum nm_measure_kind kind, uint
     case NM_MEASURE_KICKING: return run->listeners[robot].kicking;
     case NM_MEASURE_SURVIVED: return isnan(t->first_fall) ? 1 : t->first_fall / nm_run_length(run);
     case NM_MEASURE_UP_AFTER: return up_after(t);
+    case NM_MEASURE_STRUCK: return t->struck;
     default: return NAN;
     }
 }

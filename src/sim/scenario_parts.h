@@ -65,7 +65,8 @@ struct trail { /* of one robot */
     double still_since;         /* s, lying                                                    */
     double lay_still, up_since; /* s; NaN: not yet, or not now                         */
     double tilt, tilt_max;
-    uint32_t falls;
+    uint32_t falls, put_back;
+    double struck; /* 1: a push or the pendulum met it upright, 0: it had fallen by then; NaN: nothing met it */
     bool fallen;
     struct nm_whereabouts where;
 };
@@ -149,7 +150,8 @@ double draw(struct nm_dice *dice, struct nm_range range);
 /* scenario_measure.c */
 void trail_start(struct nm_run *run);
 void trail_follow(struct nm_run *run);
-void trail_moved(struct nm_run *run, uint32_t robot); /* by hand: the way there does not count */
+void trail_moved(struct nm_run *run, uint32_t robot);  /* by hand: the way there does not count */
+void trail_struck(struct nm_run *run, uint32_t robot); /* something hits it now */
 double measure_value(const struct nm_run *run, const struct nm_measure *measure, uint32_t index, uint32_t robot);
 bool condition_holds(const struct nm_run *run, const struct nm_condition *condition);
 double score_of(const struct nm_run *run);

@@ -23,6 +23,7 @@ static void read_spread(struct reading *r, const struct nm_yaml *node, const str
         {"gyro_bias", read_number, SPREAD(gyro_bias), 0, 1, false},
         {"accel_bias", read_number, SPREAD(accel_bias), 0, 5, false},
         {"cell_gain", read_number, SPREAD(cell_gain), 0, 0.9, false},
+        {"start", read_number, SPREAD(start), 0, 0.3, false},
     };
     (void)row;
     READ_ROWS(r, node, rows, to);
@@ -38,6 +39,7 @@ void read_world(struct reading *r, const struct nm_yaml *node, const struct row 
         {"gyro_noise", read_number, WORLD(gyro_noise), 0, 1, false},
         {"accel_noise", read_number, WORLD(accel_noise), 0, 10, false},
         {"cell_noise", read_number, WORLD(cell_noise), 0, 50, false},
+        {"cell_dead", read_number, WORLD(cell_dead), 0, 50, false},
         {"turf", read_number, WORLD(turf), 0, 0.1, false},
         {"friction", read_number, WORLD(friction), 0.01, 5, false},
         {"ball_roll", read_number, WORLD(ball_roll), 0.1, 50, false},
@@ -53,18 +55,23 @@ void read_world(struct reading *r, const struct nm_yaml *node, const struct row 
 /* ---- named conditions ---- */
 
 /* Those in which walks are searched and compared: what a kid-size robot with MX servos on a 125 Hz bus has to live
- * with. Hard adds the play of worn gears and zeros that are a little off; friction of the ground is 0.6 to 1.0. */
+ * with. Hard adds the play of worn gears, a hinge of +-0.5 degrees behind every leg servo, and zeros that are a little
+ * off; friction of the ground is 0.6 to 1.0. */
 #define NOMINAL                                                                                                        \
     .command_delay = 8000000, .sensor_delay = 8000000, .random = 1, .gyro_noise = 0.01, .accel_noise = 0.15,           \
-    .cell_noise = 0.3, .turf = -1, .friction = 0.8, .self = NM_SELF_FEET
+    .cell_noise = 0.3, .cell_dead = 0.5, .turf = -1, .friction = 0.8, .self = NM_SELF_FEET
 static const struct {
     const char *name;
     struct nm_world_options world;
 } conditions[] = {
     {"nominal",
-     {NOMINAL,
-      .spread =
-          {.mass = 0.05, .gain = 0.05, .friction = 0.25, .gyro_bias = 0.005, .accel_bias = 0.05, .cell_gain = 0.08}}},
+     {NOMINAL, .spread = {.mass = 0.05,
+                          .gain = 0.05,
+                          .friction = 0.25,
+                          .gyro_bias = 0.005,
+                          .accel_bias = 0.05,
+                          .cell_gain = 0.08,
+                          .start = 0.02}}},
     {"hard",
      {NOMINAL, .backlash = true, .play = 0.01745,
       .spread = {.mass = 0.05,
@@ -73,7 +80,8 @@ static const struct {
                  .zero = 0.007,
                  .gyro_bias = 0.005,
                  .accel_bias = 0.05,
-                 .cell_gain = 0.08}}},
+                 .cell_gain = 0.08,
+                 .start = 0.02}}},
 };
 
 void read_surrounds(struct reading *r, const struct nm_yaml *node, const struct row *row, void *to)

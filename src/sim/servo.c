@@ -35,42 +35,27 @@ struct nm_servo_model nm_servo_model_of(const struct nm_body *body, uint32_t joi
         .brake = t->damping + t->kt * t->kt / t->resistance,
         .drag = t->damping,
         .friction = t->friction,
-        .half_play = t->backlash / 2,
         .step = t->encoder_steps ? 2 * M_PI / t->encoder_steps : 0,
         .armature = t->armature,
         .p = servo->p,
     };
 }
 
-double nm_servo_measure(const struct nm_servo_model *m, double position)
+static double whole_steps(const struct nm_servo_model *m, double angle)
 {
-    double shown = position + m->zero;
-    return m->step > 0 ? m->step * rint(shown / m->step) : shown;
+    return m->step > 0 ? m->step * rint(angle / m->step) : angle;
 }
 
-/* The motor crosses the gap at the speed its voltage gives it, less the joint's own; torque arrives when it touches. */
-static double through_play(const struct nm_servo_model *m, struct nm_servo_state *s, double torque, double velocity,
-                           double dt)
-{
-    if (!(m->half_play > 0)) return torque;
-    double wanted = s->gap + (s->duty * m->free_speed - velocity) * dt;
-    double reached = fmin(fmax(wanted, -m->half_play), m->half_play), moved = fabs(reached - s->gap);
-    double pushes = wanted > m->half_play ? 1 : wanted < -m->half_play ? -1 : 0;
-    /* of the step, the share after the gap was crossed */
-    double rest = fabs(wanted - s->gap) > 0 ? 1 - moved / fabs(wanted - s->gap) : (fabs(s->gap) >= m->half_play);
-    s->gap = reached;
-    return pushes * torque > 0 ? torque * rest : 0;
-}
+double nm_servo_measure(const struct nm_servo_model *m, double position) { return whole_steps(m, position + m->zero); }
 
-double nm_servo_torque(const struct nm_servo_model *m, struct nm_servo_state *s, double position, double velocity,
-                       double dt)
+double nm_servo_torque(const struct nm_servo_model *m, struct nm_servo_state *s, double position)
 {
     if (!s->goal.on) {
         s->duty = 0;
         return 0;
     }
     double p = s->goal.p > 0 ? s->goal.p : m->p, most = m->max_duty * fmin(fmax(s->goal.torque_limit, 0), 1);
-    double duty = m->duty_gain * p * (s->goal.position - nm_servo_measure(m, position));
+    double duty = m->duty_gain * p * (whole_steps(m, s->goal.position) - nm_servo_measure(m, position));
     s->duty = fmin(fmax(duty, -most), most);
-    return through_play(m, s, m->stall * s->duty, velocity, dt);
+    return m->stall * s->duty;
 }

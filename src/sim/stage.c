@@ -10,8 +10,9 @@
 const char *const nm_fidelity_names[NM_FIDELITIES] = {"camera", "percept", "flat"};
 const char *const nm_posture_names[NM_POSTURES] = {"upright", "front", "back", "left", "right"};
 
-/* A trunk that leans farther lies; one that has come up to half of that stands again. */
-static const double LIES = 60 * M_PI / 180;
+/* A trunk that leans farther or is lower lies; low is 0.2 m for kid70, as a share of the height on straight legs. One
+ * that leans half as much and is a little higher stands again. */
+static const double LIES = 53 * M_PI / 180, LOW = 0.588, RISEN = 1.15;
 
 /* ---- making ---- */
 
@@ -63,6 +64,8 @@ static int load_actor(struct nm_stage *stage, uint32_t robot, struct nm_err *err
     grip_start(a);
     a->body = body_of(stage, robot, err);
     if (!a->body) return -1;
+    const double straight[NM_JOINTS] = {0};
+    a->low = LOW * nm_standing_height(a->body, QUAT_IDENTITY, straight);
     nm_feed_init(&a->feed, a->body, stage->options.world.seed, robot);
     nm_stance(a->body, stage->options.bend, a->joints);
     for (uint32_t j = 0; j < a->body->n_joints; j++)
@@ -182,7 +185,8 @@ static void notice_falls(struct nm_stage *stage)
         nm_stage_whereabouts(stage, i, &w);
         double up = quat_apply(w.base_to_field.rot, (struct vec3){0, 0, 1}).z;
         double tilt = acos(fmin(fmax(up, -1), 1));
-        a->fallen = a->fallen ? tilt > LIES / 2 : tilt > LIES;
+        double height = w.base_to_field.pos.z;
+        a->fallen = a->fallen ? tilt > LIES / 2 || height < RISEN * a->low : tilt > LIES || height < a->low;
     }
 }
 

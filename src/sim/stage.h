@@ -113,7 +113,7 @@ bool nm_stage_takes(const struct nm_lineup *stand_in, uint32_t topic);
 struct nm_whereabouts {
     struct pose3 base_to_field;
     struct vec3 velocity, angular_velocity; /* in the field's axes                               */
-    bool fallen;                            /* the trunk lies: tilted by more than 60 degrees    */
+    bool fallen;                            /* the trunk lies: tilted by more than 53 degrees, or low */
 };
 void nm_stage_whereabouts(const struct nm_stage *stage, uint32_t robot, struct nm_whereabouts *where);
 uint64_t nm_stage_goals(const struct nm_stage *stage, uint32_t robot); /* sets of goals that its servos were given */

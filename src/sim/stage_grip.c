@@ -44,7 +44,7 @@ void nm_stage_grip(const struct nm_stage *stage, uint32_t robot, struct nm_grip 
             .on = g->on,
             .age = a->named[j] >= 0 ? nm_seconds(stage->now - a->named[j]) : 0,
             .strength = g->torque_limit,
-            .position = nm_servo_measure(m, truth.q[j]),
+            .position = nm_servo_measure(m, truth.motor[j]),
             .goal = g->position,
             .reach = g->on ? reach(m, g) : 0,
             .speed = m->free_speed,

@@ -100,7 +100,8 @@ struct actor {
     int64_t pressed[NM_STAGE_BUTTONS]; /* ns, until */
     uint32_t presses[NM_STAGE_BUTTONS];
     bool fallen;
-    double stands; /* m, height of the trunk's origin */
+    double stands; /* m, height of the trunk's origin            */
+    double low;    /* m, a trunk whose origin is lower has fallen */
     struct sight sight;
 };
 

@@ -21,14 +21,6 @@ static int find(const mjModel *m, int type, const char *format, uint32_t a, uint
 
 static double vary(struct nm_dice *dice, double most) { return 1 + most * nm_dice_both(dice); }
 
-static bool leg_joint(const struct nm_body *body, uint32_t joint)
-{
-    for (int side = 0; side < 2; side++)
-        for (uint32_t i = 0; i < body->leg[side].n; i++)
-            if (body->leg[side].joints[i] == joint) return true;
-    return false;
-}
-
 /* What the seed decides about one robot. Every number is drawn whatever the options, so that streams do not shift. */
 static void draw_robot(struct nm_world *w, struct robot *r, uint32_t index)
 {
@@ -42,8 +34,6 @@ static void draw_robot(struct nm_world *w, struct robot *r, uint32_t index)
         m->stall *= vary(&dice, scale * s->gain);
         m->friction *= vary(&dice, scale * s->friction);
         m->zero = scale * s->zero * nm_dice_both(&dice);
-        if (w->options.play > 0 && leg_joint(r->body, j)) m->half_play = w->options.play / 2;
-        if (!w->options.backlash) m->half_play = 0;
         r->stall[j] = m->stall;
         r->free_speed[j] = m->free_speed;
         w->model->dof_frictionloss[r->v[j]] = m->friction;
@@ -79,6 +69,7 @@ static void bind_robot(struct nm_world *w, struct robot *r, uint32_t index, cons
     r->root_q = m->jnt_qposadr[root];
     r->root_v = m->jnt_dofadr[root];
     r->trunk = find(m, mjOBJ_BODY, "r%u_l%u", index, 0);
+    r->struck = -1;
     r->servos = nm_take_n(&w->arena, struct nm_servo_model, body->n_joints + 1);
     r->stall = nm_take_n(&w->arena, double, body->n_joints + 1);
     r->free_speed = nm_take_n(&w->arena, double, body->n_joints + 1);
@@ -87,9 +78,11 @@ static void bind_robot(struct nm_world *w, struct robot *r, uint32_t index, cons
     for (int c = 0; c < COMMANDS; c++)
         r->commands[c].goals = nm_take_n(&w->arena, struct nm_joint_goal, body->n_joints + 1);
     for (uint32_t j = 0; j < body->n_joints; j++) {
-        int joint = find(m, mjOBJ_JOINT, "r%u_j%u", index, j);
+        int joint = find(m, mjOBJ_JOINT, "r%u_j%u", index, j), play = find(m, mjOBJ_JOINT, "r%u_p%u", index, j);
         r->q[j] = m->jnt_qposadr[joint];
         r->v[j] = m->jnt_dofadr[joint];
+        r->play_q[j] = play < 0 ? -1 : m->jnt_qposadr[play];
+        r->play_v[j] = play < 0 ? -1 : m->jnt_dofadr[play];
         r->rest[j] = from->joints ? from->joints[j] : 0;
         r->states[j].goal = (struct nm_joint_goal){.position = r->rest[j], .torque_limit = 1, .on = true};
     }
@@ -126,6 +119,8 @@ static struct nm_mjcf_options text_options(const struct nm_world *w)
         .turf = turf,
         .friction = o->friction * vary(&dice, o->random * o->spread.friction),
         .ball_roll = o->ball_roll > 0 ? o->ball_roll : 4.2 - 1.6 * soft,
+        .backlash = o->backlash,
+        .play = o->play,
         .self = o->self,
         .pendulum = o->pendulum,
         .visuals = o->visuals,
@@ -193,13 +188,34 @@ static int check_arguments(const struct nm_world_robot *robots, uint32_t n, cons
                        (double)o->step * 1e-6);
     if (o->command_delay < 0 || o->sensor_delay < 0 || o->command_delay > 60000000 || o->sensor_delay > 60000000)
         return nm_fail(err, "delays must lie between 0 and 60 ms");
-    if (!(o->random >= 0 && o->random <= 1))
-        return nm_fail(err, "`random` is %g, it must lie between 0 and 1", o->random);
+    if (!(o->random >= 0 && o->random <= NM_WORLD_RANDOM))
+        return nm_fail(err, "`random` is %g, it must lie between 0 and %g", o->random, NM_WORLD_RANDOM);
+    const double shares[] = {o->spread.mass, o->spread.gain, o->spread.friction, o->spread.cell_gain};
+    for (uint32_t i = 0; i < sizeof shares / sizeof *shares; i++)
+        if (!(o->random * shares[i] < 1))
+            return nm_fail(err, "`random` is %g, and %g of a spread of %g would leave nothing or less", o->random,
+                           o->random, shares[i]);
     for (uint32_t i = 0; i < n; i++) {
         struct pose2 p = robots[i].start;
         if (!isfinite(p.x + p.y + p.theta)) return nm_fail(err, "robot %u starts at no place", i);
     }
     return 0;
+}
+
+/* Nobody stands twice alike: joints and trunk are off by up to the spread, and the lowest sole touches the ground. */
+static void start_anyhow(struct nm_world *w, uint32_t robot)
+{
+    struct robot *r = &w->robots[robot];
+    struct nm_dice dice = nm_dice_new(w->options.seed, 4, robot);
+    double most = w->options.random * w->options.spread.start, q[NM_JOINTS];
+    if (!(most > 0)) return;
+    for (uint32_t j = 0; j < r->body->n_joints; j++) {
+        const struct nm_joint *joint = &r->body->joints[j];
+        q[j] = fmin(fmax(r->rest[j] + most * nm_dice_both(&dice), joint->lower), joint->upper);
+    }
+    nm_apply_mimics(r->body, q);
+    struct quat rot = quat_rpy(most * nm_dice_both(&dice), most * nm_dice_both(&dice), r->home.theta);
+    nm_world_put(w, robot, (struct pose3){rot, {r->home.x, r->home.y, nm_standing_height(r->body, rot, q)}}, q);
 }
 
 struct nm_world *nm_world_new(const struct nm_pitch *pitch, const struct nm_world_robot *robots, uint32_t n,
@@ -231,6 +247,8 @@ struct nm_world *nm_world_new(const struct nm_pitch *pitch, const struct nm_worl
     w->ball_q = w->model->jnt_qposadr[ball];
     w->ball_v = w->model->jnt_dofadr[ball];
     w->pendulum_body = mj_name2id(w->model, mjOBJ_BODY, "pendulum");
+    w->pendulum_geom = w->pendulum_body < 0 ? -1 : w->model->body_geomadr[w->pendulum_body];
+    w->pendulum_met = -1;
     for (uint32_t i = 0; i < n; i++) {
         bind_robot(w, &w->robots[i], i, &robots[i]);
         draw_robot(w, &w->robots[i], i);
@@ -238,7 +256,10 @@ struct nm_world *nm_world_new(const struct nm_pitch *pitch, const struct nm_worl
     bind_geoms(w);
     mj_setConst(w->model, w->data);
     mj_resetData(w->model, w->data);
-    for (uint32_t i = 0; i < n; i++) world_reset_robot(w, i);
+    for (uint32_t i = 0; i < n; i++) {
+        world_reset_robot(w, i);
+        start_anyhow(w, i);
+    }
     world_refresh(w);
     for (uint32_t i = 0; i < n; i++) world_settle_sensors(w, &w->robots[i]);
     world_sample(w);
@@ -271,6 +292,10 @@ void nm_world_drawn(const struct nm_world *w, uint32_t robot, struct nm_world_dr
         if (w->model->body_rootid[b] == r->trunk) draw->mass += w->model->body_mass[b];
     draw->ground_friction = w->model->geom_friction[3 * mj_name2id(w->model, mjOBJ_GEOM, "ground")];
 }
+
+uint32_t nm_world_put_back(const struct nm_world *w, uint32_t robot) { return w->robots[robot].put_back; }
+
+int64_t nm_world_struck(const struct nm_world *w, uint32_t robot) { return w->robots[robot].struck; }
 
 const struct nm_servo_state *nm_world_motors(const struct nm_world *w, uint32_t robot)
 {
@@ -310,7 +335,7 @@ static void take_goals(struct robot *r, const struct nm_joint_goal *goals)
     }
 }
 
-static void drive_servos(struct nm_world *w, struct robot *r, double dt)
+static void drive_servos(struct nm_world *w, struct robot *r)
 {
     while (r->n_commands && r->commands[r->first_command].due <= w->now) {
         take_goals(r, r->commands[r->first_command].goals);
@@ -324,7 +349,7 @@ static void drive_servos(struct nm_world *w, struct robot *r, double dt)
             r->braking[j] = s->goal.on;
             w->model->dof_damping[r->v[j]] = s->goal.on ? m->brake : m->drag;
         }
-        w->data->qfrc_applied[r->v[j]] = nm_servo_torque(m, s, w->data->qpos[r->q[j]], w->data->qvel[r->v[j]], dt);
+        w->data->qfrc_applied[r->v[j]] = nm_servo_torque(m, s, w->data->qpos[r->q[j]]);
     }
 }
 
@@ -358,15 +383,15 @@ static const char *fault_of(const struct nm_world *w, const struct robot *r, enu
     *kind = NM_INCIDENT_STATE;
     if (!all_small(q + r->root_q, 7, 1e3)) return "its place is no number";
     for (uint32_t j = 0; j < r->body->n_joints; j++)
-        if (!isfinite(q[r->q[j]]) || !isfinite(v[r->v[j]])) return "a joint is no number";
+        if (!isfinite(world_angle(w, r, j) + world_speed(w, r, j))) return "a joint is no number";
     if (!all_small(v + r->root_v, 6, 1e6)) return "its speed is no number";
     *kind = NM_INCIDENT_TORN;
     if (!all_small(v + r->root_v, 3, MOST_SPEED) || !all_small(v + r->root_v + 3, 3, MOST_TURN))
         return "its trunk moved faster than any robot";
     for (uint32_t j = 0; j < r->body->n_joints; j++) {
         const struct nm_joint *joint = &r->body->joints[j];
-        double at = q[r->q[j]];
-        if (fabs(v[r->v[j]]) > MOST_JOINT_SPEED) return "a joint turned faster than any servo";
+        double at = world_angle(w, r, j);
+        if (fabs(world_speed(w, r, j)) > MOST_JOINT_SPEED) return "a joint turned faster than any servo";
         if (at < joint->lower - MOST_BEYOND_LIMIT || at > joint->upper + MOST_BEYOND_LIMIT)
             return "a joint was forced far beyond its limit";
     }
@@ -392,6 +417,12 @@ static void remember(const struct nm_world *w, struct robot *r)
     if (up > 0.9) r->home = (struct pose2){base.pos.x, base.pos.y, quat_yaw(base.rot)};
 }
 
+static void put_back(struct nm_world *w, uint32_t robot)
+{
+    world_reset_robot(w, robot);
+    w->robots[robot].put_back++;
+}
+
 /* Puts back every robot whose state is broken; true if there was one. */
 static bool heal(struct nm_world *w)
 {
@@ -404,7 +435,7 @@ static bool heal(struct nm_world *w)
             continue;
         }
         world_report(w, (int32_t)i, kind, "robot %u (%s) was put back: %s", i, w->robots[i].body->name, fault);
-        world_reset_robot(w, i);
+        put_back(w, i);
         any = true;
     }
     check_ball(w);
@@ -421,11 +452,12 @@ static void heal_acceleration(struct nm_world *w)
         for (uint32_t i = 0; i < w->n; i++) {
             struct robot *r = &w->robots[i];
             bool good = all_small(a + r->root_v, 6, 1e10);
-            for (uint32_t j = 0; j < r->body->n_joints; j++) good &= fabs(a[r->v[j]]) <= 1e10;
+            for (uint32_t j = 0; j < r->body->n_joints; j++)
+                good &= fabs(a[r->v[j]]) <= 1e10 && (r->play_v[j] < 0 || fabs(a[r->play_v[j]]) <= 1e10);
             if (good) continue;
             world_report(w, (int32_t)i, NM_INCIDENT_STATE, "robot %u (%s) was put back: its acceleration is no number",
                          i, r->body->name);
-            world_reset_robot(w, i);
+            put_back(w, i);
             any = true;
         }
         if (any) return;
@@ -469,6 +501,7 @@ static void attempt(struct nm_world *w)
         }
     }
     world_read_contacts(w);
+    world_follow_pendulum(w);
     mj_Euler(w->model, w->data);
     heal(w);
     world_refresh(w);
@@ -476,10 +509,9 @@ static void attempt(struct nm_world *w)
 
 static void step(struct nm_world *w)
 {
-    double dt = (double)w->tick * 1e-9;
     char text[120];
     if (heal(w)) world_refresh(w); /* somebody reached in */
-    for (uint32_t i = 0; i < w->n; i++) drive_servos(w, &w->robots[i], dt);
+    for (uint32_t i = 0; i < w->n; i++) drive_servos(w, &w->robots[i]);
     world_apply_pushes(w);
     copy_state(w, true);
     w->now += w->tick;
@@ -487,7 +519,7 @@ static void step(struct nm_world *w)
         w->data->pstack = 0;
         copy_state(w, false);
         world_report(w, -1, NM_INCIDENT_ERROR, "MuJoCo gave up on a step, all robots were put back: %.60s", text);
-        for (uint32_t i = 0; i < w->n; i++) world_reset_robot(w, i);
+        for (uint32_t i = 0; i < w->n; i++) put_back(w, i);
         world_guarded(world_refresh, w, text);
     }
     report_warnings(w);

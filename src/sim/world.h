@@ -39,24 +39,27 @@ struct nm_world_spread {
     double gyro_bias;     /* rad/s                                          */
     double accel_bias;    /* m/s2                                           */
     double cell_gain;     /* share, of each load cell                       */
+    double start;         /* rad, of each joint and of the trunk's tilt when it begins */
 };
-#define NM_WORLD_SPREAD ((struct nm_world_spread){0.05, 0.1, 0.3, 0.009, 0.008, 0.008, 0.02, 0.2, 0.05})
+#define NM_WORLD_SPREAD ((struct nm_world_spread){0.05, 0.1, 0.3, 0.009, 0.008, 0.008, 0.02, 0.2, 0.05, 0})
+#define NM_WORLD_RANDOM 4.0 /* the most of options.random */
 
 struct nm_world_options {
     uint64_t seed;
     int64_t step;          /* ns of one physical step, 1 to 10 ms; 0: 4 ms                    */
     int64_t command_delay; /* ns until a goal reaches the motor, at least                     */
     int64_t sensor_delay;  /* ns until a measurement can be read, at least                    */
-    double random;         /* 0: every robot as its folder says; 1: within the whole spread   */
+    double random;         /* 0: every robot as its folder says; 1: within the whole spread; 2: twice */
     struct nm_world_spread spread;
     double gyro_noise;  /* rad/s, standard deviation                                       */
     double accel_noise; /* m/s2                                                            */
     double cell_noise;  /* N                                                               */
+    double cell_dead;   /* N, a load cell shows nothing below                              */
     double turf;        /* m of blades; negative: the field's own                          */
     double friction;    /* of feet on the ground                                           */
     double ball_roll;   /* m, how far a ball of 2 m/s rolls; 0: by the turf, 2.6 to 4.2 m  */
-    bool backlash;
-    double play; /* rad, of every leg servo's gear in place of the folder's; 0: that       */
+    bool backlash;      /* gears of leg servos have play: a hinge more for each, at twice the cost     */
+    double play;        /* rad, of every leg servo's gear in place of the folder's; 0: that            */
     enum nm_self_collision self;
     bool pendulum;
     bool visuals; /* shapes for MuJoCo's own renderer */
@@ -70,7 +73,6 @@ struct nm_world_options {
                                .cell_noise = 0.3,                                                                      \
                                .turf = -1,                                                                             \
                                .friction = 0.7,                                                                        \
-                               .backlash = true,                                                                       \
                                .self = NM_SELF_FEET})
 
 struct nm_world *nm_world_new(const struct nm_pitch *pitch, const struct nm_world_robot *robots, uint32_t n,
@@ -113,11 +115,12 @@ void nm_world_sense(const struct nm_world *world, uint32_t robot, struct nm_sens
 
 struct nm_truth {
     struct pose3 base_to_field;
-    struct vec3 velocity;         /* of the base's origin, in the field */
-    struct vec3 angular_velocity; /* in the field's axes                */
-    double q[NM_JOINTS], qd[NM_JOINTS];
-    double foot_force[2];     /* N, upwards on each foot in the last step                       */
-    double torque[NM_JOINTS]; /* Nm that go through each gear: the motor's, less what its rotor takes */
+    struct vec3 velocity;               /* of the base's origin, in the field */
+    struct vec3 angular_velocity;       /* in the field's axes                */
+    double q[NM_JOINTS], qd[NM_JOINTS]; /* of the links: behind the play of the gears */
+    double motor[NM_JOINTS];            /* before it, where the encoders sit          */
+    double foot_force[2];               /* N, upwards on each foot in the last step                       */
+    double torque[NM_JOINTS];           /* Nm that go through each gear: the motor's, less what its rotor takes */
 };
 void nm_world_truth(const struct nm_world *world, uint32_t robot, struct nm_truth *truth);
 /* Its motors, n_joints: the goals that have arrived there, and what they give. */
@@ -139,9 +142,12 @@ double nm_world_overlap(const struct nm_world *world, uint32_t robot);
 void nm_world_put_ball(struct nm_world *world, struct vec3 position, struct vec3 velocity, struct vec3 spin);
 /* A push of so many N s in the field's axes, spread over `duration` (at least one step), at a point of the base. */
 void nm_world_push(struct nm_world *world, uint32_t robot, struct vec3 impulse, struct vec3 point, int64_t duration);
-/* Lets the pendulum (1 kg on 1.9 m) go so that at its lowest it meets the robot's trunk at its middle height, coming
- * from `direction` (rad, in the field), drawn back by `distance` (m). False without options.pendulum. */
+/* Lets the pendulum (1 kg on 1.9 m) go so that at its lowest it meets the robot's trunk at the height of its centre of
+ * mass, coming from `direction` (rad, in the field), drawn back by `distance` (m). It meets trunks only, and is taken
+ * away soon after. False without options.pendulum. */
 bool nm_world_pendulum(struct nm_world *world, uint32_t robot, double direction, double distance);
+
+int64_t nm_world_struck(const struct nm_world *world, uint32_t robot); /* ns, when it met that trunk first; -1: never */
 
 /* ---- incidents ---- */
 
@@ -157,6 +163,7 @@ struct nm_incident {
     enum nm_incident_kind kind;
     char text[120];
 };
+uint32_t nm_world_put_back(const struct nm_world *world, uint32_t robot); /* how often that robot was */
 /* How many happened since the start; the last NM_INCIDENTS are kept. */
 enum { NM_INCIDENTS = 64 };
 uint64_t nm_world_incidents(const struct nm_world *world);

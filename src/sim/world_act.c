@@ -21,7 +21,9 @@ static void write_root(struct nm_world *w, const struct robot *r, struct pose3 b
     for (uint32_t j = 0; j < r->body->n_joints; j++) {
         w->data->qvel[r->v[j]] = 0;
         w->data->qacc_warmstart[r->v[j]] = 0;
-        r->states[j].gap = 0;
+        if (r->play_q[j] < 0) continue;
+        w->data->qpos[r->play_q[j]] = w->data->qvel[r->play_v[j]] = 0;
+        w->data->qacc_warmstart[r->play_v[j]] = 0;
     }
 }
 
@@ -62,7 +64,7 @@ void nm_world_place(struct nm_world *w, uint32_t robot, struct pose2 pose)
 {
     struct robot *r = &w->robots[robot];
     double q[NM_JOINTS];
-    for (uint32_t j = 0; j < r->body->n_joints; j++) q[j] = w->data->qpos[r->q[j]];
+    for (uint32_t j = 0; j < r->body->n_joints; j++) q[j] = w->data->qpos[r->q[j]]; /* the play is closed */
     r->home = pose;
     nm_world_put(w, robot, upright(r, pose, q), NULL);
 }
@@ -115,10 +117,10 @@ void world_apply_pushes(struct nm_world *w)
     w->n_pushes = left;
 }
 
-/* Half the width of the trunk's shapes in a direction of the base's frame, and their middle height. */
-static double trunk_extent(const struct nm_body *body, struct vec3 direction, double *height)
+/* Half the width of the trunk's shapes in a direction of the base's frame. */
+static double trunk_extent(const struct nm_body *body, struct vec3 direction)
 {
-    double most = 0.05, low = INFINITY, high = -INFINITY;
+    double most = 0.05;
     for (uint32_t i = 0; i < body->n_collisions; i++) {
         const struct nm_link_shape *s = &body->collisions[i];
         if (s->link != 0 || s->kind == NM_MESH) continue;
@@ -126,12 +128,12 @@ static double trunk_extent(const struct nm_body *body, struct vec3 direction, do
         double reach =
             s->kind == NM_BOX ? (fabs(d.x) * s->size.x + fabs(d.y) * s->size.y + fabs(d.z) * s->size.z) / 2 : s->size.x;
         most = fmax(most, vec3_dot(c, direction) + reach);
-        low = fmin(low, c.z - s->size.z / 2);
-        high = fmax(high, c.z + s->size.z / 2);
     }
-    *height = isfinite(low) ? (low + high) / 2 : 0.1;
     return most;
 }
+
+static const double PARKED = -30;                /* m, under the ground                                    */
+static const int64_t PENDULUM_STAYS = 400000000; /* ns after it met somebody: a second hit is not asked for */
 
 bool nm_world_pendulum(struct nm_world *w, uint32_t robot, double direction, double distance)
 {
@@ -139,11 +141,12 @@ bool nm_world_pendulum(struct nm_world *w, uint32_t robot, double direction, dou
     if (w->pendulum_body < 0 || !(distance > 0 && distance < rope) || !isfinite(direction)) return false;
     struct pose3 base = world_base(w, &w->robots[robot]);
     struct vec3 from = {cos(direction), sin(direction), 0}; /* where it comes from */
-    double height;
-    double half = trunk_extent(w->robots[robot].body, quat_apply(quat_inv(base.rot), from), &height);
+    const struct nm_body *body = w->robots[robot].body;
+    double half = trunk_extent(body, quat_apply(quat_inv(base.rot), from));
     struct vec3 low = vec3_add(base.pos, vec3_scale(from, half + radius));
     double *pos = w->model->body_pos + 3 * w->pendulum_body;
-    pos[0] = low.x, pos[1] = low.y, pos[2] = base.pos.z + height + rope;
+    pos[0] = low.x, pos[1] = low.y, pos[2] = base.pos.z + body->inertia[0].com.z + rope;
+    w->pendulum_met = -1;
 
     /* a hinge about x carries one about y: the bob hangs at rope (-sin b, cos b sin a, -cos b cos a) */
     double about_y = -asin(distance * from.x / rope);
@@ -156,6 +159,21 @@ bool nm_world_pendulum(struct nm_world *w, uint32_t robot, double direction, dou
     w->data->qacc_warmstart[v] = w->data->qacc_warmstart[v + 1] = 0;
     world_refresh(w);
     return true;
+}
+
+void world_follow_pendulum(struct nm_world *w)
+{
+    if (w->pendulum_body < 0) return;
+    for (int i = 0; i < w->data->ncon; i++) {
+        const mjContact *c = &w->data->contact[i];
+        int other = c->geom1 == w->pendulum_geom ? c->geom2 : c->geom2 == w->pendulum_geom ? c->geom1 : -1;
+        if (other < 0 || w->robot_of_geom[other] >= w->n) continue;
+        struct robot *r = &w->robots[w->robot_of_geom[other]];
+        if (r->struck < 0) r->struck = w->now;
+        if (w->pendulum_met < 0) w->pendulum_met = w->now;
+    }
+    if (w->pendulum_met >= 0 && w->now > w->pendulum_met + PENDULUM_STAYS)
+        w->model->body_pos[3 * w->pendulum_body + 2] = PARKED;
 }
 
 void world_scene_pendulum(const struct nm_world *w, struct nm_scene *scene)

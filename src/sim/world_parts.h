@@ -23,10 +23,11 @@ struct robot {
     const struct nm_body *body;
     struct nm_shirt shirt;
     struct nm_dice noise;
-    int root_q, root_v; /* addresses in qpos and qvel */
-    int q[NM_JOINTS], v[NM_JOINTS];
-    int trunk;         /* MuJoCo body of link 0 */
-    struct pose2 home; /* where it is put back  */
+    int root_q, root_v;                       /* addresses in qpos and qvel              */
+    int q[NM_JOINTS], v[NM_JOINTS];           /* of the motors                           */
+    int play_q[NM_JOINTS], play_v[NM_JOINTS]; /* of the play behind them; -1: none       */
+    int trunk;                                /* MuJoCo body of link 0 */
+    struct pose2 home;                        /* where it is put back  */
     double rest[NM_JOINTS];
 
     struct nm_servo_model *servos;
@@ -44,6 +45,8 @@ struct robot {
     double cell_gain[2][NM_CELLS];
     double cells[2][NM_CELLS], foot_force[2]; /* of the last step */
     int foot_body[2];                         /* -1: none        */
+    uint32_t put_back;                        /* how often the guard did */
+    int64_t struck;                           /* ns, when the pendulum met it first; -1: not yet */
 };
 
 struct push {
@@ -62,8 +65,9 @@ struct nm_world {
     uint32_t n;
     struct robot *robots;
     int ball_q, ball_v;
-    int pendulum_body;    /* -1: none */
-    int8_t *side_of_geom; /* foot 0 or 1, -1 otherwise */
+    int pendulum_body, pendulum_geom; /* -1: none                                           */
+    int64_t pendulum_met;             /* ns, when it met a trunk since it was let go; -1: not yet */
+    int8_t *side_of_geom;             /* foot 0 or 1, -1 otherwise */
     uint8_t *robot_of_geom;
     struct push pushes[PUSHES];
     uint32_t n_pushes;
@@ -82,6 +86,9 @@ void world_report(struct nm_world *w, int32_t robot, enum nm_incident_kind kind,
     __attribute__((format(printf, 4, 5)));
 
 /* world_sense.c */
+/* Angle and speed of a joint: the motor's and those of the play behind it. */
+double world_angle(const struct nm_world *w, const struct robot *r, uint32_t joint);
+double world_speed(const struct nm_world *w, const struct robot *r, uint32_t joint);
 void world_read_contacts(struct nm_world *w);
 void world_sample(struct nm_world *w);
 void world_settle_sensors(struct nm_world *w, struct robot *r); /* after a robot was moved by hand */
@@ -90,6 +97,7 @@ void world_settle_sensors(struct nm_world *w, struct robot *r); /* after a robot
 void world_reset_robot(struct nm_world *w, uint32_t robot);
 void world_refresh(struct nm_world *w); /* positions and velocities changed from outside */
 void world_apply_pushes(struct nm_world *w);
+void world_follow_pendulum(struct nm_world *w); /* after a step: whom it met; takes it away after that */
 void world_scene_pendulum(const struct nm_world *w, struct nm_scene *scene); /* unless it is parked */
 struct pose3 world_base(const struct nm_world *w, const struct robot *r);
 

@@ -8,6 +8,16 @@
 static const double SPEED_STEP = 0.01194; /* rad/s: 0.114 rpm, a step of a Dynamixel's present speed */
 static const double GRAVITY = 9.81;
 
+double world_angle(const struct nm_world *w, const struct robot *r, uint32_t j)
+{
+    return w->data->qpos[r->q[j]] + (r->play_q[j] < 0 ? 0 : w->data->qpos[r->play_q[j]]);
+}
+
+double world_speed(const struct nm_world *w, const struct robot *r, uint32_t j)
+{
+    return w->data->qvel[r->v[j]] + (r->play_v[j] < 0 ? 0 : w->data->qvel[r->play_v[j]]);
+}
+
 struct pose3 world_base(const struct nm_world *w, const struct robot *r)
 {
     const double *q = w->data->qpos + r->root_q;
@@ -29,9 +39,10 @@ void nm_world_truth(const struct nm_world *w, uint32_t robot, struct nm_truth *t
     t->velocity = twist.linear;
     t->angular_velocity = twist.angular;
     for (uint32_t j = 0; j < r->body->n_joints; j++) {
-        t->q[j] = w->data->qpos[r->q[j]];
-        t->qd[j] = w->data->qvel[r->v[j]];
-        t->torque[j] = w->data->qfrc_applied[r->v[j]] - w->model->dof_damping[r->v[j]] * t->qd[j] -
+        t->q[j] = world_angle(w, r, j);
+        t->qd[j] = world_speed(w, r, j);
+        t->motor[j] = w->data->qpos[r->q[j]];
+        t->torque[j] = w->data->qfrc_applied[r->v[j]] - w->model->dof_damping[r->v[j]] * w->data->qvel[r->v[j]] -
                        w->model->dof_armature[r->v[j]] * w->data->qacc[r->v[j]];
     }
     t->foot_force[0] = r->foot_force[0];
@@ -54,8 +65,8 @@ static struct nm_twist imu_motion(const struct nm_world *w, const struct robot *
     struct nm_twist links[NM_LINKS];
     double q[NM_JOINTS], qd[NM_JOINTS];
     for (uint32_t j = 0; j < body->n_joints; j++) {
-        q[j] = w->data->qpos[r->q[j]];
-        qd[j] = w->data->qvel[r->v[j]];
+        q[j] = world_angle(w, r, j);
+        qd[j] = world_speed(w, r, j);
     }
     nm_forward(body, base, q, &kin);
     nm_velocities(body, &kin, motion, qd, links);
@@ -100,7 +111,8 @@ static void sample_robot(struct nm_world *w, struct robot *r)
     for (int side = 0; side < 2; side++)
         for (uint32_t c = 0; c < r->body->foot[side].n_cells; c++) {
             double noise = w->options.cell_noise > 0 ? w->options.cell_noise * nm_dice_gauss(&r->noise) : 0;
-            s->cells[side][c] = fmax(r->cells[side][c] * r->cell_gain[side][c] + noise, 0);
+            double force = r->cells[side][c] * r->cell_gain[side][c] + noise;
+            s->cells[side][c] = force > w->options.cell_dead ? force : 0;
         }
 }
 
@@ -190,7 +202,7 @@ void nm_world_scene(const struct nm_world *w, struct nm_scene *scene, struct nm_
         const struct robot *r = &w->robots[i];
         struct nm_kin own, *k = kin ? &kin[i] : &own;
         double q[NM_JOINTS];
-        for (uint32_t j = 0; j < r->body->n_joints; j++) q[j] = w->data->qpos[r->q[j]];
+        for (uint32_t j = 0; j < r->body->n_joints; j++) q[j] = world_angle(w, r, j);
         nm_forward(r->body, world_base(w, r), q, k);
         nm_scene_robot(scene, i, r->body, k, &r->shirt);
     }

@@ -51,6 +51,7 @@ udp_open() {
 }
 ports() { ss -Hln "$1" | awk '{ sub(/.*:/, "", $4); print $4 }' | sort -un; }
 play() { # FLAG…
+    rm -f played.txt # that of the player before
     "$program" run motion --hardware virtual --live 0 --dds "$@" > played.txt 2> heard.txt &
     running=$!
     until_ok grep -q "the ROS 2 node" played.txt
@@ -76,6 +77,16 @@ for p in $(ports -u); do ! udp_open "$p" || wrong "a stranger reaches UDP port $
 [ "$(stat -c %a "$XDG_RUNTIME_DIR/nutmeg" "$XDG_RUNTIME_DIR/nutmeg/motion.sock" | tr '\n' ' ')" = "700 600 " ] ||
     wrong "others may use the control socket"
 end
+
+# ---- two thousand malformed packets are a few lines
+play
+for _ in $(seq 2000); do
+    printf 'RTPS\x02\x01\x01\x10abcdefghijkl\x15\x01\xff\xff\x00\x00' > "/dev/udp/127.0.0.1/7410"
+done
+until_ok grep -q "Cyclone DDS: malformed packet" played.txt
+"$program" node list --dds | grep -q /motion || wrong "malformed packets have silenced the node"
+end
+[ "$(cat played.txt heard.txt | grep -c malformed)" -le 10 ] || wrong "malformed packets flood the console"
 
 # ---- the token stays between us
 echo a-token-of-ours > token

@@ -1,4 +1,5 @@
-/* The simulated servo is the identified motor: duty from the error, torque from the duty, play, encoder steps. */
+/* The simulated servo is the identified motor: duty from the error, torque from the duty, goals and positions in whole
+ * steps of the encoder. */
 #include "sim/sim_help.h"
 
 static struct nm_servo_model model_of(struct nm_arena *arena, const char *robot, const char *joint)
@@ -22,16 +23,16 @@ static void an_mx106_has_its_published_stiffness_damping_and_force(void **state)
     struct nm_servo_model m = model_of(&arena, "kid70", "left_knee");
     assert_near(m.brake, 1.655, 0.005);
     assert_near(m.stall, 10.94, 0.01);
-    m.half_play = m.step = 0;
+    m.step = 0;
     struct nm_servo_state s = powered(0.01);
-    double kp = nm_servo_torque(&m, &s, 0, 0, 0.004) / 0.01;
+    double kp = nm_servo_torque(&m, &s, 0) / 0.01;
     assert_near(kp * 0.9625, 53.2, 0.1); /* the published table multiplies by the greatest duty once more */
     s = powered(3);
-    assert_near(nm_servo_torque(&m, &s, 0, 0, 0.004), m.stall * 0.9625, 1e-9);
+    assert_near(nm_servo_torque(&m, &s, 0), m.stall * 0.9625, 1e-9);
     s.goal.torque_limit = 0.5;
-    assert_near(nm_servo_torque(&m, &s, 0, 0, 0.004), m.stall * 0.9625 * 0.5, 1e-9);
+    assert_near(nm_servo_torque(&m, &s, 0), m.stall * 0.9625 * 0.5, 1e-9);
     s.goal.on = false;
-    assert_near(nm_servo_torque(&m, &s, 0, 0, 0.004), 0, 0);
+    assert_near(nm_servo_torque(&m, &s, 0), 0, 0);
     nm_arena_free(&arena);
 }
 
@@ -40,38 +41,25 @@ static void a_gain_scales_the_torque(void **state)
     struct nm_arena arena = {0};
     (void)state;
     struct nm_servo_model m = model_of(&arena, "kid70", "left_knee");
-    m.half_play = m.step = 0;
+    m.step = 0;
     struct nm_servo_state soft = powered(0.02), hard = powered(0.02);
     soft.goal.p = 8;
     hard.goal.p = 32;
-    assert_near(4 * nm_servo_torque(&m, &soft, 0, 0, 0.004), nm_servo_torque(&m, &hard, 0, 0, 0.004), 1e-9);
+    assert_near(4 * nm_servo_torque(&m, &soft, 0), nm_servo_torque(&m, &hard, 0), 1e-9);
     nm_arena_free(&arena);
 }
 
-static void torque_comes_after_the_play_is_crossed(void **state)
+/* A goal travels to the servo as a whole number of steps: two that differ by less than one are the same goal. */
+static void goals_are_whole_steps_of_the_encoder(void **state)
 {
     struct nm_arena arena = {0};
     (void)state;
     struct nm_servo_model m = model_of(&arena, "kid70", "left_knee");
-    m.step = 0;
-    struct nm_servo_state s = powered(0.05);
-    double duty = 0.158 * 32 * 0.05, gap = m.half_play, dt = 0.001; /* from the middle to the side */
-    double crossing = gap / (duty * m.free_speed), torque = 0, first = 0;
-    for (int k = 1; k < 30; k++) {
-        torque = nm_servo_torque(&m, &s, 0, 0, dt);
-        if (torque > 0 && first <= 0) first = k * dt;
-    }
-    assert_near(first, crossing, 1.01 * dt);
-    assert_near(torque, m.stall * duty, 1e-9);
-    /* back through all of it: twice as long, and no torque meanwhile */
-    s.goal.position = -0.05;
-    first = 0;
-    for (int k = 1; k < 30; k++) {
-        torque = nm_servo_torque(&m, &s, 0, 0, dt);
-        assert_true(torque <= 0);
-        if (torque < 0 && first <= 0) first = k * dt;
-    }
-    assert_near(first, 2 * crossing, 1.01 * dt);
+    struct nm_servo_state one = powered(20 * m.step), near = powered(20.4 * m.step), next = powered(20.6 * m.step);
+    double torque = nm_servo_torque(&m, &one, 0);
+    assert_near(torque, m.stall * 0.158 * 32 * 20 * m.step, 1e-9);
+    assert_near(nm_servo_torque(&m, &near, 0), torque, 1e-12);
+    assert_near(nm_servo_torque(&m, &next, 0), torque * 21 / 20, 1e-9);
     nm_arena_free(&arena);
 }
 
@@ -102,7 +90,7 @@ static void a_joint_without_a_servo_gets_a_motor_from_its_limits(void **state)
     body.joints = &loose;
     m = nm_servo_model_of(&body, 0);
     struct nm_servo_state s = powered(1);
-    assert_near(nm_servo_torque(&m, &s, 0, 0, 0.004), 0, 0);
+    assert_near(nm_servo_torque(&m, &s, 0), 0, 0);
 }
 
 int main(void)
@@ -110,7 +98,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_mx106_has_its_published_stiffness_damping_and_force),
         cmocka_unit_test(a_gain_scales_the_torque),
-        cmocka_unit_test(torque_comes_after_the_play_is_crossed),
+        cmocka_unit_test(goals_are_whole_steps_of_the_encoder),
         cmocka_unit_test(the_encoder_shows_steps_and_the_zero_error),
         cmocka_unit_test(a_joint_without_a_servo_gets_a_motor_from_its_limits),
     };

@@ -90,6 +90,8 @@ static uint64_t play(const struct fixture *f, uint64_t seed, int steps)
     struct nm_world_options options = NM_WORLD_OPTIONS;
     options.seed = seed;
     options.random = 1;
+    options.backlash = true;
+    options.spread.start = 0.02;
     struct nm_world *world = make_world(&f->pitch, robots, 3, &options);
     nm_world_put_ball(world, (struct vec3){-1, 0.1, 0.07}, (struct vec3){1.5, 0, 0}, (struct vec3){0});
     uint64_t hash = 1469598103934665603u;
@@ -169,6 +171,55 @@ static void the_seed_draws_within_the_stated_spread(void **state)
     assert_true(most_mass > least_mass * 1.01);
 }
 
+/* Twice the spread: bodies that one time of it never gives, and none that is impossible. */
+static void twice_the_spread_is_twice_as_wide(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_world_robot robot = robot_at(f->kid70, f->stance, 1, 1, 0);
+    struct nm_world_options options = NM_WORLD_OPTIONS;
+    struct nm_err err = {0};
+    double farthest = 0;
+    options.random = 2;
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        options.seed = seed;
+        struct nm_world *world = make_world(&f->pitch, &robot, 1, &options);
+        struct nm_world_draw draw;
+        nm_world_drawn(world, 0, &draw);
+        double share = fabs(draw.ground_friction / options.friction - 1);
+        assert_true(share <= 2 * options.spread.friction);
+        farthest = fmax(farthest, share);
+        nm_world_free(world);
+    }
+    assert_true(farthest > options.spread.friction);
+    options.spread.friction = 0.6;
+    assert_null(nm_world_new(&f->pitch, &robot, 1, &options, &err));
+    assert_non_null(strstr(err.text, "would leave nothing or less"));
+}
+
+/* Upright, but no two alike. */
+static void robots_begin_a_little_off_their_stance(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_world_robot robot = robot_at(f->kid70, f->stance, 1, 1, 0);
+    struct nm_world_options options = NM_WORLD_OPTIONS;
+    struct nm_truth t[2];
+    options.random = 1;
+    options.spread.start = 0.02;
+    for (uint64_t seed = 0; seed < 2; seed++) {
+        options.seed = seed;
+        struct nm_world *world = make_world(&f->pitch, &robot, 1, &options);
+        nm_world_truth(world, 0, &t[seed]);
+        double off = 0;
+        for (uint32_t j = 0; j < f->kid70->n_joints; j++) off = fmax(off, fabs(t[seed].q[j] - f->stance[j]));
+        assert_true(off > 0.01 && off <= 0.02 + 1e-9);
+        assert_true(uprightness(world, 0) < 1 - 1e-6);
+        nm_world_step(world, 3 * 250);
+        assert_true(uprightness(world, 0) > 0.99);
+        nm_world_free(world);
+    }
+    assert_true(memcmp(t[0].q, t[1].q, sizeof t[0].q) != 0);
+}
+
 static void self_collision_leaves_a_standing_robot_alone(void **state)
 {
     struct fixture *f = *state;
@@ -205,6 +256,8 @@ int main(void)
         cmocka_unit_test(balls_bounce_off_posts_and_stay_in_nets),
         cmocka_unit_test(the_same_seed_gives_the_same_bits),
         cmocka_unit_test(the_seed_draws_within_the_stated_spread),
+        cmocka_unit_test(twice_the_spread_is_twice_as_wide),
+        cmocka_unit_test(robots_begin_a_little_off_their_stance),
         cmocka_unit_test(self_collision_leaves_a_standing_robot_alone),
         cmocka_unit_test(seven_against_seven_fit),
     };

@@ -10,7 +10,6 @@ static void commands_and_measurements_are_late_by_their_delays(void **state)
             struct nm_world_options options = NM_WORLD_OPTIONS;
             options.command_delay = command * 1000000;
             options.sensor_delay = sensor * 1000000;
-            options.backlash = false;
             struct nm_world *world = make_world(&f->pitch, &robot, 1, &options);
             struct nm_joint_goal goals[NM_JOINTS];
             int32_t head = nm_find_joint(f->kid70, "head_yaw");
@@ -72,6 +71,29 @@ static void a_standing_robot_feels_its_weight(void **state)
     nm_world_free(world);
 }
 
+/* A cell that bears less than its dead band shows nothing; one that bears more shows all of it. */
+static void load_cells_are_dead_at_the_bottom(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_world_robot robot = robot_at(f->kid70, f->stance, 1, 1, 0);
+    struct nm_world_options options = NM_WORLD_OPTIONS;
+    int shown[2] = {0, 0};
+    options.cell_noise = 0;
+    for (int dead = 0; dead < 2; dead++) {
+        options.cell_dead = dead ? 6 : 0;
+        struct nm_world *world = make_world(&f->pitch, &robot, 1, &options);
+        for (int k = 0; k < 250; k++) { /* while it settles, cells bear anything */
+            struct nm_sense sense;
+            nm_world_step(world, 1);
+            nm_world_sense(world, 0, &sense);
+            for (int c = 0; c < NM_CELLS; c++) shown[dead] += sense.cells[0][c] > 0 && sense.cells[0][c] < 6;
+        }
+        nm_world_free(world);
+    }
+    assert_true(shown[0] > 0);
+    assert_int_equal(shown[1], 0);
+}
+
 static void a_low_battery_weakens_the_motors(void **state)
 {
     struct fixture *f = *state;
@@ -117,6 +139,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(commands_and_measurements_are_late_by_their_delays),
         cmocka_unit_test(a_standing_robot_feels_its_weight),
+        cmocka_unit_test(load_cells_are_dead_at_the_bottom),
         cmocka_unit_test(a_low_battery_weakens_the_motors),
         cmocka_unit_test(motors_without_torque_let_the_robot_sink),
     };

@@ -5,6 +5,7 @@
 #ifndef NM_EDGE_BUS_DRIVER_INTERNAL_H
 #define NM_EDGE_BUS_DRIVER_INTERNAL_H
 
+#include "base/fault.h"
 #include "codec/dynamixel.h"
 #include "codec/dynamixel_tables.h"
 #include "edge/bus/driver.h"
@@ -20,13 +21,6 @@ enum {
 
 struct span { /* of a control table */
     uint16_t address, size;
-};
-
-struct fault {
-    bool on;
-    int64_t since, seen, over; /* began, noticed last, ended last */
-    int64_t calm;              /* pause that ends it              */
-    uint32_t times;            /* noticed since it began          */
 };
 
 /* Why an answer is missing; a question lost in the confusion after another's failure blames nobody. */
@@ -51,7 +45,7 @@ struct device {
     uint8_t identify_tries;
     bool delay_wrong; /* return delay is not zero                       */
     bool reboot;      /* asked for                                      */
-    struct fault faults[NM_BUS_FAULTS_OF_DEVICE];
+    struct nm_fault faults[NM_BUS_FAULTS_OF_DEVICE];
 };
 
 struct servo {
@@ -163,7 +157,7 @@ struct wire {
     uint64_t bytes;                    /* both ways in this cycle                                  */
     int servos_asked, servos_answered; /* in this cycle                              */
     int mute_cycles;                   /* in a row in which no servo answered */
-    struct fault unplugged, mute;
+    struct nm_fault unplugged, mute;
 };
 
 struct nm_bus_driver {
@@ -179,7 +173,7 @@ struct nm_bus_driver {
     int64_t goal_stamp; /* of the goals of this cycle                              */
     int turn;           /* whose check it is                                       */
     uint32_t cycles;
-    struct fault voltage, goals, supply;
+    struct nm_fault voltage, goals, supply;
     struct nm_bus_event events[BUS_EVENTS];
     uint32_t event_at, event_n;
 };
@@ -198,10 +192,10 @@ static inline bool sleeps(const struct nm_bus_driver *bus, const struct device *
 }
 
 /* driver_report.c */
-void fault_seen(struct nm_bus_driver *bus, struct fault *f, enum nm_bus_fault_kind kind, const struct device *d,
+void fault_seen(struct nm_bus_driver *bus, struct nm_fault *f, enum nm_bus_fault_kind kind, const struct device *d,
                 const char *format, ...) __attribute__((format(printf, 5, 6)));
 /* To be called while the fault is not there; reports its end after the calm. */
-void fault_absent(struct nm_bus_driver *bus, struct fault *f, enum nm_bus_fault_kind kind, const struct device *d,
+void fault_absent(struct nm_bus_driver *bus, struct nm_fault *f, enum nm_bus_fault_kind kind, const struct device *d,
                   const char *format, ...) __attribute__((format(printf, 5, 6)));
 void report_cycle(struct nm_bus_driver *bus);
 

@@ -1,13 +1,9 @@
-/* Faults, told once when they begin and once when they are over. A fault that comes back soon after it ended must stay
- * away longer before it counts as over again, so that a flickering contact is one fault and not a flood. */
+/* Faults, reported once when they begin and once when they are over (base/fault.h). */
 #include "edge/bus/driver_internal.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-
-#define FLICKER      10.0 /* s, back within that: the same trouble */
-#define LONGEST_CALM 5.0  /* s                                    */
 
 static void post(struct nm_bus_driver *bus, enum nm_bus_fault_kind kind, bool begins, const struct device *d,
                  const char *format, va_list args)
@@ -23,37 +19,27 @@ static void post(struct nm_bus_driver *bus, enum nm_bus_fault_kind kind, bool be
     vsnprintf(e->text + used, sizeof e->text - (size_t)used, format, args);
 }
 
-void fault_seen(struct nm_bus_driver *bus, struct fault *f, enum nm_bus_fault_kind kind, const struct device *d,
+void fault_seen(struct nm_bus_driver *bus, struct nm_fault *f, enum nm_bus_fault_kind kind, const struct device *d,
                 const char *format, ...)
 {
-    f->seen = bus->now;
-    f->times++;
-    if (f->on) return;
-    bool again = f->over && bus->now - f->over < nanoseconds(FLICKER);
-    f->calm = again ? 2 * f->calm : nanoseconds(bus->set.calm);
-    if (f->calm > nanoseconds(LONGEST_CALM)) f->calm = nanoseconds(LONGEST_CALM);
-    f->on = true;
-    f->since = bus->now;
-    f->times = 1;
+    if (nm_fault_seen(f, bus->now, nanoseconds(bus->set.calm)) != NM_FAULT_BEGINS) return;
     va_list args;
     va_start(args, format);
     post(bus, kind, true, d, format, args);
     va_end(args);
 }
 
-void fault_absent(struct nm_bus_driver *bus, struct fault *f, enum nm_bus_fault_kind kind, const struct device *d,
+void fault_absent(struct nm_bus_driver *bus, struct nm_fault *f, enum nm_bus_fault_kind kind, const struct device *d,
                   const char *format, ...)
 {
-    if (!f->on || bus->now - f->seen < f->calm) return;
-    f->on = false;
-    f->over = bus->now;
+    if (nm_fault_absent(f, bus->now) != NM_FAULT_OVER) return;
     va_list args;
     va_start(args, format);
     post(bus, kind, false, d, format, args);
     va_end(args);
 }
 
-static double lasted(const struct fault *f) { return (double)(f->seen - f->since) * 1e-9; }
+static double lasted(const struct nm_fault *f) { return (double)(f->seen - f->since) * 1e-9; }
 
 static const char *hardware_text(const struct servo *s, char *text, size_t room)
 {
@@ -74,8 +60,8 @@ static const char *hardware_text(const struct servo *s, char *text, size_t room)
 static void report_servo(struct nm_bus_driver *bus, struct servo *s)
 {
     struct device *d = s->device;
-    struct fault *hardware = &d->faults[NM_BUS_FAULT_HARDWARE], *hot = &d->faults[NM_BUS_FAULT_HOT],
-                 *reset = &d->faults[NM_BUS_FAULT_RESET];
+    struct nm_fault *hardware = &d->faults[NM_BUS_FAULT_HARDWARE], *hot = &d->faults[NM_BUS_FAULT_HOT],
+                    *reset = &d->faults[NM_BUS_FAULT_RESET];
     char text[96];
     if (d->lost) return;
     /* a low supply is told for the whole bus */
@@ -96,7 +82,7 @@ static void report_servo(struct nm_bus_driver *bus, struct servo *s)
 static void report_device(struct nm_bus_driver *bus, struct device *d)
 {
     static const char *const words[] = {"no answer", "no answer", "damaged answers", "late answers"};
-    struct fault *answers = &d->faults[NM_BUS_FAULT_ANSWERS];
+    struct nm_fault *answers = &d->faults[NM_BUS_FAULT_ANSWERS];
     const struct wire *w = &bus->wires[d->wire];
     if (w->gone || (d->servo >= 0 && (w->mute.on || w->mute_cycles))) return;
     if (d->blame || d->lost)

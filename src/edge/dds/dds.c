@@ -175,6 +175,7 @@ static void turn(struct nm_dds *dds)
     params_serve(dds);
     replies_retry(dds);
     ins_loosen(dds);
+    ins_complain(dds);
 }
 
 static void *serve(void *user)

@@ -23,6 +23,32 @@ static struct {
     } at[LAST_DOMAIN + 1];
 } domains = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+static struct {
+    pthread_mutex_t lock;
+    uint64_t n;
+    char text[256];
+} complaints = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void take_complaint(void *user, const dds_log_data_t *data)
+{
+    (void)user;
+    size_t n = strcspn(data->message, "<\n"); /* bytes of packets follow in <> */
+    while (n && data->message[n - 1] == ' ') n--;
+    pthread_mutex_lock(&complaints.lock);
+    complaints.n++;
+    snprintf(complaints.text, sizeof complaints.text, "%.*s", (int)n, data->message);
+    pthread_mutex_unlock(&complaints.lock);
+}
+
+uint64_t nm_domain_complaints(char *to, size_t size)
+{
+    pthread_mutex_lock(&complaints.lock);
+    uint64_t n = complaints.n;
+    snprintf(to, size, "%s", complaints.text);
+    pthread_mutex_unlock(&complaints.lock);
+    return n;
+}
+
 /* A sample of more bytes is none of ours, and is not even put together. */
 #define LIMITS    "<Internal><MaxSampleSize>64 MiB</MaxSampleSize></Internal>"
 #define LOOPBACK  "<General><Interfaces><NetworkInterface name=\"lo\"/></Interfaces>" NO_CAST "</General>"
@@ -155,6 +181,8 @@ dds_entity_t nm_domain_join(uint32_t domain, unsigned how, struct nm_err *err)
         domains.at[domain].entity = entity;
         /* one that somebody else in this process made is shared, and not ours to delete */
         if (entity < 0 && entity != DDS_RETCODE_PRECONDITION_NOT_MET) participant = entity;
+        if (entity > 0 && !network && shut_out_others(domain, err)) participant = DDS_RETCODE_ERROR;
+        dds_set_log_sink(take_complaint, NULL); /* from now on: a wrong CYCLONEDDS_URI was printed above */
     }
     if (participant == 0) {
         dds_qos_t *qos = dds_create_qos();
@@ -162,11 +190,7 @@ dds_entity_t nm_domain_join(uint32_t domain, unsigned how, struct nm_err *err)
         participant = dds_create_participant(domain, qos, NULL);
         dds_delete_qos(qos);
     }
-    if (participant >= 0 && !network && shut_out_others(domain, err)) {
-        dds_delete(participant);
-        participant = DDS_RETCODE_ERROR;
-        if (!domains.at[domain].users && domains.at[domain].entity > 0) dds_delete(domains.at[domain].entity);
-    } else if (participant >= 0) {
+    if (participant >= 0) {
         domains.at[domain].users++;
     } else if (participant == DDS_RETCODE_BAD_PARAMETER && err && err->n) {
         /* the sentence is there */

@@ -24,4 +24,8 @@ dds_entity_t nm_domain_join(uint32_t domain, unsigned how, struct nm_err *err);
 /* Deletes the participant with all its readers and writers, and the domain after the last. */
 void nm_domain_leave(uint32_t domain, dds_entity_t participant);
 
+/* What Cyclone complains about, such as malformed packets, is kept for those who report it instead of being printed:
+ * how often it complained since the start, and its newest sentence. */
+uint64_t nm_domain_complaints(char *to, size_t size);
+
 #endif

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 
 #include "base/blob.h"
+#include "base/fault.h"
 #include "codec/cdr.h"
 #include "edge/dds/dds.h"
 #include "edge/dds/names.h"
@@ -57,7 +58,7 @@ struct in { /* what enters through one reader, or two */
     bool times;
     void *message; /* where a queue's sample is decoded before it is let in */
     uint32_t blob; /* bytes; the largest payload that may come             */
-    bool told[FAULTS];
+    struct nm_fault_count told[FAULTS];
     int64_t window; /* ns; since when samples are counted, to notice a flood */
     uint32_t in_window;
     struct {
@@ -137,7 +138,9 @@ struct nm_dds {
     struct in *ins;
     uint32_t log_port;
     struct refusal *refusals;
-    uint8_t *framed; /* a service's sample without its ids */
+    struct nm_fault_count complained; /* of what Cyclone complains about */
+    uint64_t complaints;              /* heard so far                    */
+    uint8_t *framed;                  /* a service's sample without its ids */
     size_t framed_room;
 
     _Atomic int64_t wall; /* ns, of the wall clock at the time 0 of the player; it moves when the clock is set */
@@ -172,6 +175,7 @@ int ins_open(struct nm_dds *dds, struct nm_err *err);
 void ins_listen(struct nm_dds *dds);
 void ins_take(struct nm_dds *dds);
 void ins_loosen(struct nm_dds *dds);
+void ins_complain(struct nm_dds *dds);
 bool writer_participant(dds_entity_t reader, dds_instance_handle_t writer, dds_guid_t *participant);
 
 /* strangers.c */

@@ -2,6 +2,7 @@
  * thread of Cyclone. A sample is decoded with every check before anything of it is let in. */
 #include <stdio.h>
 
+#include "edge/dds/domain.h"
 #include "edge/dds/inside.h"
 #include "edge/dds/stamps.h"
 #include "rcl_interfaces/Log.h"
@@ -10,7 +11,9 @@ enum { BLOB_BYTES = 4 << 20 };
 
 /* ---- complaints ---- */
 
-static void tell_once(struct in *in, enum fault kind, const char *why)
+#define say(dds, ...) nm_edge_log((dds)->in, (dds)->log_port, NM_WARN, "dds", __VA_ARGS__)
+
+static void tell(struct in *in, enum fault kind, const char *why, uint64_t n)
 {
     static const char *const words[FAULTS] = {
         [FAULT_MALFORMED] = "a malformed sample is dropped",
@@ -21,16 +24,50 @@ static void tell_once(struct in *in, enum fault kind, const char *why)
         [FAULT_LOCKED] = "what another machine sends is refused",
         [FAULT_FLOOD] = "samples are dropped",
     };
-    if (in->told[kind]) return;
-    in->told[kind] = true;
-    nm_edge_log(in->dds->in, in->dds->log_port, NM_WARN, "dds", "%s: %s: %.*s", in->topic->name, words[kind],
-                (int)strcspn(why, "\n"), why);
+    if (n == 1) say(in->dds, "%s: %s: %.*s", in->topic->name, words[kind], (int)strcspn(why, "\n"), why);
+    if (n > 1)
+        say(in->dds, "%s: %s: %.*s; %llu times since the last report", in->topic->name, words[kind],
+            (int)strcspn(why, "\n"), why, (unsigned long long)n);
+}
+
+/* What Cyclone itself drops, before it becomes a sample. */
+void ins_complain(struct nm_dds *dds)
+{
+    char text[256];
+    uint64_t all = nm_domain_complaints(text, sizeof text), more = all - dds->complaints;
+    int64_t now = nm_player_now(dds->player);
+    dds->complaints = all;
+    uint64_t n = nm_fault_count_add(&dds->complained, more, now);
+    if (!n) return;
+    pthread_mutex_lock(&dds->lock);
+    nm_edge_begin(dds->in, now);
+    if (n == 1) say(dds, "Cyclone DDS: %s", text);
+    if (n > 1) say(dds, "Cyclone DDS: %s; %llu complaints since the last report", text, (unsigned long long)n);
+    nm_edge_end(dds->in);
+    pthread_mutex_unlock(&dds->lock);
+}
+
+/* How many of a kind are to be reported now; 0: none. */
+static uint64_t count(struct in *in, enum fault kind)
+{
+    return nm_fault_count_add(&in->told[kind], 1, nm_player_now(in->dds->player));
 }
 
 static void fault(struct in *in, enum fault kind, const char *why)
 {
     atomic_fetch_add_explicit(&in->dds->faults[kind], 1, memory_order_relaxed);
-    tell_once(in, kind, why);
+    tell(in, kind, why, count(in, kind));
+}
+
+/* Costs as little as possible. */
+static void drop_flood(struct in *in, int64_t now)
+{
+    atomic_fetch_add_explicit(&in->dds->faults[FAULT_FLOOD], 1, memory_order_relaxed);
+    uint64_t n = count(in, FAULT_FLOOD);
+    if (!n) return;
+    nm_edge_begin(in->dds->in, now);
+    tell(in, FAULT_FLOOD, "they come faster than 5000 a second", n);
+    nm_edge_end(in->dds->in);
 }
 
 /* ---- writers ---- */
@@ -48,7 +85,7 @@ static enum verdict judge(struct in *in, dds_entity_t reader, dds_instance_handl
         strcmp(hash, in->topic->type->hash)) {
         snprintf(why, sizeof why, "its %s has the hash %s, ours %s", in->topic->type->name, hash,
                  in->topic->type->hash);
-        tell_once(in, FAULT_HASH, why);
+        tell(in, FAULT_HASH, why, count(in, FAULT_HASH));
         verdict = WRITER_OTHER_HASH;
     }
     if (reader == in->loose && dds_qget_reliability(data->qos, &kind, NULL) && kind == DDS_RELIABILITY_RELIABLE)
@@ -274,16 +311,12 @@ static void take(struct in *in, dds_entity_t reader)
         for (int i = 0; i < n; i++) {
             int64_t now = nm_player_now(dds->player);
             if (!samples[i].sample) continue;
-            bool flood = floods(in, now);
-            if (flood && in->told[FAULT_FLOOD]) {
-                atomic_fetch_add_explicit(&dds->faults[FAULT_FLOOD], 1, memory_order_relaxed);
+            if (floods(in, now)) {
+                drop_flood(in, now);
                 continue;
             }
             nm_edge_begin(dds->in, now);
-            if (flood)
-                fault(in, FAULT_FLOOD, "they come faster than 5000 a second");
-            else
-                sample_taken(in, reader, &samples[i]);
+            sample_taken(in, reader, &samples[i]);
             nm_edge_end(dds->in);
         }
         if (n > 0) nm_raw_free(samples, n);

@@ -1,10 +1,11 @@
 /* The connections of the live server: it listens, reads, writes, and lets go of those who do nothing. One thread, one
  * poll().
  *
- * Every newcomer is accepted at once, so that nobody can block the door. A connection is first a guest: its request has
- * to arrive within a few seconds, and it gets one answer. A guest that asks for a WebSocket becomes a viewer if it gets
- * a seat (who.c). When all places for guests are taken, the address with the most guests loses its oldest one: a flood
- * mostly pushes out itself. Nothing is read from a viewer that lets too many answers wait. */
+ * Every newcomer is accepted as soon as it has said something (TCP_DEFER_ACCEPT), so that nobody can block the door. A
+ * connection is first a guest: its request has to arrive within a few seconds, and it gets one answer. A guest that
+ * asks for a WebSocket becomes a viewer if it gets a seat (who.c). When all places for guests are taken, the address
+ * with the most guests loses its oldest one: a flood mostly pushes out itself. Nothing is read from a viewer that lets
+ * too many answers wait. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
@@ -26,7 +27,7 @@ enum {
     READ = 64 << 10,        /* bytes taken from one connection in one turn                      */
     ANSWERS_WAIT = 64,      /* control frames that wait; with more, nothing is read              */
     ANSWER_BYTES = 1 << 20, /* the same                                                          */
-    ACCEPTS = 64,           /* newcomers in one turn                                             */
+    ACCEPTS = 16,           /* newcomers in one turn                                             */
 };
 static const int64_t second = 1000000000;
 static const int64_t head_within = 5 * second;  /* of coming, a guest has sent its request             */
@@ -303,21 +304,6 @@ static void peer_of(const struct sockaddr_storage *from, struct in6_addr *to)
     }
 }
 
-static void accept_all(struct nm_live *live)
-{
-    for (int i = 0; i < ACCEPTS; i++) {
-        struct sockaddr_storage from = {0};
-        socklen_t length = sizeof from;
-        struct in6_addr peer;
-        int fd = accept4(live->listener, (struct sockaddr *)&from, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd < 0) return;
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
-        peer_of(&from, &peer);
-        struct connection *c = place_for_guest(live, &peer);
-        *c = (struct connection){.fd = fd, .state = GUEST, .peer = peer, .since = clock_now(), .out.file = -1};
-    }
-}
-
 static short events_of(const struct connection *c)
 {
     const struct client *client = c->client;
@@ -363,6 +349,22 @@ static void serve_one(struct nm_live *live, struct connection *c, short ready)
             bad = answered_write(c);
     }
     if (bad || (c->client && c->client->leaving)) connection_close(live, c);
+}
+
+static void accept_all(struct nm_live *live)
+{
+    for (int i = 0; i < ACCEPTS; i++) {
+        struct sockaddr_storage from = {0};
+        socklen_t length = sizeof from;
+        struct in6_addr peer;
+        int fd = accept4(live->listener, (struct sockaddr *)&from, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0) return;
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+        peer_of(&from, &peer);
+        struct connection *c = place_for_guest(live, &peer);
+        *c = (struct connection){.fd = fd, .state = GUEST, .peer = peer, .since = clock_now(), .out.file = -1};
+        serve_one(live, c, POLLIN); /* whoever has sent its request is not pushed out by those behind it */
+    }
 }
 
 /* Lets go of those whose time is over. */
@@ -417,9 +419,11 @@ static int listen_at(struct nm_live *live, struct nm_err *err)
     snprintf(port, sizeof port, "%d", live->options.port);
     if (getaddrinfo(live->host, port, &hints, &at))
         return nm_fail(err, "the live server's address is a number such as 127.0.0.1 or ::1, not '%s'", live->host);
+    const int wait = 5; /* s for a newcomer to say something before it is accepted all the same */
     int fd = live->listener = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool bad = fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) ||
                (at->ai_family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on)) ||
+               setsockopt(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &wait, sizeof wait) ||
                bind(fd, at->ai_addr, at->ai_addrlen) || listen(fd, SOMAXCONN);
     int why = errno;
     freeaddrinfo(at);

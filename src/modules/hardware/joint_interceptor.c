@@ -6,14 +6,14 @@
 
 #include "body/robot.h"
 #include "core/nm.h"
-#include "modules/hardware/fault.h"
+#include "base/fault.h"
 #include "sensor_msgs/JointState.h"
 
 struct override {
     int64_t time;    /* ns, of its arrival; 0: none */
     double position; /* rad                         */
     double velocity; /* rad/s; NaN: not measured    */
-    struct fault far;
+    struct nm_fault far;
 };
 
 struct joint_interceptor {
@@ -45,13 +45,13 @@ static void take(struct joint_interceptor *f, const JointState *message)
 static bool plausible(struct joint_interceptor *f, struct override *o, const char *name, double position)
 {
     bool far = fabs(o->position - position) > f->gate;
-    switch (fault_now(&o->far, far, f->nm->now, nm_ns(1))) {
-    case FAULT_BEGINS:
+    switch (nm_fault_now(&o->far, far, f->nm->now, nm_ns(1))) {
+    case NM_FAULT_BEGINS:
         nm_log(f->nm, NM_WARN, "%s: the other sensor says %.3f rad, the servo %.3f: the servo is believed", name,
                o->position, position);
         break;
-    case FAULT_OVER: nm_log(f->nm, NM_INFO, "%s: the other sensor agrees with the servo again", name); break;
-    case FAULT_SAME: break;
+    case NM_FAULT_OVER: nm_log(f->nm, NM_INFO, "%s: the other sensor agrees with the servo again", name); break;
+    case NM_FAULT_SAME: break;
     }
     return !far;
 }

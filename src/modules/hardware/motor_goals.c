@@ -6,7 +6,7 @@
 
 #include "body/robot.h"
 #include "core/nm.h"
-#include "modules/hardware/fault.h"
+#include "base/fault.h"
 #include "nutmeg_msgs/JointGoals.h"
 
 struct motor_goals {
@@ -16,7 +16,7 @@ struct motor_goals {
     /* out */
     JointGoals *servos; /* motor space */
     /* state */
-    struct fault refused; /* a message or a goal in it */
+    struct nm_fault refused; /* a message or a goal in it */
 };
 
 /* One goal as it goes out; values of absent arrays are not used. */
@@ -117,14 +117,14 @@ static void step(struct motor_goals *f)
         why = translate(f, &name);
     else
         why = "the arrays differ in length";
-    if (fault_now(&f->refused, why != NULL, f->nm->now, nm_ns(1)) == FAULT_BEGINS)
+    if (nm_fault_now(&f->refused, why != NULL, f->nm->now, nm_ns(1)) == NM_FAULT_BEGINS)
         nm_log(f->nm, NM_ERROR, "goal%s%s refused: %s", *name ? " of " : "", name, why);
     if (!f->servos->name.n) return;
     f->servos->header.stamp = f->goals->header.stamp;
     nm_put(f->nm, f->servos);
 }
 
-static void reset(struct motor_goals *f) { f->refused = (struct fault){0}; }
+static void reset(struct motor_goals *f) { f->refused = (struct nm_fault){0}; }
 
 static int init(struct motor_goals *f)
 {

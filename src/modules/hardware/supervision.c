@@ -9,7 +9,7 @@
 #include "body/robot.h"
 #include "core/nm.h"
 #include "diagnostic_msgs/DiagnosticArray.h"
-#include "modules/hardware/fault.h"
+#include "base/fault.h"
 #include "nutmeg_msgs/ServoStates.h"
 #include "sensor_msgs/BatteryState.h"
 
@@ -17,7 +17,7 @@ struct servo {
     float voltage, temperature; /* last good ones, NaN before */
     uint8_t error;
     uint8_t level; /* of its diagnosis */
-    struct fault hot, hardware;
+    struct nm_fault hot, hardware;
 };
 
 struct supervision {
@@ -39,7 +39,7 @@ struct supervision {
     float voltage;                  /* V, smoothed; 0: unknown */
     uint64_t readings;              /* of the voltage … */
     int64_t first;                  /* ns, … since then */
-    struct fault is_low, is_critical;
+    struct nm_fault is_low, is_critical;
     int64_t told; /* ns, last diagnosis; 0: never */
     bool silent;  /* no states for a while */
 };
@@ -96,18 +96,18 @@ static void tell_servo(struct supervision *f, uint32_t index)
     char text[96];
 
     bool hot = s->temperature >= limit || (s->hot.on && s->temperature > limit - f->cool_by);
-    enum fault_news news = fault_now(&s->hot, hot, f->nm->now, calm);
-    if (news == FAULT_BEGINS)
+    enum nm_fault_news news = nm_fault_now(&s->hot, hot, f->nm->now, calm);
+    if (news == NM_FAULT_BEGINS)
         nm_log(f->nm, NM_WARN, "%s: %.0f degrees, it switches off at %.0f", name, s->temperature,
                limit + f->hot_margin);
-    if (news == FAULT_OVER) nm_log(f->nm, NM_INFO, "%s: cooled down to %.0f degrees", name, s->temperature);
+    if (news == NM_FAULT_OVER) nm_log(f->nm, NM_INFO, "%s: cooled down to %.0f degrees", name, s->temperature);
 
     bool off = s->error & SHUT_OFF && !(s->error & ServoStates_ERROR_SILENT);
-    news = fault_now(&s->hardware, off, f->nm->now, calm);
-    if (news == FAULT_BEGINS)
+    news = nm_fault_now(&s->hardware, off, f->nm->now, calm);
+    if (news == NM_FAULT_BEGINS)
         nm_log(f->nm, NM_ERROR, "%s: %s, it has switched off", name,
                error_text(s->error & SHUT_OFF, text, sizeof text));
-    if (news == FAULT_OVER) nm_log(f->nm, NM_INFO, "%s: fine again", name);
+    if (news == NM_FAULT_OVER) nm_log(f->nm, NM_INFO, "%s: fine again", name);
 
     s->level = f->silent || s->error & ServoStates_ERROR_SILENT ? DiagnosticStatus_STALE
                : s->hardware.on                                 ? DiagnosticStatus_ERROR
@@ -139,9 +139,9 @@ static void tell_battery(struct supervision *f, float share)
     const float back = 0.05f; /* this much better before a fault is over */
     bool low = share < f->low || (f->is_low.on && share < f->low + back);
     bool critical = share < f->critical || (f->is_critical.on && share < f->critical + back);
-    if (fault_now(&f->is_low, low, f->nm->now, calm) == FAULT_BEGINS)
+    if (nm_fault_now(&f->is_low, low, f->nm->now, calm) == NM_FAULT_BEGINS)
         nm_log(f->nm, NM_WARN, "battery low: %.1f V, %.0f %%", f->voltage, share * 100);
-    if (fault_now(&f->is_critical, critical, f->nm->now, calm) == FAULT_BEGINS)
+    if (nm_fault_now(&f->is_critical, critical, f->nm->now, calm) == NM_FAULT_BEGINS)
         nm_log(f->nm, NM_ERROR, "battery almost empty: %.1f V, %.0f %%: change it", f->voltage, share * 100);
 }
 
@@ -248,7 +248,7 @@ static void reset(struct supervision *f)
     for (int i = 0; i < NM_JOINTS; i++) f->servos[i].voltage = f->servos[i].temperature = NAN;
     f->voltage = 0;
     f->readings = 0;
-    f->is_low = f->is_critical = (struct fault){0};
+    f->is_low = f->is_critical = (struct nm_fault){0};
     f->told = 0;
 }
 

@@ -12,8 +12,8 @@
 
 /* X(name, default, least, most, unit, power of the legs' length with which it is scaled, what it does) */
 #define WALK_PARAMS(X)                                                                                                 \
-    X(max_forward, 0.61, 0, 2, "m/s", 0.5, "faster commands are cut: beyond its limit the walk falls")                 \
-    X(max_backward, 0.55, 0, 2, "m/s", 0.5, "the same backwards")                                                      \
+    X(max_forward, 0.45, 0, 2, "m/s", 0.5, "faster commands are cut: beyond its limit the walk falls")                 \
+    X(max_backward, 0.3, 0, 2, "m/s", 0.5, "the same backwards")                                                       \
     X(max_side, 0.43, 0, 2, "m/s", 0.5, "the same sideways")                                                           \
     X(max_turn, 2.8, 0, 10, "rad/s", -0.5, "the same for turns")                                                       \
     X(turn_fast, 0.8, 0, 1, "1", 0, "share of the turn that is lost at full speed")                                    \
