@@ -107,6 +107,8 @@ int cmd_replay(int argc, char **argv)
         TEXT("output", &options.out, "OUT.mcap", "what the modules make now, as a log for nutmeg compare",
              .letter = 'o'),
         SWITCH("force", &options.force, "replaces OUT"),
+        SWITCH("trust", &options.trust,
+               "begins also at snapshots that somebody else recorded, or another machine: they become modules' state"),
         LINEUP_FLAGS(&lineup_flags),
         {0},
     };

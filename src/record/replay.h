@@ -19,6 +19,7 @@ struct replay_options {
     double speed;                     /* against the clock; 0: as fast as it goes                                */
     const char *out;                  /* a new log of what the modules make; NULL: none                          */
     bool force;                       /* replaces it                                                             */
+    bool trust;                       /* also takes snapshots that this user did not record on this machine      */
 
     struct nm_registry *registry;
     struct nm_lineup_options with;      /* how the recorded line-up is loaded; its settings win over the log's     */

@@ -4,8 +4,22 @@
 
 #include "record/replay_inside.h"
 #include "codec/cdr.h"
+#include "edge/log/own.h"
 #include "nutmeg_msgs/CycleRecord.h"
 #include "nutmeg_msgs/CycleSnapshot.h"
+
+/* A snapshot becomes the state of modules, with everything that this can lead to: it is taken from one's own logs. */
+static int check_own(const struct replay *r, const CycleSnapshot *snapshot, struct nm_err *err)
+{
+    uint8_t key[NM_OWN_KEY];
+    if (r->options->trust) return 0;
+    if (nm_own_key(key, false) &&
+        nm_own_signed(key, snapshot->cycle, snapshot->run, snapshot->state.data, snapshot->state.n))
+        return 0;
+    return nm_fail(err,
+                   "the snapshots of this log were not recorded by this user on this machine, and a snapshot can make "
+                   "modules do anything: --trust takes them, if you trust who recorded the log");
+}
 
 static void take_snapshot(struct replay *r, const CycleSnapshot *snapshot, int64_t time, struct nm_err *err)
 {
@@ -14,6 +28,7 @@ static void take_snapshot(struct replay *r, const CycleSnapshot *snapshot, int64
     if (cycle == r->lineup->n_cycles) return;
     struct player_cycle *c = &r->cycles[cycle];
     struct nm_err notes = {0};
+    if (check_own(r, snapshot, err)) return;
     if (nm_replay_restore(r->replay, cycle, snapshot->state.data, snapshot->state.n, &notes, err)) return;
     if (notes.n) replay_cause(r, "%.*s", (int)strcspn(notes.text, "\n"), notes.text);
     c->begins = c->ran = snapshot->run;

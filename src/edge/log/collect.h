@@ -9,6 +9,7 @@
 #include "core/record.h"
 #include "core/report.h"
 #include "edge/log/log.h"
+#include "edge/log/own.h"
 #include "edge/log/tape.h"
 
 enum { TAPES = 2 }; /* the log and the black box */
@@ -46,6 +47,8 @@ struct nm_log {
     bool ended;
 
     uint8_t *bytes, *picture; /* scratch that grows */
+    bool signs;               /* there is a key     */
+    uint8_t key[NM_OWN_KEY];  /* for snapshots      */
     size_t bytes_room, picture_room;
     void *scratch; /* a message of the log's own topics */
     struct nm_cycle_mark *marks;

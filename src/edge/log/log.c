@@ -89,6 +89,7 @@ struct nm_log *nm_log_new(struct nm_player *player, const struct nm_log_options 
     log->player = player;
     log->lineup = nm_player_lineup(player);
     log->options = *options;
+    log->signs = nm_own_key(log->key, true);
     if (!options->virtual_time) log->offset = clock_of(CLOCK_REALTIME) - clock_of(CLOCK_MONOTONIC);
     if (!open_tapes(log, err) && (log->record = nm_record_new(player, err)) && !channels_edge(log, err)) {
         for (int k = 0; k < TAPES; k++)

@@ -134,6 +134,17 @@ static void tell_run(struct nm_log *log, const struct nm_run *run)
     log_own(log, OWN_RECORD, run->now, &CycleRecord_type, message);
 }
 
+/* Puts the signature behind the state. */
+static void sign(struct nm_log *log, CycleSnapshot *message)
+{
+    uint32_t n = message->state.n;
+    uint8_t *to = log_room(&log->picture, &log->picture_room, n + NM_OWN_SIGNATURE);
+    memcpy(to, message->state.data, n);
+    nm_own_sign(log->key, message->cycle, message->run, to, n, to + n);
+    n += NM_OWN_SIGNATURE;
+    message->state = (struct nm_blob){.data = to, .n = n, .cap = n};
+}
+
 static void tell_snapshot(struct nm_log *log, uint32_t cycle)
 {
     size_t n;
@@ -144,6 +155,7 @@ static void tell_snapshot(struct nm_log *log, uint32_t cycle)
     message.header.stamp = time_of(run.now + log->offset);
     nm_text(message.cycle, "%s", nm_record_name(log->record, cycle));
     message.state = (struct nm_blob){.data = (uint8_t *)(uintptr_t)bytes, .n = (uint32_t)n, .cap = (uint32_t)n};
+    if (n && log->signs) sign(log, &message);
     if (n) log_own(log, OWN_SNAPSHOT, run.now, &CycleSnapshot_type, &message);
     nm_record_give(log->record, cycle);
 }

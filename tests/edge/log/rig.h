@@ -31,7 +31,8 @@ static inline int make_place(void **state)
 {
     (void)state;
     snprintf(place, sizeof place, "/tmp/nutmeg-log-XXXXXX");
-    return mkdtemp(place) ? 0 : -1;
+    if (!mkdtemp(place)) return -1;
+    return setenv("XDG_STATE_HOME", place, 1); /* where the key of snapshots is */
 }
 
 static inline int clear_place(void **state)

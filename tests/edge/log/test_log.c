@@ -59,6 +59,21 @@ static void a_replay_may_begin_at_a_snapshot(void **state)
     EXPECT(2, in_place("v.mcap"), "--from", "0.1"); /* there is none so early */
 }
 
+/* A snapshot becomes the state of modules: whoever wrote it decides what they do. */
+static void snapshots_of_others_are_taken_only_when_asked_for(void **state)
+{
+    (void)state;
+    char text[8192];
+    record_virtual(in_place("v.mcap"), 2000);
+    EXPECT(0, in_place("v.mcap"), "--from", "1.5");
+    assert_int_equal(setenv("XDG_STATE_HOME", in_place("somebody"), 1), 0);
+    EXPECT(2, in_place("v.mcap"), "--from", "1.5");
+    EXPECT(0, in_place("v.mcap"), "--from", "1.5", "--trust");
+    assert_identical(text);
+    EXPECT(0, in_place("v.mcap")); /* from the beginning there is nothing to trust */
+    assert_identical(text);
+}
+
 static void a_changed_parameter_is_heard_by_those_behind_it(void **state)
 {
     (void)state;
@@ -300,6 +315,7 @@ int main(void)
         TEST(the_same_run_gives_the_same_bytes),
         TEST(one_module_is_repeated_alone),
         TEST(a_replay_may_begin_at_a_snapshot),
+        TEST(snapshots_of_others_are_taken_only_when_asked_for),
         TEST(a_changed_parameter_is_heard_by_those_behind_it),
         TEST(a_run_in_threads_is_repeated_bit_for_bit),
         TEST(the_black_box_survives_a_kill_and_replays),
