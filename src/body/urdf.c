@@ -1,10 +1,11 @@
 #include "body/urdf.h"
 
-#include <errno.h>
 #include <expat.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/whole.h"
 
 struct urdf_names { /* of one joint, as written; mimic may be NULL */
     const char *parent, *child, *mimic;
@@ -587,17 +588,9 @@ struct nm_urdf *nm_urdf_parse(struct nm_arena *arena, const char *file, const ch
 
 struct nm_urdf *nm_urdf_read(struct nm_arena *arena, const char *path, struct nm_err *err)
 {
-    FILE *file = fopen(path, "rb");
-    if (!file) return nm_fail(err, "%s: %s", path, strerror(errno)), NULL;
-    char *text = malloc(NM_URDF_SIZE + 1);
-    size_t size = text ? fread(text, 1, NM_URDF_SIZE + 1, file) : 0;
-    bool broken = !text || ferror(file);
-    fclose(file);
-    struct nm_urdf *urdf = NULL;
-    if (broken)
-        nm_fail(err, "%s: cannot be read", path);
-    else
-        urdf = nm_urdf_parse(arena, path, text, size, err);
+    size_t size;
+    char *text = nm_read_whole(path, NM_URDF_SIZE, &size, err);
+    struct nm_urdf *urdf = text ? nm_urdf_parse(arena, path, text, size, err) : NULL;
     free(text);
     return urdf;
 }

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <yaml.h>
 
+#include "base/whole.h"
+
 /* a list or map that is still open */
 struct level {
     struct nm_yaml *node;
@@ -183,22 +185,10 @@ const struct nm_yaml *nm_yaml_parse(struct nm_arena *arena, const char *file, co
 
 const struct nm_yaml *nm_yaml_read(struct nm_arena *arena, const char *path, struct nm_err *err)
 {
-    FILE *file = fopen(path, "rb");
-    if (!file) {
-        nm_fail(err, "%s: %s", path, strerror(errno));
-        return NULL;
-    }
-    const struct nm_yaml *root = NULL;
-    size_t room = NM_YAML_SIZE + 1; /* one more than allowed, so that too long is seen */
-    char *text = malloc(room);
-    size_t size = text ? fread(text, 1, room, file) : 0;
-    if (!text || ferror(file)) {
-        nm_fail(err, "%s: cannot be read: %s", path, strerror(errno));
-    } else {
-        root = nm_yaml_parse(arena, path, text, size, err);
-    }
+    size_t size;
+    char *text = nm_read_whole(path, NM_YAML_SIZE, &size, err);
+    const struct nm_yaml *root = text ? nm_yaml_parse(arena, path, text, size, err) : NULL;
     free(text);
-    fclose(file);
     return root;
 }
 

@@ -65,6 +65,9 @@ static int look_ahead(struct timed *t, uint64_t *first, struct nm_err *err)
         cameras--;
     }
     bag_reader_free(reader);
+    /* the whole log was looked at, so no picture will come */
+    for (uint32_t i = 0; n < ENOUGH && cameras && i < r->lineup->n_topics; i++)
+        if (!t->blobs[i]) t->blobs[i] = BLOB_LEAST;
     return n ? 0 : nm_fail(err, "the log has no message that the line-up reads in this time");
 }
 
@@ -101,7 +104,7 @@ static int open_out(struct timed *t, struct nm_err *err)
     for (uint32_t i = 0; i < lineup->n_topics; i++) {
         const struct nm_topic *topic = &lineup->topics[i];
         t->made_ports[i] = NM_NONE;
-        if (!is_made(topic)) continue;
+        if (!is_made(topic) || (!r->options->out && !strcmp(topic->name, "show"))) continue; /* pictures for nobody */
         t->made_ports[i] = n;
         uint32_t depth = topic->type->blobs ? IMAGE_DEPTH : DEPTH;
         ports[n++] = (struct nm_edge_port){

@@ -55,35 +55,39 @@ static void wild_wait(void *self, int64_t until)
     nm_vbus_advance(w->bus, w->now);
 }
 
+/* One wire with two servos and a board: small, so that thousands of inputs are tried in a second. The first byte
+ * chooses the board, the protocol of the servos and how the bus is driven. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    enum { SERVOS = 2, CYCLES = 6 };
+    static const struct nm_bus_board all[] = {{.name = "cm730", .model = "CM-730", .id = 200},
+                                              {.name = "foot", .model = "BitFoot", .id = 101},
+                                              {.name = "imu", .model = "GY-85", .id = 241},
+                                              {.name = "force", .model = "ForceFoot", .id = 123}};
     if (size < 4) return 0;
+    bool drive = data[0] & 1, router = data[0] & 2, second = data[0] & 4;
+    struct nm_bus_board board = all[data[0] >> 3 & 3];
     struct wild w = {data + 1, size - 1, 1000000000, nm_vbus_new()};
     struct nm_bus_io io = {&w, wild_now, wild_open, wild_write, wild_read, wild_wait};
     struct nm_bus_settings set = nm_bus_defaults();
-    set.wires = 3;
-    set.router[2] = true;
-    struct nm_bus_servo servos[9] = {0};
-    struct nm_bus_board boards[4] = {{.name = "cm730", .model = "CM-730", .id = 200},
-                                     {.name = "foot", .model = "BitFoot", .id = 101, .wire = 1},
-                                     {.name = "imu", .model = "GY-85", .id = 241, .wire = 2},
-                                     {.name = "force", .model = "ForceFoot", .id = 123}};
-    for (int i = 0; i < 3; i++) nm_vbus_wire(w.bus, i, 1000000, i == 2, NULL);
-    for (int i = 0; i < 9; i++) {
-        servos[i] = (struct nm_bus_servo){.name = "servo", .model = "MX-64", .id = (uint8_t)(i + 1), .direction = 1};
-        servos[i].wire = (uint8_t)(i % 3);
-        servos[i].protocol = i % 3 == 1 ? 2 : 1;
-        nm_vbus_add(w.bus, i % 3, servos[i].id, "MX-64", servos[i].protocol, NULL);
+    set.wires = 1;
+    set.router[0] = router;
+    struct nm_bus_servo servos[SERVOS] = {0};
+    nm_vbus_wire(w.bus, 0, 1000000, router, NULL);
+    for (int i = 0; i < SERVOS; i++) {
+        servos[i] = (struct nm_bus_servo){
+            .name = "servo", .model = "MX-64", .id = (uint8_t)(i + 1), .protocol = second && i ? 2 : 1, .direction = 1};
+        nm_vbus_add(w.bus, 0, servos[i].id, "MX-64", servos[i].protocol, NULL);
     }
-    for (int i = 0; i < 4; i++) nm_vbus_add(w.bus, boards[i].wire, boards[i].id, boards[i].model, 0, NULL);
-    struct nm_bus_driver *bus = nm_bus_open(&set, servos, 9, boards, 4, io, NULL);
+    nm_vbus_add(w.bus, 0, board.id, board.model, 0, NULL);
+    struct nm_bus_driver *bus = nm_bus_open(&set, servos, SERVOS, &board, 1, io, NULL);
     if (!bus) abort();
-    nm_bus_set_power(bus, data[0] & 1 ? NM_BUS_DRIVE : NM_BUS_LIMP_ALL);
+    nm_bus_set_power(bus, drive ? NM_BUS_DRIVE : NM_BUS_LIMP_ALL);
     static struct nm_bus_goals goals;
     static struct nm_bus_states states;
-    for (int n = 0; n < 24 && (w.n || n < 6); n++) {
+    for (int n = 0; n < CYCLES && (w.n || n < 2); n++) {
         int64_t began = w.now;
-        goals.stamp = n % 16 < 12 ? w.now : goals.stamp;
+        goals.stamp = n < CYCLES / 2 ? w.now : goals.stamp;
         nm_bus_cycle(bus, &goals, &states);
         if (w.now - began > (int64_t)(set.cycle_limit * 1e9) + 1000000) abort();
         struct nm_bus_event e;

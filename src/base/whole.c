@@ -1,0 +1,32 @@
+#include "base/whole.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+char *nm_read_whole(const char *path, size_t most, size_t *n, struct nm_err *err)
+{
+    size_t room = 16 << 10;
+    char *text = NULL;
+    FILE *file = fopen(path, "rbe");
+    *n = 0;
+    if (!file) return nm_fail(err, "%s: %s", path, strerror(errno)), NULL;
+    bool more = true;
+    while (more) {
+        if (room > most + 1) room = most + 1;
+        char *grown = realloc(text, room);
+        if (!grown) abort();
+        text = grown;
+        *n += fread(text + *n, 1, room - *n, file);
+        more = *n == room && *n <= most;
+        room *= 2;
+    }
+    bool bad = ferror(file);
+    if (bad) nm_fail(err, "%s: cannot be read: %s", path, strerror(errno));
+    fclose(file);
+    if (!bad) return text;
+    free(text);
+    return NULL;
+}
