@@ -32,6 +32,8 @@ static int unknown_flag(const struct usage *usage, const char *word, size_t n, s
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), word);
     const char *near = nm_nearest(name, names, count);
+    for (uint32_t i = 0; n > 3 && i < count; i++) /* one that goes on where the word ends is nearer still */
+        if (!strncmp(names[i], name, strlen(name))) near = names[i];
     if (near) return nm_fail(err, "there is no flag --%s; did you mean --%s?", name, near);
     return nm_fail(err, "there is no flag --%s", name);
 }

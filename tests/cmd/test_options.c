@@ -131,6 +131,7 @@ static void test_mistakes_are_named(void **state)
 {
     (void)state;
     REFUSED("no flag --jsn; did you mean --json?", "a", "--jsn");
+    REFUSED("no flag --seco; did you mean --seconds?", "a", "--seco"); /* near by its beginning only */
     REFUSED("no flag --frobnicate", "a", "--frobnicate=1");
     REFUSED("no flag -x", "a", "-x");
     REFUSED("no flag -nbob", "a", "-nbob");

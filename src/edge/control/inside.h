@@ -28,6 +28,7 @@ struct client {
     uint32_t echo;     /* topic that it listens to, NM_NONE                  */
     uint64_t left_out; /* messages of the stream, since the last one written */
     int64_t waits;     /* ns; since when it has taken nothing; 0: it takes   */
+    int64_t heard;     /* ns; when it last said something                    */
 };
 
 struct nm_control {

@@ -109,18 +109,32 @@ static void client_read(struct nm_control *control, struct client *client)
         return;
     }
     client->n_in += (size_t)n;
+    client->heard = clock_now();
     /* a line that fills the room is no request of ours */
     if (client_lines(control, client) && client->n_in == NM_REQUEST_LINE) client_drop(client);
+}
+
+/* A free place, or that of the client that has been silent for the longest time, if it listens to nothing; NULL: all
+ * listen. So programs that hang with an open connection shut nobody out. */
+static struct client *place(struct nm_control *control)
+{
+    struct client *silent = NULL;
+    for (uint32_t i = 0; i < CLIENTS; i++) {
+        struct client *client = &control->clients[i];
+        if (client->fd < 0) return client;
+        if (client->echo == NM_NONE && (!silent || client->heard < silent->heard)) silent = client;
+    }
+    if (silent) client_drop(silent);
+    return silent;
 }
 
 static void welcome(struct nm_control *control)
 {
     int fd = accept4(control->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0) return;
-    for (uint32_t i = 0; i < CLIENTS; i++) {
-        struct client *client = &control->clients[i];
-        if (client->fd >= 0) continue;
-        *client = (struct client){.fd = fd, .echo = NM_NONE, .in = malloc(NM_REQUEST_LINE)};
+    struct client *client = place(control);
+    if (client) {
+        *client = (struct client){.fd = fd, .echo = NM_NONE, .in = malloc(NM_REQUEST_LINE), .heard = clock_now()};
         if (!client->in) client_drop(client);
         return;
     }

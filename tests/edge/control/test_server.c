@@ -292,14 +292,38 @@ static void test_a_client_that_asks_but_never_reads_is_dropped(void **state)
 static void test_more_clients_than_there_is_room_for_are_told(void **state)
 {
     (void)state;
-    int fds[20];
-    for (int i = 0; i < 20; i++) fds[i] = dial();
-    take(fds[19]);
+    enum { ROOM = 16 };
+    int fds[ROOM + 1];
+    for (int i = 0; i < ROOM; i++) {
+        fds[i] = dial();
+        ask_on(fds[i], "{op: echo, topic: number}");
+    }
+    fds[ROOM] = dial();
+    take(fds[ROOM]);
     HOLDS("too many clients");
-    for (int i = 0; i < 20; i++) close(fds[i]);
+    for (int i = 0; i <= ROOM; i++) close(fds[i]);
     for (int i = 0; i < 3; i++) nm_control_poll(control, 0);
     ask("{op: info}");
     HOLDS("\"op\": \"info\"");
+}
+
+static void test_silent_connections_keep_nobody_out(void **state)
+{
+    (void)state;
+    enum { MANY = 200 };
+    int fds[MANY], listens = dial();
+    ask_on(listens, "{op: echo, topic: number}");
+    for (int i = 0; i < MANY; i++) {
+        fds[i] = dial();
+        nm_control_poll(control, 0);
+    }
+    ask("{op: info}");
+    HOLDS("\"op\": \"info\"");
+    run_for(10);
+    take(listens); /* was not pushed out */
+    HOLDS("\"seq\"");
+    for (int i = 0; i < MANY; i++) close(fds[i]);
+    close(listens);
 }
 
 static void test_a_line_without_end_is_cut_off(void **state)
@@ -449,6 +473,7 @@ int main(void)
         TEST(test_a_listener_that_does_not_read_loses_messages_and_nobody_else_does),
         TEST(test_a_client_that_asks_but_never_reads_is_dropped),
         TEST(test_more_clients_than_there_is_room_for_are_told),
+        TEST(test_silent_connections_keep_nobody_out),
         TEST(test_a_line_without_end_is_cut_off),
         TEST(test_what_is_said_reaches_whoever_reads_it),
         TEST(test_what_cannot_be_said_is_refused),
