@@ -63,8 +63,18 @@ struct nm_servo_type {
     double duty_gain, max_duty; /* 1/rad for each unit of P; share of 1   */
     double backlash;            /* rad, from end to end                   */
     double max_temperature;     /* degrees C                              */
+    double heat_capacity;       /* J/K, of the whole servo                */
+    double thermal_resistance;  /* K/W, from its copper to the air        */
     double min_voltage, max_voltage;
     uint32_t encoder_steps; /* a turn                                 */
+};
+
+/* A lithium-polymer pack, and what hangs on it beside the servos. */
+struct nm_battery {
+    double cells;       /* in series                                       */
+    double capacity;    /* Ah                                              */
+    double resistance;  /* ohm, of the pack, its plug and its cables       */
+    double electronics; /* W, of the computer and the boards               */
 };
 
 struct nm_bus {
@@ -111,6 +121,7 @@ struct nm_body {
     double height;   /* m, standing straight; from the shapes if not written   */
     double mass;     /* kg                                                     */
     double voltage;  /* V, of the servos' supply                               */
+    struct nm_battery battery;
 
     uint32_t n_links, n_joints, n_frames, n_visuals, n_collisions;
     const struct nm_joint *joints;

@@ -20,10 +20,11 @@ static int read_text(const struct nm_yaml *map, const char *key, const char **te
 
 static int read_type(struct servos *s, const struct nm_yaml *map)
 {
-    static const char *const keys[] = {
-        "kt",        "resistance", "armature", "friction",        "damping",     "max_torque",  "no_load_speed",
-        "duty_gain", "max_duty",   "backlash", "max_temperature", "min_voltage", "max_voltage", "encoder_steps"};
-    struct nm_servo_type t = {.name = map->key};
+    static const char *const keys[] = {"kt",          "resistance",    "armature",        "friction",
+                                       "damping",     "max_torque",    "no_load_speed",   "duty_gain",
+                                       "max_duty",    "backlash",      "max_temperature", "min_voltage",
+                                       "max_voltage", "encoder_steps", "heat_capacity",   "thermal_resistance"};
+    struct nm_servo_type t = {.name = map->key, .heat_capacity = 60, .thermal_resistance = 6};
     double steps = 4096;
     const struct build_member members[] = {{"kt", &t.kt, 1e-3, 100, NEEDED},
                                            {"resistance", &t.resistance, 1e-3, 1e3, NEEDED},
@@ -36,6 +37,8 @@ static int read_type(struct servos *s, const struct nm_yaml *map)
                                            {"max_duty", &t.max_duty, 0.01, 1, NEEDED},
                                            {"backlash", &t.backlash, 0, 0.5, NEEDED},
                                            {"max_temperature", &t.max_temperature, 20, 200, NEEDED},
+                                           {"heat_capacity", &t.heat_capacity, 0.1, 1e5, OPTIONAL},
+                                           {"thermal_resistance", &t.thermal_resistance, 0.01, 1e3, OPTIONAL},
                                            {"min_voltage", &t.min_voltage, 0, 100, NEEDED},
                                            {"max_voltage", &t.max_voltage, 0, 100, NEEDED},
                                            {"encoder_steps", &steps, 16, 1 << 24, NEEDED | WHOLE}};
@@ -135,15 +138,31 @@ static int read_device(struct servos *s, const struct nm_yaml *map)
     return 0;
 }
 
+/* What is not written is that of a kid-size robot's pack. */
+static int read_battery(struct body_build *b, const struct nm_yaml *map)
+{
+    static const char *const keys[] = {"cells", "capacity", "resistance", "electronics"};
+    double cells = fmax(rint(b->body->voltage / 3.7), 1);
+    struct nm_battery battery = {cells, 2.8, 0.02 + 0.01 * cells, 15};
+    const struct build_member members[] = {{"cells", &battery.cells, 1, 30, WHOLE},
+                                           {"capacity", &battery.capacity, 0.01, 1000, OPTIONAL},
+                                           {"resistance", &battery.resistance, 0, 10, OPTIONAL},
+                                           {"electronics", &battery.electronics, 0, 1000, OPTIONAL}};
+    if (map && (nm_yaml_keys(map, keys, 4, b->err) || build_members(map, members, 4, b->err))) return -1;
+    b->body->battery = battery;
+    return 0;
+}
+
 int build_servos_file(struct body_build *b, const char *path)
 {
-    static const char *const keys[] = {"voltage", "buses", "types", "joints", "devices"};
+    static const char *const keys[] = {"voltage", "buses", "types", "joints", "devices", "battery"};
     static int (*const read[])(struct servos *, const struct nm_yaml *) = {read_bus, read_type, read_servo,
                                                                            read_device};
     const struct nm_yaml *file = nm_yaml_read(b->arena, path, b->err), *part[4];
     const struct build_member voltage = {"voltage", &b->body->voltage, 1, 100, NEEDED};
     int fault = 0;
-    if (!file || nm_yaml_keys(file, keys, 5, b->err) || build_members(file, &voltage, 1, b->err)) return -1;
+    if (!file || nm_yaml_keys(file, keys, 6, b->err) || build_members(file, &voltage, 1, b->err)) return -1;
+    if (read_battery(b, nm_yaml_get(file, "battery"))) return -1;
     for (int i = 0; i < 4; i++) {
         part[i] = nm_yaml_get(file, keys[i + 1]);
         if (part[i] && part[i]->kind != NM_YAML_MAP)

@@ -42,7 +42,8 @@ static void refresh(void *self, struct nm_vdevice *d, int64_t now)
     nm_vdevice_set(d, "present_position", (r->position - servo->offset) * servo->direction);
     nm_vdevice_set(d, "present_velocity", r->velocity * servo->direction);
     nm_vdevice_set(d, "present_load", r->load * servo->direction);
-    nm_vdevice_set(d, "present_voltage", rig->body->voltage);
+    nm_vdevice_set(d, "present_voltage", rig->sense->voltage);
+    nm_vdevice_set(d, "present_temperature", r->warmth);
 }
 
 /* What the firmware would do with its registers. */
@@ -181,6 +182,7 @@ static bool make_round(void *self, int64_t now, const struct nm_sense *sense, co
     struct nm_bus_io io = nm_vbus_io(rig->wires);
     if (io.now(io.self) > rig->began + now) return false; /* the last bytes are still on the wire */
     nm_vbus_advance(rig->wires, rig->began + now);
+    nm_vbus_supply(rig->wires, sense->voltage);
     rig->sense = sense;
     suffer(rig, faults);
     show_boards(rig, faults);

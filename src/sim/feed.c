@@ -12,8 +12,6 @@ const struct nm_fault_name nm_fault_names[NM_FAULTS] = {
     [NM_FAULT_STALL] = {"computer", "stalled"},
 };
 
-/* Nothing here grows warm yet: servos show the temperature of a hall. */
-static const float HALL = 25;
 static const double SPIKES = 0.1;                         /* share of values      */
 static const double GYRO_RANGE = 34.9, ACCEL_RANGE = 157; /* 2000 degrees/s, 16 g */
 static const double FEED_LIMIT = 0.3;                     /* rad, as the driver's */
@@ -67,8 +65,9 @@ static double most_torque(const struct nm_body *body, uint32_t joint)
 
 /* A silent servo leaves NaN in its places. */
 static void add_servo(const struct nm_feed *feed, const struct nm_faults *faults, uint32_t joint,
-                      const struct nm_joint_reading *r, const struct nm_joint_goal *goal, ServoStates *to)
+                      const struct nm_sense *sense, const struct nm_joint_goal *goal, ServoStates *to)
 {
+    const struct nm_joint_reading *r = &sense->joints[joint];
     const struct nm_body *body = feed->body;
     struct mount m = mount_of(body, joint);
     bool hot = faults->hot >> joint & 1;
@@ -80,8 +79,8 @@ static void add_servo(const struct nm_feed *feed, const struct nm_faults *faults
     to->position.at[i] = (r->position - m.offset) * m.direction + none;
     to->velocity.at[i] = r->velocity * m.direction + none;
     to->effort.at[i] = r->load * most_torque(body, joint) * m.direction + none;
-    to->voltage.at[i] = (float)(body->voltage + none);
-    to->temperature.at[i] = HALL + (float)none;
+    to->voltage.at[i] = (float)(rint(10 * sense->voltage) / 10 + none); /* whole steps of the registers */
+    to->temperature.at[i] = (float)(rint(r->warmth) + none);
     if (hot && !silent && body->joints[joint].servo >= 0)
         to->temperature.at[i] = (float)body->servo_types[body->servos[body->joints[joint].servo].type].max_temperature;
     to->error.at[i] = silent ? ServoStates_ERROR_SILENT : hot ? ServoStates_ERROR_HEAT : 0;
@@ -96,8 +95,7 @@ bool nm_feed_servos(const struct nm_feed *feed, const struct nm_faults *faults, 
     to->header.stamp = nm_feed_time(sense->time);
     to->name.n = 0;
     for (uint32_t j = 0; j < feed->body->n_joints && to->name.n < room; j++)
-        if (feed->body->joints[j].servo >= 0 || !feed->body->n_servos)
-            add_servo(feed, faults, j, &sense->joints[j], &goals[j], to);
+        if (feed->body->joints[j].servo >= 0 || !feed->body->n_servos) add_servo(feed, faults, j, sense, &goals[j], to);
     uint32_t n = to->name.n;
     to->goal.n = to->position.n = to->velocity.n = to->effort.n = n;
     to->voltage.n = to->temperature.n = to->error.n = to->torque.n = n;

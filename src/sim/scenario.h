@@ -47,6 +47,9 @@ enum nm_measure_kind {
     NM_MEASURE_SURVIVED,
     NM_MEASURE_UP_AFTER,
     NM_MEASURE_STRUCK,
+    NM_MEASURE_CHARGE,
+    NM_MEASURE_VOLTAGE,
+    NM_MEASURE_HOTTEST,
     /* of a robot, over a window of time */
     NM_MEASURE_SPEED_X,
     NM_MEASURE_SPEED_Y,

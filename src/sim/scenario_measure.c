@@ -25,6 +25,9 @@ const struct nm_measure_row nm_measure_rows[NM_MEASURES] = {
     [NM_MEASURE_SURVIVED] = {"survived", "", "share of the time before it fell first", false},
     [NM_MEASURE_UP_AFTER] = {"up_after", "s", "from lying still to standing for good", false},
     [NM_MEASURE_STRUCK] = {"struck", "", "a push or the pendulum met it before it had fallen", true},
+    [NM_MEASURE_CHARGE] = {"charge", "", "of its battery, 0 to 1", false},
+    [NM_MEASURE_VOLTAGE] = {"voltage", "V", "at its servos, now", false},
+    [NM_MEASURE_HOTTEST] = {"hottest", "degrees C", "the temperature of its hottest servo", false},
     [NM_MEASURE_SPEED_X] = {"speed_x", "m/s", "forwards, the mean over the window", false},
     [NM_MEASURE_SPEED_Y] = {"speed_y", "m/s", "to its left, the mean over the window", false},
     [NM_MEASURE_SPEED_TURN] = {"speed_turn", "rad/s", "turning left, the mean over the window", false},
@@ -179,6 +182,16 @@ static double up_after(const struct trail *t)
     return t->up_since > down ? t->up_since - down : NAN;
 }
 
+static double of_power(const struct nm_run *run, enum nm_measure_kind kind, uint32_t robot)
+{
+    const struct nm_world *world = nm_stage_world(run->stage);
+    if (!world) return NAN;
+    const struct nm_power *power = nm_world_power(world, robot);
+    double hottest = NAN;
+    for (uint32_t j = 0; j < power->body->n_joints; j++) hottest = fmax(hottest, power->temperature[j]);
+    return kind == NM_MEASURE_CHARGE ? power->charge : kind == NM_MEASURE_VOLTAGE ? power->voltage : hottest;
+}
+
 static double of_robot(const struct nm_run *run, enum nm_measure_kind kind, uint32_t robot)
 {
     const struct trail *t = &run->trails[robot];
@@ -201,6 +214,9 @@ static double of_robot(const struct nm_run *run, enum nm_measure_kind kind, uint
     case NM_MEASURE_SURVIVED: return isnan(t->first_fall) ? 1 : t->first_fall / nm_run_length(run);
     case NM_MEASURE_UP_AFTER: return up_after(t);
     case NM_MEASURE_STRUCK: return t->struck;
+    case NM_MEASURE_CHARGE:
+    case NM_MEASURE_VOLTAGE:
+    case NM_MEASURE_HOTTEST: return of_power(run, kind, robot);
     default: return NAN;
     }
 }

@@ -36,6 +36,7 @@ void read_world(struct reading *r, const struct nm_yaml *node, const struct row 
         {"step", read_nanos, WORLD(step), 0.0005, 0.01, false},
         {"command_delay", read_nanos, WORLD(command_delay), 0, 0.06, false},
         {"sensor_delay", read_nanos, WORLD(sensor_delay), 0, 0.06, false},
+        {"charge", read_number, WORLD(charge), 0, 1, false},
         {"gyro_noise", read_number, WORLD(gyro_noise), 0, 1, false},
         {"accel_noise", read_number, WORLD(accel_noise), 0, 10, false},
         {"cell_noise", read_number, WORLD(cell_noise), 0, 50, false},

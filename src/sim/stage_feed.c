@@ -22,6 +22,8 @@ static void look_after(struct nm_stage *stage, struct actor *a)
         a->ailments[left++] = ailment;
     }
     a->n_ailments = left;
+    /* a servo that is too hot has switched itself off */
+    if (stage->world) a->faults.hot |= nm_world_power(stage->world, (uint32_t)(a - stage->actors))->hot;
 }
 
 /* ---- from the brain ---- */
@@ -141,15 +143,17 @@ static void give_buttons(struct nm_stage *stage, struct actor *a)
     nm_edge_put(a->edge, PORT_BUTTONS);
 }
 
-/* A battery that is always fresh: how it drains is not simulated. */
+/* As from a board on the bus: the voltage, and nothing else. On the flat field batteries are always fresh. */
 static void give_battery(struct nm_stage *stage, struct actor *a)
 {
     const int64_t second = 1000000000;
     BatteryState *b = nm_edge_out(a->edge, PORT_BATTERY);
     if (!b || a->faults.stall || stage->now % second) return;
-    b->voltage = (float)a->body->voltage;
+    struct nm_sense sense = {.voltage = a->body->voltage};
+    if (stage->world) nm_world_sense(stage->world, (uint32_t)(a - stage->actors), &sense);
+    b->voltage = (float)(rint(10 * sense.voltage) / 10);
     b->temperature = b->current = b->charge = b->capacity = b->design_capacity = NAN;
-    b->percentage = 1;
+    b->percentage = stage->world ? NAN : 1;
     b->power_supply_status = BatteryState_POWER_SUPPLY_STATUS_DISCHARGING;
     b->present = true;
     nm_edge_put(a->edge, PORT_BATTERY);

@@ -188,6 +188,8 @@ static int check_arguments(const struct nm_world_robot *robots, uint32_t n, cons
                        (double)o->step * 1e-6);
     if (o->command_delay < 0 || o->sensor_delay < 0 || o->command_delay > 60000000 || o->sensor_delay > 60000000)
         return nm_fail(err, "delays must lie between 0 and 60 ms");
+    if (!(o->charge >= 0 && o->charge <= 1))
+        return nm_fail(err, "`charge` is %g, it must lie between 0 and 1", o->charge);
     if (!(o->random >= 0 && o->random <= NM_WORLD_RANDOM))
         return nm_fail(err, "`random` is %g, it must lie between 0 and %g", o->random, NM_WORLD_RANDOM);
     const double shares[] = {o->spread.mass, o->spread.gain, o->spread.friction, o->spread.cell_gain};
@@ -252,6 +254,7 @@ struct nm_world *nm_world_new(const struct nm_pitch *pitch, const struct nm_worl
     for (uint32_t i = 0; i < n; i++) {
         bind_robot(w, &w->robots[i], i, &robots[i]);
         draw_robot(w, &w->robots[i], i);
+        nm_world_charge(w, i, options->charge);
     }
     bind_geoms(w);
     mj_setConst(w->model, w->data);
@@ -316,15 +319,38 @@ void nm_world_goals(struct nm_world *w, uint32_t robot, const struct nm_joint_go
     memcpy(c->goals, goals, r->body->n_joints * sizeof *goals);
 }
 
-void nm_world_voltage(struct nm_world *w, uint32_t robot, double volts)
+const struct nm_power *nm_world_power(const struct nm_world *w, uint32_t robot) { return &w->robots[robot].power; }
+
+static void follow_voltage(struct robot *r)
 {
-    struct robot *r = &w->robots[robot];
-    double share = r->body->voltage > 0 ? volts / r->body->voltage : 1;
-    if (!(share >= 0 && share < 10)) return;
+    double share = r->body->voltage > 0 ? r->power.voltage / r->body->voltage : 1;
     for (uint32_t j = 0; j < r->body->n_joints; j++) {
         r->servos[j].stall = share * r->stall[j];
         r->servos[j].free_speed = share * r->free_speed[j];
     }
+}
+
+void nm_world_charge(struct nm_world *w, uint32_t robot, double charge)
+{
+    if (charge >= 0 && charge <= 1) nm_power_start(&w->robots[robot].power, w->robots[robot].body, charge);
+    follow_voltage(&w->robots[robot]);
+}
+
+void nm_world_voltage(struct nm_world *w, uint32_t robot, double volts)
+{
+    struct robot *r = &w->robots[robot];
+    double share = r->body->voltage > 0 ? volts / r->body->voltage : 1;
+    if (share >= 0 && share < 10) nm_power_mains(&r->power, volts);
+    follow_voltage(r);
+}
+
+/* What the motors draw in this step makes the voltage of the next one. */
+static void draw_power(struct nm_world *w, struct robot *r)
+{
+    double speed[NM_JOINTS];
+    for (uint32_t j = 0; j < r->body->n_joints; j++) speed[j] = w->data->qvel[r->v[j]];
+    nm_power_step(&r->power, r->states, speed, (double)w->tick * 1e-9);
+    follow_voltage(r);
 }
 
 static void take_goals(struct robot *r, const struct nm_joint_goal *goals)
@@ -511,7 +537,10 @@ static void step(struct nm_world *w)
 {
     char text[120];
     if (heal(w)) world_refresh(w); /* somebody reached in */
-    for (uint32_t i = 0; i < w->n; i++) drive_servos(w, &w->robots[i]);
+    for (uint32_t i = 0; i < w->n; i++) {
+        drive_servos(w, &w->robots[i]);
+        draw_power(w, &w->robots[i]);
+    }
     world_apply_pushes(w);
     copy_state(w, true);
     w->now += w->tick;

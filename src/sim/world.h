@@ -16,6 +16,7 @@
 #include "body/robot.h"
 #include "sim/field.h"
 #include "sim/mjcf.h"
+#include "sim/power.h"
 #include "sim/scene.h"
 #include "sim/servo.h"
 
@@ -51,6 +52,7 @@ struct nm_world_options {
     int64_t sensor_delay;  /* ns until a measurement can be read, at least                    */
     double random;         /* 0: every robot as its folder says; 1: within the whole spread; 2: twice */
     struct nm_world_spread spread;
+    double charge;      /* of the batteries at the start, 0 to 1; 0: as nm_power_start says */
     double gyro_noise;  /* rad/s, standard deviation                                       */
     double accel_noise; /* m/s2                                                            */
     double cell_noise;  /* N                                                               */
@@ -92,17 +94,23 @@ void nm_world_step(struct nm_world *world, uint32_t steps);
  * that are not finite numbers leave the joint's old one. */
 void nm_world_goals(struct nm_world *world, uint32_t robot, const struct nm_joint_goal *goals);
 
-/* The voltage of a robot's supply from now on; the folder's at the start. Torque and speed of its motors follow it. */
+/* Battery and warmth of a robot. Torque and speed of its motors follow the voltage. */
+const struct nm_power *nm_world_power(const struct nm_world *world, uint32_t robot);
+/* A fresh battery with this charge, 0 to 1. */
+void nm_world_charge(struct nm_world *world, uint32_t robot, double charge);
+/* A supply of constant voltage in place of the battery. */
 void nm_world_voltage(struct nm_world *world, uint32_t robot, double volts);
 
 struct nm_joint_reading {
     double position; /* rad, as the encoder shows it               */
     double velocity; /* rad/s, from the encoder                    */
     double load;     /* duty, -1 to 1                              */
+    double warmth;   /* degrees C                                  */
 };
 
 struct nm_sense {
-    int64_t time; /* ns, when it was measured */
+    int64_t time;   /* ns, when it was measured */
+    double voltage; /* V, of the supply         */
     struct nm_joint_reading joints[NM_JOINTS];
     struct vec3 gyro;          /* rad/s, in the IMU's frame                                   */
     struct vec3 accel;         /* m/s2, specific force: 9.81 upwards at rest                  */

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "sim/dice.h"
+#include "sim/power.h"
 #include "sim/world.h"
 
 enum {
@@ -32,6 +33,7 @@ struct robot {
 
     struct nm_servo_model *servos;
     double *stall, *free_speed; /* of the servos at the folder's voltage */
+    struct nm_power power;
     struct nm_servo_state *states;
     bool braking[NM_JOINTS]; /* damping in the model is that of a powered motor */
     int64_t command_delay, sensor_delay;

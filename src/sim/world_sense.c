@@ -100,12 +100,14 @@ static void sample_robot(struct nm_world *w, struct robot *r)
 {
     struct nm_sense *s = &r->samples[r->n_samples++ % SAMPLES];
     s->time = w->now;
+    s->voltage = r->power.voltage;
     for (uint32_t j = 0; j < r->body->n_joints; j++) {
         const struct nm_servo_model *m = &r->servos[j];
         double speed = w->data->qvel[r->v[j]];
         s->joints[j].position = nm_servo_measure(m, w->data->qpos[r->q[j]]);
         s->joints[j].velocity = m->step > 0 ? SPEED_STEP * rint(speed / SPEED_STEP) : speed;
         s->joints[j].load = r->states[j].duty;
+        s->joints[j].warmth = r->power.temperature[j];
     }
     sample_imu(w, r, s);
     for (int side = 0; side < 2; side++)

@@ -14,6 +14,7 @@
 #include "nutmeg_msgs/JointGoals.h"
 #include "nutmeg_msgs/MatchState.h"
 #include "nutmeg_msgs/WalkState.h"
+#include "sensor_msgs/BatteryState.h"
 #include "std_srvs/SetBool.h"
 #include "std_srvs/Trigger.h"
 
@@ -34,6 +35,7 @@ struct rig {
     const char *arm_joint; /* that arm_goals name, or NULL                */
     float load;            /* N under each foot; negative: feet are silent */
     bool penalized, stopped;
+    double charge; /* of the battery; NaN: it says nothing */
     char trace[2048], asked[512];
     uint64_t caller; /* of the animation that plays */
     int64_t call;
@@ -51,6 +53,7 @@ static inline void begin(struct rig *r, const char *settings)
     r->torso = QUAT_IDENTITY;
     r->drive = NAN;
     r->load = -1;
+    r->charge = NAN;
     r->left = -1;
 }
 
@@ -140,6 +143,7 @@ static inline const HcmState *go_on(struct rig *r, double seconds)
         MatchState *match = nm_harness_set(r->h, "match_state");
         match->penalized = r->penalized;
         match->stopped = r->stopped;
+        if (!isnan(r->charge)) ((BatteryState *)nm_harness_set(r->h, "battery_state"))->percentage = (float)r->charge;
         nm_harness_step(r->h, TICK);
         note(r);
     }

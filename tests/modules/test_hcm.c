@@ -293,6 +293,54 @@ static void record_makes_it_limp_and_shutdown_sits_it_down(void **state)
     end(&r);
 }
 
+/* It stops, sits and stays so, whatever it is told, until somebody brings another battery and gives a command. */
+static void an_empty_battery_makes_it_sit_down(void **state)
+{
+    (void)state;
+    struct rig r;
+    begin(&r, NULL);
+    r.charge = 0.3;
+    r.drive = 0.3;
+    go_on(&r, 0.5);
+    r.walk = WalkState_WALKING;
+    go_on(&r, 0.2);
+    r.charge = 0.04;
+    const HcmState *s = go_on(&r, 0.1);
+    assert_string_equal(s->reason, "the battery is almost empty");
+    assert_true(((const Twist *)nm_harness_get(r.h, "walk_vel"))->linear.x == 0);
+    r.walk = WalkState_STANDING;
+    s = go_on(&r, 2);
+    assert_trace(&r, "CONTROLABLE WALKING WALKING_STOPPING CONTROLABLE SITTING_DOWN MOTOR_OFF ");
+    assert_string_equal(r.asked, "sit ");
+    assert_false(s->motors_on);
+    r.charge = 0.15; /* relieved, it recovers a little */
+    s = go_on(&r, 2);
+    assert_int_equal(s->state, HcmState_MOTOR_OFF);
+    assert_non_null(strstr(s->refused, "cmd_vel: not while MOTOR_OFF"));
+    r.drive = NAN;
+    go_on(&r, 1);
+    r.charge = 1;
+    s = go_on(&r, 1);
+    assert_int_equal(s->state, HcmState_MOTOR_OFF);
+    r.drive = 0.3;
+    go_on(&r, 2);
+    assert_trace(&r, "STANDING_UP CONTROLABLE ");
+    end(&r);
+}
+
+static void one_that_lies_does_not_get_up_with_an_empty_battery(void **state)
+{
+    (void)state;
+    struct rig r;
+    begin(&r, NULL);
+    r.charge = 0.01;
+    r.torso = quat_rpy(0, M_PI / 2, 0);
+    go_on(&r, 3);
+    assert_trace(&r, "FALLEN MOTOR_OFF ");
+    assert_string_equal(r.asked, "");
+    end(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,6 +355,8 @@ int main(void)
         cmocka_unit_test(penalty_and_stop),
         cmocka_unit_test(motors_go_off_when_idle_and_on_at_the_next_command),
         cmocka_unit_test(record_makes_it_limp_and_shutdown_sits_it_down),
+        cmocka_unit_test(an_empty_battery_makes_it_sit_down),
+        cmocka_unit_test(one_that_lies_does_not_get_up_with_an_empty_battery),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,7 +23,7 @@ static void set_up(struct bench *b, const char *name)
     struct nm_dice dice = nm_dice_new(3, 0, 0);
     b->sense.time = 1234567890;
     for (uint32_t j = 0; j < b->body->n_joints; j++) {
-        b->sense.joints[j] = (struct nm_joint_reading){nm_dice_both(&dice), nm_dice_both(&dice), 0.5};
+        b->sense.joints[j] = (struct nm_joint_reading){nm_dice_both(&dice), nm_dice_both(&dice), 0.5, 25};
         b->goals[j] = (struct nm_joint_goal){.position = nm_dice_both(&dice), .torque_limit = 1, .on = true};
     }
     b->sense.gyro = (struct vec3){0.1, 0.2, 0.3};
@@ -96,6 +96,8 @@ static void broken_servos(void **state)
     struct bench b;
     ServoStates s = {0};
     set_up(&b, "kid70");
+    b.sense.voltage = 15.234;
+    b.sense.joints[1].warmth = 41.6;
     static const enum nm_fault_kind kinds[] = {NM_FAULT_SERVO_DEAD, NM_FAULT_SERVO_LIMP, NM_FAULT_SERVO_SILENT,
                                                NM_FAULT_SERVO_HOT};
     for (uint32_t i = 0; i < 4; i++) nm_faults_add(&b.faults, kinds[i], i);
@@ -105,6 +107,9 @@ static void broken_servos(void **state)
     assert_int_equal(s.error.at[0], ServoStates_ERROR_SILENT);
     assert_int_equal(s.error.at[3], ServoStates_ERROR_HEAT);
     assert_near(s.temperature.at[3], 80, 0);
+    assert_near(s.temperature.at[1], 42, 0); /* in the steps of the registers */
+    assert_near(s.voltage.at[1], 15.2, 1e-6);
+    assert_true(isnan(s.voltage.at[0]) && isnan(s.temperature.at[2]));
     assert_true(!s.torque.at[1] && !s.torque.at[3] && s.torque.at[4]);
     nm_faults_add(&b.faults, NM_FAULT_STALL, 0);
     assert_false(nm_feed_servos(&b.feed, &b.faults, &b.sense, b.goals, &s));

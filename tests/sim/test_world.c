@@ -152,6 +152,7 @@ static void the_seed_draws_within_the_stated_spread(void **state)
         options.seed = seed;
         struct nm_world *world = make_world(&f->pitch, &robot, 1, &options);
         struct nm_world_draw draw;
+        nm_world_voltage(world, 0, f->kid70->voltage);
         nm_world_drawn(world, 0, &draw);
         struct nm_world_spread s = options.spread;
         assert_in_range((uint64_t)draw.command_delay, 8000000, 16000000);

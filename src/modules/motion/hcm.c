@@ -138,7 +138,7 @@ static void step(struct hcm *f)
 static void reset(struct hcm *f)
 {
     f->state = f->previous = STARTUP;
-    f->begun = f->felt_load = false;
+    f->begun = f->felt_load = f->drained = false;
     f->told = INT64_MIN / 2;
     f->lifted_since = INT64_MAX;
     f->up = (struct vec3){0, 0, 1};
@@ -172,6 +172,7 @@ static const struct nm_port ports[] = {
     NM_LAST(kick, Animation, "kick", .optional = true),
     NM_LAST(arm_goals, JointGoals, "arm_goals", .optional = true),
     NM_IN(match, MatchState, "match_state"),
+    NM_IN(battery, BatteryState, "battery_state", .optional = true),
     NM_CLIENT(send, PlayAnimation_SendGoal, "play_animation/_action/send_goal", 4),
     NM_CLIENT(result, PlayAnimation_GetResult, "play_animation/_action/get_result", 4),
     NM_CLIENT(power, SetBool, "motor_power", 4),
@@ -199,6 +200,8 @@ static const struct nm_param params[] = {
     NM_PARAM(put_down, 3, 0, 60, "s", "put down lying, it gets up after not being moved for so long"),
     NM_PARAM(startup, 0.35, 0, 10, "s", "sensors and joints are believed when they have answered for so long"),
     NM_PARAM(idle, 0, 0, 3600, "s", "sits down and switches the motors off after so long without a command; 0: never"),
+    NM_PARAM(empty, 0.05, 0, 1, "1",
+             "with less charge it sits down and switches the motors off until the battery was changed; 0: never"),
     NM_PARAM_SWITCH(get_up, true, "gets up after a fall"),
     NM_PARAM_SWITCH(protect, true, "takes a protecting pose in a fall; otherwise the walk goes on until it lies"),
     NM_PARAM_SWITCH(limp, false,

@@ -18,6 +18,7 @@
 #include "nutmeg_msgs/JointGoals.h"
 #include "nutmeg_msgs/MatchState.h"
 #include "nutmeg_msgs/WalkState.h"
+#include "sensor_msgs/BatteryState.h"
 #include "sensor_msgs/Imu.h"
 #include "sensor_msgs/JointState.h"
 #include "std_srvs/SetBool.h"
@@ -69,6 +70,7 @@ struct hcm {
     const Animation *animation, *kick;
     const JointGoals *animated, *arm_goals;
     const MatchState *match;
+    const BatteryState *battery;
     nm_client(PlayAnimation_SendGoal) send;
     nm_client(PlayAnimation_GetResult) result;
     nm_client(SetBool) power;
@@ -88,6 +90,7 @@ struct hcm {
     double put_down;                       /* s                                */
     double startup;                        /* s                                */
     double idle;                           /* s, 0: never                      */
+    double empty;                          /* share of the battery's charge    */
     bool get_up, protect;
     bool limp; /* for a recording */
     int32_t tries;
@@ -110,6 +113,7 @@ struct hcm {
     bool felt_load;          /* cells that never told of any load are not believed */
     int64_t commanded;       /* ns, last command of any kind                     */
     int64_t told;            /* ns, last cmd_vel                                 */
+    bool drained;            /* the battery is empty, or has hardly recovered since */
     bool wants_walk;
     struct hcm_mover animator, kicker;
     bool wants_shutdown, wants_record, wants_off;

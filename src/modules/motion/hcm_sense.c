@@ -5,6 +5,7 @@
 
 #define AT_REST 0.1 /* rad/s; no hand holds a robot so still, the ground does */
 #define LIES    1.0 /* rad of tilt; more than in any stand or squat           */
+#define CHANGED 0.2 /* of the battery's charge                                */
 
 static double ago(const struct hcm *f, int64_t then) { return then == INT64_MAX ? 0 : nm_seconds(f->nm->now - then); }
 
@@ -42,8 +43,17 @@ static void feel_feet(struct hcm *f)
         f->lifted_since = f->nm->now;
 }
 
+/* A battery that is relieved of its load recovers a little. Only one that is much better has been changed. */
+static void feel_battery(struct hcm *f)
+{
+    double charge = f->battery->percentage;
+    if (charge < f->empty) f->drained = true;
+    if (charge > f->empty + CHANGED) f->drained = false;
+}
+
 void hcm_sense(struct hcm *f)
 {
+    if (nm_fresh(f->nm, f->battery)) feel_battery(f);
     if (nm_fresh(f->nm, f->imu)) feel_trunk(f);
     if (nm_fresh(f->nm, f->feet)) feel_feet(f);
 }

@@ -52,11 +52,19 @@ static enum hcm_state loses_ground(struct hcm *f)
     return STATES;
 }
 
+/* It waits for a command then, also when the battery was changed. */
+static enum hcm_state spare_battery(struct hcm *f, enum hcm_state to)
+{
+    f->wants_off = true;
+    return go(f, to, "the battery is almost empty");
+}
+
 static enum hcm_state controlable(struct hcm *f)
 {
     enum hcm_state lost = loses_ground(f);
     if (lost != STATES) return lost;
     if (!hcm_is_upright(f) && hcm_is_still(f)) return go(f, FALLEN, "found itself lying");
+    if (f->drained) return spare_battery(f, SITTING_DOWN);
     if (f->animator.wants) return go(f, ANIMATION_RUNNING, "an animation asks for the joints");
     if (f->kicker.wants) return go(f, KICKING, "a kick asks for the joints");
     if (f->walk->state != WalkState_STANDING && f->walk->state != WalkState_OFF && nm_slot(f->walk)->seq)
@@ -75,6 +83,7 @@ static enum hcm_state walking(struct hcm *f)
 {
     enum hcm_state lost = loses_ground(f);
     if (lost != STATES) return lost;
+    if (f->drained) return spare_battery(f, WALKING_STOPPING);
     if (f->animator.wants) return go(f, WALKING_STOPPING, "an animation asks for the joints");
     if (f->kicker.wants) return go(f, WALKING_STOPPING, "a kick asks for the joints");
     if (f->wants_off) return go(f, WALKING_STOPPING, "told to switch the motors off");
@@ -141,6 +150,7 @@ static enum hcm_state fallen(struct hcm *f)
 {
     if (hcm_is_upright(f) && hcm_is_still(f)) return go(f, CONTROLABLE, "stands upright again");
     f->fall = fall_lies(f->up);
+    if (f->drained && has_landed(f)) return spare_battery(f, MOTOR_OFF);
     if (!f->get_up || !has_landed(f)) return STATES;
     if (in_state(f) < rest_now(f)) return STATES;
     if (f->fall == FALL_LEFT || f->fall == FALL_RIGHT) return go(f, TURNING_OVER, "lies on its side");
@@ -229,6 +239,7 @@ static enum hcm_state sitting_down(struct hcm *f)
 static enum hcm_state motor_off(struct hcm *f)
 {
     bool asked = f->wants_walk || f->animator.wants || f->kicker.wants;
+    if (f->drained) return STATES;
     if (!asked && (f->wants_off || f->idle > 0)) return STATES;
     return go(f, hcm_is_upright(f) ? STANDING_UP : FALLEN, "a command came");
 }
