@@ -8,41 +8,7 @@ set -euo pipefail
 program=$1
 root=$2
 here=$(cd "$(dirname "$0")" && pwd)
-if [ "${3:-}" != inside ]; then
-    how=(unshare --net)
-    [ "$(id -u)" = 0 ] || how=(unshare --map-root-user --net)
-    "${how[@]}" true 2>/dev/null || { echo "network namespaces need root, or user namespaces"; exit 77; }
-    exec "${how[@]}" "$here/test_doors.sh" "$program" "$root" inside
-fi
-source "$here/scratch.sh"
-running=
-stranger_shell=
-finish() {
-    [ -z "$running$stranger_shell" ] || kill $running $stranger_shell 2>/dev/null || true
-    wait
-    rm -rf "$scratch"
-}
-trap finish EXIT
-wrong() {
-    echo "$*" >&2
-    for f in *.txt; do [ -f "$f" ] && echo "--- $f" && tail -n 20 "$f"; done >&2
-    exit 1
-}
-
-# ---- two machines and a cable: 10.9.8.1 is the robot, 10.9.8.2 the stranger
-mkfifo hold
-unshare --net cat hold & # lives until it is killed
-stranger_shell=$!
-until_ok test "$(readlink /proc/self/ns/net)" != "$(readlink "/proc/$stranger_shell/ns/net")"
-stranger() { nsenter --net="/proc/$stranger_shell/ns/net" "$@"; }
-ip link set lo up
-ip link add robot type veth peer name cable netns "$stranger_shell"
-ip addr add 10.9.8.1/24 dev robot
-ip link set robot up
-stranger ip link set lo up
-stranger ip addr add 10.9.8.2/24 dev cable
-stranger ip link set cable up
-until_ok stranger bash -c 'exec 3<>/dev/udp/10.9.8.1/9; echo >&3; read -r -t 5 <&3; [ $? = 1 ]' # the cable carries packets
+source "$here/two_machines.sh" "${3:-}"
 
 # A port that nobody listens on answers with a refusal at once; from an open one of UDP nothing comes back.
 tcp_open() { stranger bash -c "exec 3<>/dev/tcp/10.9.8.1/$1" 2>/dev/null; }

@@ -242,6 +242,15 @@ static int pack_value(struct pack *p, const char *name, const char *text, uint8_
     return bad ? nm_fail(err, "%.80s: '%.80s' is not %s", name, text, param_kind_word(kind)) : 0;
 }
 
+/* A peer's sentence without what a terminal would obey. */
+static const char *harmless(struct nm_arena *arena, const char *text)
+{
+    char *copy = nm_take_format(arena, "%.300s", text);
+    for (char *at = copy; *at; at++)
+        if ((unsigned char)*at < ' ' || *at == 0x7f) *at = '?';
+    return copy;
+}
+
 int nm_look_params_set(struct nm_look *look, const char *node, const char *const *settings, uint32_t n, double timeout,
                        struct nm_err *err)
 {
@@ -271,8 +280,7 @@ int nm_look_params_set(struct nm_look *look, const char *node, const char *const
         if (u.bad)
             bad = broken(node, err);
         else if (!set)
-            bad =
-                nm_fail(err, "%s refuses: %.300s", node, nm_look_plain(reason) ? reason : "(a reason that is no text)");
+            bad = nm_fail(err, "%s refuses: %s", node, harmless(&arena, reason));
     }
     free(reply);
     free(request.bytes);

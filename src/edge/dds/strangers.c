@@ -20,7 +20,7 @@ static void plain(char *text)
         if (*text < ' ' || *text > '~') *text = '?';
 }
 
-/* "the process talker (4711) on striker" as its participant tells it. */
+/* "The process talker (4711) on striker" as its participant tells it. */
 static void whose(struct nm_dds *dds, const dds_builtintopic_endpoint_t *endpoint, char *to, size_t size)
 {
     static const char *const keys[] = {"__ProcessName", "__Pid", "__Hostname"};
@@ -31,10 +31,10 @@ static void whose(struct nm_dds *dds, const dds_builtintopic_endpoint_t *endpoin
     const dds_builtintopic_participant_t *its = n > 0 && info.valid_data ? sample : NULL;
     for (int i = 0; its && i < 3; i++) dds_qget_prop(its->qos, keys[i], &told[i]);
     if (told[0])
-        snprintf(to, size, "the process %.60s (%.20s) on %.60s", told[0], told[1] ? told[1] : "?",
+        snprintf(to, size, "The process %.60s (%.20s) on %.60s", told[0], told[1] ? told[1] : "?",
                  told[2] ? told[2] : "?");
     else
-        snprintf(to, size, "a process that does not say its name");
+        snprintf(to, size, "A process that does not say its name");
     for (int i = 0; i < 3; i++) dds_free(told[i]);
     if (n > 0) dds_return_loan(dds->participants, &sample, n);
 }
@@ -49,7 +49,7 @@ struct search {
 
 static void judge(const struct search *s, const dds_builtintopic_endpoint_t *endpoint)
 {
-    char hash[96] = "", who[200], text[600];
+    char hash[96] = "", who[200], its[NM_ROS_NAME], text[700];
     dds_guid_t own;
     const struct nm_type *type = s->topic->type;
     dds_get_guid(s->dds->participant, &own);
@@ -57,9 +57,10 @@ static void judge(const struct search *s, const dds_builtintopic_endpoint_t *end
     bool other = strcmp(endpoint->type_name, type->dds_name);
     if (!other && (!endpoint_hash(endpoint, hash, sizeof hash) || !strcmp(hash, type->hash))) return;
     whose(s->dds, endpoint, who, sizeof who);
+    nm_ros_type(endpoint->type_name, its, sizeof its);
     if (other)
         snprintf(text, sizeof text, "%s %s it as %.150s, which is not our %s: nothing passes between it and us.", who,
-                 s->does, endpoint->type_name, type->name);
+                 s->does, its, type->name);
     else
         snprintf(text, sizeof text, "%s %s it with another definition of %s (hash %.80s, ours %s): it is refused.", who,
                  s->does, type->name, hash, type->hash);

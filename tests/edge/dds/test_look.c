@@ -189,6 +189,99 @@ static void a_service_is_called_and_answers(void **state)
     close_both();
 }
 
+static void services_and_actions_are_listed(void **state)
+{
+    static struct nm_look_topic at[64];
+    uint32_t n;
+    (void)state;
+    open_both(talking, "red");
+    wait_until(find(at, n = nm_look_services(look, false, at, 64), "/red/shout"), turn());
+    const struct nm_look_topic *shout = find(at, n, "/red/shout");
+    assert_string_equal(shout->ros_type, "std_srvs/srv/SetBool");
+    assert_int_equal(shout->readers, 1);
+    assert_int_equal(nm_look_actions(look, at, 64), 0);
+    /* an action is known by its feedback */
+    struct peer peer;
+    peer_join(&peer, private_domain());
+    peer_writer(&peer, "rt/red/kick/_action/feedback", "humanoid_league_msgs::action::dds_::Kick_FeedbackMessage_",
+                true, NULL);
+    peer_reader(&peer, "rq/red/kick/_action/send_goalRequest",
+                "humanoid_league_msgs::action::dds_::Kick_SendGoal_Request_", false);
+    wait_until((n = nm_look_actions(look, at, 64)) == 1, turn());
+    assert_string_equal(at[0].name, "/red/kick");
+    assert_string_equal(at[0].ros_type, "humanoid_league_msgs/action/Kick");
+    wait_until(find(at, n = nm_look_services(look, true, at, 64), "/red/kick/_action/send_goal"), turn());
+    assert_null(find(at, n = nm_look_services(look, false, at, 64), "/red/kick/_action/send_goal"));
+    peer_leave(&peer, private_domain());
+    close_both();
+}
+
+static void the_ends_of_a_topic_say_what_they_promise_and_whose_they_are(void **state)
+{
+    static struct nm_look_offer at[16];
+    char node[128];
+    (void)state;
+    open_both(talking, "red");
+    wait_until(nm_look_offers(look, "red/imu", at, 16) == 1, turn());
+    assert_true(at[0].writes && at[0].reliable && !at[0].latched);
+    assert_string_equal(at[0].hash, Imu_type.hash);
+    assert_true(at[0].lifespan == INT64_MAX);
+    wait_until(nm_look_owner(look, at[0].gid, node, sizeof node), turn());
+    assert_string_equal(node, "/red/test");
+    wait_until(nm_look_offers(look, "/rosout", at, 16) == 1, turn());
+    assert_true(at[0].latched && at[0].lifespan == 10000000000);
+    close_both();
+}
+
+struct values {
+    char by[32], mood[32];
+    uint32_t n;
+};
+
+static void see_value(void *user, const char *name, const char *value, const char *kind)
+{
+    struct values *values = user;
+    values->n++;
+    if (!strcmp(name, "talker.by")) snprintf(values->by, sizeof values->by, "%s %s", value, kind);
+    if (!strcmp(name, "talker.mood")) snprintf(values->mood, sizeof values->mood, "%s", value);
+}
+
+/* In real time: the node answers while the look waits. */
+static void parameters_of_a_node_are_read_and_set(void **state)
+{
+    static const char *const good[] = {"talker.by=2", "talker.mood=loud"},
+                             *const bad[] = {"talker.by=3", "talker.mood=grim"}, *const wrong[] = {"talker.by=fast"},
+                             *const one[] = {"talker.mood"}, *const nobody[] = {"talker.age"};
+    struct values values = {0};
+    struct nm_err err = {0};
+    int domain = private_domain();
+    (void)state;
+    start(&s, talking);
+    dds = nm_dds_new(s.player, &(struct nm_dds_options){.domain = domain}, &err);
+    assert_int_equal(nm_player_start(s.player, &err), 0);
+    assert_int_equal(nm_dds_start(dds, &err), 0);
+    look = nm_look_new(domain, false, &err);
+    if (nm_look_params(look, "/test", NULL, 0, see_value, &values, 30, &err)) fail_msg("%s", err.text);
+    assert_int_equal(values.n, 4);
+    assert_string_equal(values.by, "1.0 a double");
+    assert_string_equal(values.mood, "\"calm\"");
+    if (nm_look_params_set(look, "/test", good, 2, 30, &err)) fail_msg("%s", err.text);
+    values = (struct values){0};
+    if (nm_look_params(look, "/test", one, 1, see_value, &values, 30, &err)) fail_msg("%s", err.text);
+    assert_string_equal(values.mood, "\"loud\"");
+    /* a refusal has the node's reason, and nothing was set */
+    assert_int_equal(nm_look_params_set(look, "/test", bad, 2, 30, &err), -1);
+    if (!strstr(err.text, "/test refuses: talker.mood")) fail_msg("%s", err.text);
+    assert_int_equal(nm_look_params_set(look, "/test", wrong, 1, 30, &err), -1);
+    assert_non_null(strstr(err.text, "'fast' is not a double"));
+    assert_int_equal(nm_look_params(look, "/test", nobody, 1, see_value, &values, 30, &err), -1);
+    assert_non_null(strstr(err.text, "/test has no parameter 'talker.age'"));
+    values = (struct values){0};
+    assert_int_equal(nm_look_params(look, "/test", NULL, 0, see_value, &values, 30, &err), 0);
+    assert_string_equal(values.by, "2.0 a double");
+    close_both();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +291,9 @@ int main(void)
         cmocka_unit_test(what_another_edge_brings_leaves_and_is_not_taken),
         cmocka_unit_test(a_node_is_seen_with_what_it_does),
         cmocka_unit_test(a_service_is_called_and_answers),
+        cmocka_unit_test(services_and_actions_are_listed),
+        cmocka_unit_test(the_ends_of_a_topic_say_what_they_promise_and_whose_they_are),
+        cmocka_unit_test(parameters_of_a_node_are_read_and_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

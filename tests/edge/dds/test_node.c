@@ -298,7 +298,7 @@ static void whoever_uses_our_topic_with_another_type_is_named(void **state)
     (void)state;
     assert_false(strangers("number", "it"));
     dds_entity_t writer = peer_writer(&peer, "rt/red1/number", "std_msgs::msg::dds_::String_", true, NULL);
-    wait_until(strangers("number", "writes it as std_msgs::msg::dds_::String_"), turn());
+    wait_until(strangers("number", "writes it as std_msgs/msg/String"), turn());
     char pid[32];
     snprintf(pid, sizeof pid, "(%d)", (int)getpid());
     assert_true(strangers("number", pid));
