@@ -6,7 +6,7 @@
 # What counts is the word behind the three back-ticks:
 #   sh             is executed (bash, ends at the first command that fails)
 #   sh robot       is not executed, for the reason named: robot needs hardware, root changes the machine,
-#                  endless does not end by itself
+#                  endless does not end by itself, ros needs ROS 2
 #   text output    the lines stand in this order in what the block before it printed; … stands for anything, and where a
 #                  number stands any number may stand
 #   c some/file.c  any other language with a name behind it: the block becomes this file, seen from the checkout
@@ -55,7 +55,7 @@ awk -v document="$document" -v out="$list/out" '
         inside = 1; opened = FNR; kind = ""
         split(substr($0, 4), word, " ")
         if (word[1] == "sh" && word[2] == "") kind = "sh"
-        else if (word[1] == "sh" && word[2] !~ /^(robot|root|endless)$/) wrong("\"" word[2] "\" is no reason to leave commands out")
+        else if (word[1] == "sh" && word[2] !~ /^(robot|root|endless|ros)$/) wrong("\"" word[2] "\" is no reason to leave commands out")
         else if (word[1] == "text" && word[2] == "output") {
             if (!pieces) wrong("there is no output before this")
             kind = "output"
