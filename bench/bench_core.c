@@ -114,7 +114,7 @@ PAIR(MarkerArray, f->out->markers.n = sizeof f->out->markers.at / sizeof f->out-
 
 #define MODULES(T)                                                                                                     \
     static const struct nm_port make_##T##_ports[] = {NM_OUT(out, T, "out"), {0}};                                     \
-    NM_MODULE_UNLISTED(make_##T, "Makes one message a step.", .ports = make_##T##_ports,                               \
+    NM_MODULE_UNLISTED(make_##T, "Makes one message a step.", NM_PORTS(make_##T##_ports),                              \
                        .step = NM_CALL(make_##T##_step))
 #define SELF struct make_Imu
 MODULES(Imu)
@@ -131,7 +131,7 @@ MODULES(Vector3Stamped)
 #undef MODULES
 #define MODULES(T)                                                                                                     \
     static const struct nm_port read_##T##_ports[] = {NM_IN(in, T, "out"), {0}};                                       \
-    NM_MODULE_UNLISTED(read_##T, "Reads one message a step.", .ports = read_##T##_ports,                               \
+    NM_MODULE_UNLISTED(read_##T, "Reads one message a step.", NM_PORTS(read_##T##_ports),                              \
                        .step = NM_CALL(read_##T##_step))
 #define SELF struct read_Imu
 MODULES(Imu)
@@ -153,7 +153,7 @@ struct idle {
 #define SELF struct idle
 static void idle_step(struct idle *f) { f->steps++; }
 static const struct nm_port idle_ports[] = {{0}};
-NM_MODULE_UNLISTED(idle, "Does nothing.", .ports = idle_ports, .step = NM_CALL(idle_step))
+NM_MODULE_UNLISTED(idle, "Does nothing.", NM_PORTS(idle_ports), .step = NM_CALL(idle_step))
 #undef SELF
 
 /* A line-up of n instances of the first module, then n of the second. */
@@ -306,7 +306,7 @@ static void waker_step(struct waker *f)
     nm_put(f->nm, f->sent);
 }
 static const struct nm_port waker_ports[] = {NM_OUT(sent, Int64, "sent"), {0}};
-NM_MODULE_UNLISTED(waker, "Says when it spoke.", .ports = waker_ports, .step = NM_CALL(waker_step))
+NM_MODULE_UNLISTED(waker, "Says when it spoke.", NM_PORTS(waker_ports), .step = NM_CALL(waker_step))
 #undef SELF
 
 struct woken {
@@ -325,7 +325,7 @@ static void woken_step(struct woken *f)
     }
 }
 static const struct nm_port woken_ports[] = {NM_IN(sent, Int64, "sent"), {0}};
-NM_MODULE_UNLISTED(woken, "Notes how late it hears.", .ports = woken_ports, .step = NM_CALL(woken_step))
+NM_MODULE_UNLISTED(woken, "Notes how late it hears.", NM_PORTS(woken_ports), .step = NM_CALL(woken_step))
 #undef SELF
 
 static void nap_ms(int ms) { nanosleep(&(struct timespec){.tv_nsec = ms * 1000000L}, NULL); }

@@ -39,7 +39,7 @@ static void step(struct bench_eyes *e)
 #define SELF struct bench_eyes
 static const struct nm_port ports[] = {
     NM_OUT(scan, LaserScan, "scan"), NM_OUT(image, Image, "image", .blob = PIXELS), {0}};
-NM_MODULE_UNLISTED(bench_eyes, "Makes scans and images.", .ports = ports, .step = NM_CALL(step))
+NM_MODULE_UNLISTED(bench_eyes, "Makes scans and images.", NM_PORTS(ports), .step = NM_CALL(step))
 #undef SELF
 
 static const char lineup_text[] = "cycles: {eyes: {period: 16 ms, modules: [bench_eyes]}}\n";

@@ -51,7 +51,7 @@ static void watch_step(struct bench_watch *f)
 }
 static void watch_close(struct bench_watch *f) { free(f->times); }
 static const struct nm_port watch_ports[] = {{0}};
-NM_MODULE_UNLISTED(bench_watch, "Notes when its cycle began.", .ports = watch_ports, .init = NM_CALL(watch_init),
+NM_MODULE_UNLISTED(bench_watch, "Notes when its cycle began.", NM_PORTS(watch_ports), .init = NM_CALL(watch_init),
                    .step = NM_CALL(watch_step), .close = NM_CALL(watch_close))
 
 /* Stands for the vision: reads the picture, so that it is published. */
@@ -68,7 +68,7 @@ static void eye_step(struct bench_eye *f)
     nm_put(f->nm, f->light);
 }
 static const struct nm_port eye_ports[] = {NM_IN(image, Image, "camera/image_raw"), NM_OUT(light, Int64, "light"), {0}};
-NM_MODULE_UNLISTED(bench_eye, "Looks.", .ports = eye_ports, .step = NM_CALL(eye_step))
+NM_MODULE_UNLISTED(bench_eye, "Looks.", NM_PORTS(eye_ports), .step = NM_CALL(eye_step))
 
 static const char lineup_text[] =
     "robot: kid70\n"

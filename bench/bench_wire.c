@@ -232,7 +232,7 @@ static void speak(struct wire_voice *v)
 }
 #define SELF struct wire_voice
 static const struct nm_port voice_ports[] = {NM_OUT(imu, Imu, "imu"), {0}};
-NM_MODULE_UNLISTED(wire_voice, "Sends.", .ports = voice_ports, .step = NM_CALL(speak))
+NM_MODULE_UNLISTED(wire_voice, "Sends.", NM_PORTS(voice_ports), .step = NM_CALL(speak))
 #undef SELF
 
 struct wire_ear {
@@ -245,7 +245,7 @@ static void listen_in(struct wire_ear *e)
 }
 #define SELF struct wire_ear
 static const struct nm_port ear_ports[] = {NM_IN(imu, Imu, "imu"), {0}};
-NM_MODULE_UNLISTED(wire_ear, "Receives.", .ports = ear_ports, .step = NM_CALL(listen_in))
+NM_MODULE_UNLISTED(wire_ear, "Receives.", NM_PORTS(ear_ports), .step = NM_CALL(listen_in))
 #undef SELF
 
 /* Lives as long as the process. */

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/export.h"
+
 struct nm_err {
     uint32_t n;      /* faults reported, including those without room */
     uint32_t more;   /* those without room                            */
@@ -17,12 +19,12 @@ struct nm_err {
 };
 
 /* Adds one line (the newline is ours). Always returns -1, so that `return nm_fail(err, …);` reads well. */
-int nm_fail(struct nm_err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
-int nm_vfail(struct nm_err *err, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
+NM_EXPORT int nm_fail(struct nm_err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+NM_EXPORT int nm_vfail(struct nm_err *err, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
 
 /* Of the n names the one nearest to `word` (edit distance, at most a third of its length), or NULL. For "did you mean".
  */
-const char *nm_nearest(const char *word, const char *const *names, uint32_t n);
+NM_EXPORT const char *nm_nearest(const char *word, const char *const *names, uint32_t n);
 /* Whether `name` holds `pattern`, which may use * and ?. NULL holds everything. */
 bool nm_matches(const char *name, const char *pattern);
 

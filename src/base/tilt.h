@@ -21,6 +21,7 @@
 
 #include <stdbool.h>
 
+#include "base/export.h"
 #include "base/geometry.h"
 
 /* Name, default, least, most, unit, meaning. Tau and lag were chosen on five BROAD recordings (if each recording is
@@ -86,14 +87,14 @@ struct nm_tilt {
     double still;                    /* s at rest                                                    */
 };
 
-void nm_tilt_start(struct nm_tilt *tilt);
+NM_EXPORT void nm_tilt_start(struct nm_tilt *tilt);
 
 /* One sample, dt seconds after the one before: rad/s and m/s^2 (about 9.81 upwards at rest) in the sensor's frame.
  * Samples that are not finite are left out; the orientation then stays. After a gap of more than 0.1 s the body may
  * have turned by any angle: the smoothed values then keep the weight of a twentieth of a second, so that new samples
  * outweigh them soon. The bias is kept. */
-void nm_tilt_step(struct nm_tilt *tilt, const struct nm_tilt_params *params, struct vec3 gyro, struct vec3 accel,
-                  double dt);
+NM_EXPORT void nm_tilt_step(struct nm_tilt *tilt, const struct nm_tilt_params *params, struct vec3 gyro,
+                            struct vec3 accel, double dt);
 
 /* sensor to world, z up */
 static inline struct quat nm_tilt_orientation(const struct nm_tilt *tilt) { return tilt->ahead; }

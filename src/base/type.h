@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/export.h"
 
 enum nm_kind {
     NM_BOOL = 1,
@@ -133,20 +134,20 @@ const struct nm_type *nm_type_find(const struct nm_types *types,
                                    const char *name); /* also "sensor_msgs/Imu", "Imu" if unique */
 
 /* Sets a message to its defaults; releases its blobs. Storage of sequences is not touched, only their counts. */
-void nm_reset(const struct nm_type *type, void *message);
+NM_EXPORT void nm_reset(const struct nm_type *type, void *message);
 
 /* Appends one element, reset, to a sequence member and returns it; NULL when full. For struct elements:
  *     Pose *p = nm_append(&path->poses, &Pose_type); */
 #define nm_append(seq, type)                                                                                           \
     ((__typeof__(&(seq)->at[0]))nm_append_(&(seq)->n, (seq)->at, sizeof((seq)->at) / sizeof((seq)->at[0]), (type)))
-void *nm_append_(uint32_t *n, void *at, size_t cap, const struct nm_type *type);
+NM_EXPORT void *nm_append_(uint32_t *n, void *at, size_t cap, const struct nm_type *type);
 
 /* Copies a message; moves used bytes only. Blobs are shared: counted up here, the target's old ones counted down. */
-void nm_copy(const struct nm_type *type, void *to, const void *from);
+NM_EXPORT void nm_copy(const struct nm_type *type, void *to, const void *from);
 
 /* Copies text into a string member, cut at its capacity (on a UTF-8 boundary). */
 #define nm_text(member, ...) nm_text_((member), sizeof(member), __VA_ARGS__)
-void nm_text_(char *to, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+NM_EXPORT void nm_text_(char *to, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* A place inside a message, found by path: "header.stamp.sec", "candidates[2].confidence", "name[0]". */
 struct nm_place {
@@ -154,28 +155,28 @@ struct nm_place {
     enum nm_shape shape; /* NM_ONE after an index */
     void *at;            /* the value, or the whole member if shape is not NM_ONE */
 };
-int nm_find(const struct nm_type *type, const void *message, const char *path, struct nm_place *place,
-            struct nm_err *err);
+NM_EXPORT int nm_find(const struct nm_type *type, const void *message, const char *path, struct nm_place *place,
+                      struct nm_err *err);
 
 /* The field of a name (with its length: it may stand inside a path), or NULL; and the name that is nearest to it. */
-const struct nm_field *nm_field_find(const struct nm_type *type, const char *name, size_t length);
-const char *nm_field_nearest(const struct nm_type *type, const char *name, size_t length);
+NM_EXPORT const struct nm_field *nm_field_find(const struct nm_type *type, const char *name, size_t length);
+NM_EXPORT const char *nm_field_nearest(const struct nm_type *type, const char *name, size_t length);
 
 /* The first element of a member of any shape, and how many there are (a broken count ends at the capacity). */
-void *nm_elements(const struct nm_field *field, const void *member, uint32_t *n);
+NM_EXPORT void *nm_elements(const struct nm_field *field, const void *member, uint32_t *n);
 
 /* The same with numbers: any primitive as double; -1 if the place is no number. */
-int nm_number(const struct nm_place *place, double *value);
+NM_EXPORT int nm_number(const struct nm_place *place, double *value);
 
 /* Calls `differs` for each differing leaf, in order: path, place in a, place in b. An element that only one of them
  * has, of any kind, is told once, with NULL for the other. Stops when `differs` (which may be NULL) returns false.
  * Floats differ when |a-b| > tolerance, NaN equals NaN. Returns the number of differences seen. */
 typedef bool nm_differs(void *user, const char *path, const struct nm_place *a, const struct nm_place *b);
-uint32_t nm_compare(const struct nm_type *type, const void *a, const void *b, double tolerance, nm_differs *differs,
-                    void *user);
+NM_EXPORT uint32_t nm_compare(const struct nm_type *type, const void *a, const void *b, double tolerance,
+                              nm_differs *differs, void *user);
 
 /* Blobs. */
-void nm_blob_hold(struct nm_blob *blob);    /* counts up   */
-void nm_blob_release(struct nm_blob *blob); /* counts down and empties the handle */
+NM_EXPORT void nm_blob_hold(struct nm_blob *blob);    /* counts up   */
+NM_EXPORT void nm_blob_release(struct nm_blob *blob); /* counts down and empties the handle */
 
 #endif

@@ -8,6 +8,7 @@
 #ifndef NM_BODY_ANIMATION_H
 #define NM_BODY_ANIMATION_H
 
+#include "base/export.h"
 #include "body/kinematics.h"
 #include "body/robot.h"
 
@@ -36,41 +37,43 @@ struct nm_animation {
 
 /* One file's text; NULL after a fault, with sentences `file:line: …`. The name is the file's without folder and ending.
  * A file that mirrors another has no frames until nm_animation_mirror gives it some. */
-struct nm_animation *nm_animation_parse(struct nm_arena *arena, const struct nm_body *body, const char *file,
-                                        const char *text, size_t size, struct nm_err *err);
-struct nm_animation *nm_animation_read(struct nm_arena *arena, const struct nm_body *body, const char *path,
-                                       struct nm_err *err);
+NM_EXPORT struct nm_animation *nm_animation_parse(struct nm_arena *arena, const struct nm_body *body, const char *file,
+                                                  const char *text, size_t size, struct nm_err *err);
+NM_EXPORT struct nm_animation *nm_animation_read(struct nm_arena *arena, const struct nm_body *body, const char *path,
+                                                 struct nm_err *err);
 
 /* Left becomes right and the reverse, as in a mirror. All but name and about is taken from `from`. */
-void nm_animation_mirror(struct nm_arena *arena, const struct nm_body *body, const struct nm_animation *from,
-                         struct nm_animation *to);
+NM_EXPORT void nm_animation_mirror(struct nm_arena *arena, const struct nm_body *body, const struct nm_animation *from,
+                                   struct nm_animation *to);
 
 /* All files of a folder in the order of their names, mirrored ones filled in; -1 after a fault. No folder: none. */
-int nm_animations_read(struct nm_arena *arena, const struct nm_body *body, const char *folder,
-                       const struct nm_animation **animations, uint32_t *n, struct nm_err *err);
+NM_EXPORT int nm_animations_read(struct nm_arena *arena, const struct nm_body *body, const char *folder,
+                                 const struct nm_animation **animations, uint32_t *n, struct nm_err *err);
 
 /* One of the body's own, or NULL. */
-const struct nm_animation *nm_find_animation(const struct nm_body *body, const char *name);
+NM_EXPORT const struct nm_animation *nm_find_animation(const struct nm_body *body, const char *name);
 
 struct nm_animation_pose {
     double q[NM_JOINTS], qd[NM_JOINTS]; /* rad, rad/s: of the animation's joints only */
     double stiffness;
 };
 /* At t seconds, if the joints were at `from` when it began. */
-void nm_animation_sample(const struct nm_animation *animation, const double from[], double t,
-                         struct nm_animation_pose *pose);
+NM_EXPORT void nm_animation_sample(const struct nm_animation *animation, const double from[], double t,
+                                   struct nm_animation_pose *pose);
 
 /* Refuses goals beyond the joints' limits, moves faster than their servos turn, and poses in which parts of the body
  * meet; how the robot gets into the first frame is left to the player. Returns how many faults, each a sentence. */
-uint32_t nm_animation_check(const struct nm_body *body, const struct nm_animation *animation, struct nm_err *err);
+NM_EXPORT uint32_t nm_animation_check(const struct nm_body *body, const struct nm_animation *animation,
+                                      struct nm_err *err);
 
 /* The first two links whose shapes meet deeper than `depth` (m), neighbours and the folder's exceptions left out. */
-bool nm_self_collision(const struct nm_body *body, const double q[], double depth, uint32_t links[2]);
+NM_EXPORT bool nm_self_collision(const struct nm_body *body, const double q[], double depth, uint32_t links[2]);
 
 /* For each joint its mirror image and the sign it takes there: q_mirrored[twin[j]] = sign[j] * q[j]. */
-void nm_mirror_joints(const struct nm_body *body, uint32_t twin[], double sign[]);
+NM_EXPORT void nm_mirror_joints(const struct nm_body *body, uint32_t twin[], double sign[]);
 
 /* The animation as a file, frame by frame; the length it has in full, like snprintf. */
-size_t nm_animation_text(const struct nm_body *body, const struct nm_animation *animation, char *text, size_t size);
+NM_EXPORT size_t nm_animation_text(const struct nm_body *body, const struct nm_animation *animation, char *text,
+                                   size_t size);
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef NM_BODY_ANIMATION_CARRY_H
 #define NM_BODY_ANIMATION_CARRY_H
 
+#include "base/export.h"
 #include "body/animation.h"
 
 struct nm_carry {
@@ -12,11 +13,11 @@ struct nm_carry {
 };
 
 /* A limb is taken over whole or not at all. */
-void nm_carry_find(const struct nm_body *from, const struct nm_body *to, struct nm_carry *carry);
+NM_EXPORT void nm_carry_find(const struct nm_body *from, const struct nm_body *to, struct nm_carry *carry);
 
 /* Goals beyond the other's limits are held there, and moves that its servos are too slow for take longer. NULL where
  * a joint that it moves has no counterpart. */
-struct nm_animation *nm_animation_carry(struct nm_arena *arena, const struct nm_animation *animation,
-                                        const struct nm_carry *carry, const struct nm_body *to);
+NM_EXPORT struct nm_animation *nm_animation_carry(struct nm_arena *arena, const struct nm_animation *animation,
+                                                  const struct nm_carry *carry, const struct nm_body *to);
 
 #endif

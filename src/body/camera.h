@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/export.h"
 #include "base/geometry.h"
 
 enum nm_lens { NM_PINHOLE, NM_BROWN_CONRADY, NM_FISHEYE };
@@ -25,14 +26,14 @@ struct pixel {
 };
 
 /* Works out `reach`. Call it after the members above it were set. */
-void nm_camera_ready(struct nm_camera *camera);
+NM_EXPORT void nm_camera_ready(struct nm_camera *camera);
 
 /* Where a point is seen; false where it is not: behind the camera or beyond the lens' reach. The pixel may lie outside
  * the picture. */
-bool nm_camera_project(const struct nm_camera *camera, struct vec3 point, struct pixel *pixel);
+NM_EXPORT bool nm_camera_project(const struct nm_camera *camera, struct vec3 point, struct pixel *pixel);
 
 /* The direction (length 1) a pixel looks to; false for a pixel the lens model never reaches. */
-bool nm_camera_unproject(const struct nm_camera *camera, struct pixel pixel, struct vec3 *direction);
+NM_EXPORT bool nm_camera_unproject(const struct nm_camera *camera, struct pixel pixel, struct vec3 *direction);
 
 static inline bool nm_camera_sees(const struct nm_camera *camera, struct pixel p)
 {
@@ -40,18 +41,18 @@ static inline bool nm_camera_sees(const struct nm_camera *camera, struct pixel p
 }
 
 /* Where the pixel's ray meets the plane z = height of the world; false if it looks above it. */
-bool nm_camera_to_ground(const struct nm_camera *camera, struct pose3 camera_to_world, struct pixel pixel,
-                         double height, struct vec3 *point);
-bool nm_camera_from_world(const struct nm_camera *camera, struct pose3 camera_to_world, struct vec3 point,
-                          struct pixel *pixel);
+NM_EXPORT bool nm_camera_to_ground(const struct nm_camera *camera, struct pose3 camera_to_world, struct pixel pixel,
+                                   double height, struct vec3 *point);
+NM_EXPORT bool nm_camera_from_world(const struct nm_camera *camera, struct pose3 camera_to_world, struct vec3 point,
+                                    struct pixel *pixel);
 
 /* Radius in pixels of a ball of radius `ball` that lies on the ground and whose centre is seen at the pixel: that of
  * the circle with the area of its outline. 0 if no such ball is there. */
-double nm_camera_ball_radius(const struct nm_camera *camera, struct pose3 camera_to_world, struct pixel pixel,
-                             double ball);
+NM_EXPORT double nm_camera_ball_radius(const struct nm_camera *camera, struct pose3 camera_to_world, struct pixel pixel,
+                                       double ball);
 
 /* The horizon's v in column u (it may lie outside the picture); false if the camera never sees it there. The curve is
  * exact under distortion. */
-bool nm_camera_horizon(const struct nm_camera *camera, struct pose3 camera_to_world, double u, double *v);
+NM_EXPORT bool nm_camera_horizon(const struct nm_camera *camera, struct pose3 camera_to_world, double u, double *v);
 
 #endif

@@ -4,6 +4,7 @@
 #ifndef NM_BODY_CHAIN_H
 #define NM_BODY_CHAIN_H
 
+#include "base/export.h"
 #include "body/kinematics.h"
 
 /* A radian of wrong orientation counts as much as this many metres of wrong place when poses are compared. */
@@ -25,14 +26,15 @@ struct nm_chain {
 };
 
 /* 0, or -1 with a sentence: no such limb, or one with a sliding joint. */
-int nm_chain_init(struct nm_chain *chain, const struct nm_body *body, const struct nm_group *group, struct nm_err *err);
+NM_EXPORT int nm_chain_init(struct nm_chain *chain, const struct nm_body *body, const struct nm_group *group,
+                            struct nm_err *err);
 
-struct pose3 nm_chain_forward(const struct nm_chain *chain, const double q[]);
+NM_EXPORT struct pose3 nm_chain_forward(const struct nm_chain *chain, const double q[]);
 
 /* From the start in q to the pose of the end nearest to the target (in the base's frame). `held` has a bit for every
  * joint that keeps its value. */
-enum nm_reach nm_chain_ik(const struct nm_chain *chain, struct pose3 target, uint32_t held, double q[],
-                          struct nm_ik_error *error);
+NM_EXPORT enum nm_reach nm_chain_ik(const struct nm_chain *chain, struct pose3 target, uint32_t held, double q[],
+                                    struct nm_ik_error *error);
 
 /* Turns v about a unit axis by the angle with this cosine and sine. */
 static inline struct vec3 nm_turn(struct vec3 axis, double c, double s, struct vec3 v)
@@ -45,10 +47,10 @@ static inline struct vec3 nm_turn(struct vec3 axis, double c, double s, struct v
 
 /* Solves the damped normal equations of least squares for the step: (J'J + damping) step = J'e over the joints that are
  * free. J has `rows` rows of NM_GROUP. Returns J'e in `gradient`. */
-void nm_damped_step(uint32_t rows, const double j[][NM_GROUP], const double e[], uint32_t n, uint32_t held,
-                    double damping, double gradient[], double step[]);
+NM_EXPORT void nm_damped_step(uint32_t rows, const double j[][NM_GROUP], const double e[], uint32_t n, uint32_t held,
+                              double damping, double gradient[], double step[]);
 
 /* Joints at a limit towards which the gradient pushes; they take no part in the step. */
-uint32_t nm_at_limits(const struct nm_chain *chain, const double q[], const double gradient[]);
+NM_EXPORT uint32_t nm_at_limits(const struct nm_chain *chain, const double q[], const double gradient[]);
 
 #endif

@@ -4,6 +4,7 @@
 #ifndef NM_BODY_DYNAMICS_H
 #define NM_BODY_DYNAMICS_H
 
+#include "base/export.h"
 #include "body/kinematics.h"
 
 /* the motion, all in world axes; velocity and acceleration are those of the base's origin */
@@ -27,11 +28,11 @@ struct nm_effort {
                                   axes, and Nm about the base's origin                       */
 };
 
-void nm_inverse_dynamics(const struct nm_body *body, const struct nm_motion *motion, const struct nm_push *pushes,
-                         uint32_t n_pushes, struct nm_effort *effort);
+NM_EXPORT void nm_inverse_dynamics(const struct nm_body *body, const struct nm_motion *motion,
+                                   const struct nm_push *pushes, uint32_t n_pushes, struct nm_effort *effort);
 
 /* Zero-moment point on the plane z = ground: where the base's force, given without any push, meets the ground without
  * a tipping moment. False if the body does not press on the ground. */
-bool nm_zmp(const struct nm_motion *motion, const struct nm_effort *effort, double ground, struct vec3 *zmp);
+NM_EXPORT bool nm_zmp(const struct nm_motion *motion, const struct nm_effort *effort, double ground, struct vec3 *zmp);
 
 #endif

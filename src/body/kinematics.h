@@ -7,6 +7,7 @@
 #ifndef NM_BODY_KINEMATICS_H
 #define NM_BODY_KINEMATICS_H
 
+#include "base/export.h"
 #include "body/robot.h"
 
 struct nm_kin {
@@ -31,7 +32,7 @@ struct nm_step {
 };
 
 /* Poses of all frames, from the base's and the joints'. */
-void nm_forward(const struct nm_body *body, struct pose3 base_to_world, const double q[], struct nm_kin *kin);
+NM_EXPORT void nm_forward(const struct nm_body *body, struct pose3 base_to_world, const double q[], struct nm_kin *kin);
 
 static inline struct pose3 nm_frame_to_frame(const struct nm_kin *kin, uint32_t from, uint32_t to)
 {
@@ -40,18 +41,19 @@ static inline struct pose3 nm_frame_to_frame(const struct nm_kin *kin, uint32_t 
 
 /* One column a joint: velocity of `point` (fixed to the frame, given in world) and turning rate for each rad/s (m/s) of
  * the joint; zero for joints that do not carry the frame. A base that moves with (v, w) adds v + w x (point - base). */
-void nm_jacobian(const struct nm_body *body, const struct nm_kin *kin, uint32_t frame, struct vec3 point,
-                 struct nm_twist column[]);
-struct vec3 nm_com(const struct nm_body *body, const struct nm_kin *kin);
-void nm_com_jacobian(const struct nm_body *body, const struct nm_kin *kin, struct vec3 column[]);
+NM_EXPORT void nm_jacobian(const struct nm_body *body, const struct nm_kin *kin, uint32_t frame, struct vec3 point,
+                           struct nm_twist column[]);
+NM_EXPORT struct vec3 nm_com(const struct nm_body *body, const struct nm_kin *kin);
+NM_EXPORT void nm_com_jacobian(const struct nm_body *body, const struct nm_kin *kin, struct vec3 column[]);
 
 /* Of every link; the base's own comes first in and first out. */
-void nm_velocities(const struct nm_body *body, const struct nm_kin *kin, struct nm_twist base, const double qd[],
-                   struct nm_twist link[]);
-struct nm_twist nm_frame_twist(const struct nm_body *body, const struct nm_kin *kin, const struct nm_twist link[],
-                               uint32_t frame);
+NM_EXPORT void nm_velocities(const struct nm_body *body, const struct nm_kin *kin, struct nm_twist base,
+                             const double qd[], struct nm_twist link[]);
+NM_EXPORT struct nm_twist nm_frame_twist(const struct nm_body *body, const struct nm_kin *kin,
+                                         const struct nm_twist link[], uint32_t frame);
 
 /* linear: that of the centre of mass; angular: momentum about the centre of mass, kg m2/s */
-struct nm_twist nm_com_motion(const struct nm_body *body, const struct nm_kin *kin, const struct nm_twist link[]);
+NM_EXPORT struct nm_twist nm_com_motion(const struct nm_body *body, const struct nm_kin *kin,
+                                        const struct nm_twist link[]);
 
 #endif

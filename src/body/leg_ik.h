@@ -6,6 +6,7 @@
 #ifndef NM_BODY_LEG_IK_H
 #define NM_BODY_LEG_IK_H
 
+#include "base/export.h"
 #include "body/chain.h"
 
 enum nm_leg_method { NM_LEG_CLOSED, NM_LEG_SCANNED, NM_LEG_NUMERIC };
@@ -28,15 +29,16 @@ struct nm_leg {
     double mid_cos[6], mid_sin[6];                      /* middle of each joint's limits     */
 };
 
-int nm_leg_init(struct nm_leg *leg, const struct nm_body *body, enum nm_side side, struct nm_err *err);
+NM_EXPORT int nm_leg_init(struct nm_leg *leg, const struct nm_body *body, enum nm_side side, struct nm_err *err);
 
 /* q: the joints in the chain's order. A leg without a closed answer begins at what q holds before the call, so that the
  * answers along a motion are neighbours: give it the last ones. `error` may be NULL. */
-enum nm_reach nm_leg_ik(const struct nm_leg *leg, struct pose3 sole_to_base, double q[], struct nm_ik_error *error);
+NM_EXPORT enum nm_reach nm_leg_ik(const struct nm_leg *leg, struct pose3 sole_to_base, double q[],
+                                  struct nm_ik_error *error);
 
 /* Both legs at once, for bodies whose legs share a joint (NAO's hips): the leading leg gets its pose, the other one the
  * nearest it can have with the shared joint where the leading one put it. */
-enum nm_reach nm_legs_ik(const struct nm_leg leg[2], const struct pose3 sole_to_base[2], enum nm_side leading,
-                         double q[2][NM_GROUP], struct nm_ik_error error[2]);
+NM_EXPORT enum nm_reach nm_legs_ik(const struct nm_leg leg[2], const struct pose3 sole_to_base[2], enum nm_side leading,
+                                   double q[2][NM_GROUP], struct nm_ik_error error[2]);
 
 #endif

@@ -4,6 +4,7 @@
 #ifndef NM_BODY_LOOK_H
 #define NM_BODY_LOOK_H
 
+#include "base/export.h"
 #include "body/chain.h"
 
 struct nm_neck {
@@ -13,9 +14,9 @@ struct nm_neck {
 };
 
 /* The camera must be carried by the head's last joint. */
-int nm_neck_init(struct nm_neck *neck, const struct nm_body *body, uint32_t camera_frame, struct nm_err *err);
+NM_EXPORT int nm_neck_init(struct nm_neck *neck, const struct nm_body *body, uint32_t camera_frame, struct nm_err *err);
 
 /* q: the neck's joints in the chain's order. `off` (may be NULL): the angle between the optical axis and the point. */
-enum nm_reach nm_look_at(const struct nm_neck *neck, struct vec3 point_in_base, double q[], double *off);
+NM_EXPORT enum nm_reach nm_look_at(const struct nm_neck *neck, struct vec3 point_in_base, double q[], double *off);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/export.h"
 #include "base/geometry.h"
 #include "body/camera.h"
 #include "body/urdf.h"
@@ -160,19 +161,19 @@ const struct nm_body *nm_body_load(struct nm_arena *arena, const char *path, str
 const struct nm_body *nm_body_from_urdf(struct nm_arena *arena, const struct nm_urdf *urdf, struct nm_err *err);
 
 /* -1 if there is none of that name. */
-int32_t nm_find_joint(const struct nm_body *body, const char *name);
-int32_t nm_find_frame(const struct nm_body *body, const char *name);
+NM_EXPORT int32_t nm_find_joint(const struct nm_body *body, const char *name);
+NM_EXPORT int32_t nm_find_frame(const struct nm_body *body, const char *name);
 /* The same, tried at `guess` first: messages name joints mostly in one order. */
-int32_t nm_find_joint_near(const struct nm_body *body, const char *name, uint32_t guess);
+NM_EXPORT int32_t nm_find_joint_near(const struct nm_body *body, const char *name, uint32_t guess);
 /* Takes over what a message says of joints (rad), which may have more names than positions or the reverse; unknown
  * names and numbers that are not finite are left out; coupled joints go with the one they follow. A bit for each joint
  * that was taken. */
 enum { NM_JOINT_NAME = 32 }; /* bytes of a name in such messages */
-uint64_t nm_take_joints(const struct nm_body *body, const char (*names)[NM_JOINT_NAME], uint32_t n_names,
-                        const double *positions, uint32_t n_positions, double q[]);
+NM_EXPORT uint64_t nm_take_joints(const struct nm_body *body, const char (*names)[NM_JOINT_NAME], uint32_t n_names,
+                                  const double *positions, uint32_t n_positions, double q[]);
 
 /* Coupled joints take the value they have from the joint they follow. */
-void nm_apply_mimics(const struct nm_body *body, double q[]);
+NM_EXPORT void nm_apply_mimics(const struct nm_body *body, double q[]);
 
 /* Sentences on what this robot lacks to play, one a line; returns how many. */
 uint32_t nm_body_missing(const struct nm_body *body, struct nm_err *out);

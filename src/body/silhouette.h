@@ -3,6 +3,7 @@
 #ifndef NM_BODY_SILHOUETTE_H
 #define NM_BODY_SILHOUETTE_H
 
+#include "base/export.h"
 #include "body/kinematics.h"
 
 enum { NM_OUTLINE_POINTS = 72 };
@@ -15,7 +16,7 @@ struct nm_outline {
 
 /* Outlines of the collision shapes (of the visual ones if there are none) that reach into the camera's picture; shapes
  * of the link that carries the camera and meshes are left out. Returns how many were written, at most `max`. */
-uint32_t nm_silhouette(const struct nm_body *body, const struct nm_kin *kin, uint32_t camera, struct nm_outline out[],
-                       uint32_t max);
+NM_EXPORT uint32_t nm_silhouette(const struct nm_body *body, const struct nm_kin *kin, uint32_t camera,
+                                 struct nm_outline out[], uint32_t max);
 
 #endif

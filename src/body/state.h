@@ -12,6 +12,7 @@
 #ifndef NM_BODY_STATE_H
 #define NM_BODY_STATE_H
 
+#include "base/export.h"
 #include "body/kinematics.h"
 
 enum { NM_HISTORY = 512 };           /* samples                                         */
@@ -43,23 +44,25 @@ struct nm_readings {
 };
 
 /* Starts anew, with the robot's frame at this place of odom; the first update puts the feet down there. */
-void nm_state_reset(struct nm_state *state, const struct nm_body *body, struct pose2 robot_to_odom);
+NM_EXPORT void nm_state_reset(struct nm_state *state, const struct nm_body *body, struct pose2 robot_to_odom);
 
 /* A sample not newer than the last one is left out; a clock that jumped back by more than the span starts anew. */
-void nm_state_update(struct nm_state *state, const struct nm_body *body, const struct nm_readings *readings);
+NM_EXPORT void nm_state_update(struct nm_state *state, const struct nm_body *body, const struct nm_readings *readings);
 
 /* The body at a time in odom: exact at samples, interpolated between them, at the ends the end. False if the time lies
  * outside of what is kept (or nothing is); then the nearest sample is used. */
-bool nm_state_at(const struct nm_state *state, const struct nm_body *body, int64_t time, struct nm_sample *sample);
-bool nm_state_kin(const struct nm_state *state, const struct nm_body *body, int64_t time, struct nm_kin *in_odom);
+NM_EXPORT bool nm_state_at(const struct nm_state *state, const struct nm_body *body, int64_t time,
+                           struct nm_sample *sample);
+NM_EXPORT bool nm_state_kin(const struct nm_state *state, const struct nm_body *body, int64_t time,
+                            struct nm_kin *in_odom);
 
 /* The robot's frame for a body whose pose in odom is known. */
-struct pose2 nm_robot_to_odom(const struct nm_body *body, const struct nm_kin *in_odom);
-struct pose3 nm_ground_pose(struct pose2 pose);
+NM_EXPORT struct pose2 nm_robot_to_odom(const struct nm_body *body, const struct nm_kin *in_odom);
+NM_EXPORT struct pose3 nm_ground_pose(struct pose2 pose);
 
 /* A thing on the ground seen from the robot at a time, in odom; and where it is seen from now. */
-struct vec3 nm_state_remember(const struct nm_state *state, const struct nm_body *body, int64_t time,
-                              struct vec3 in_robot);
-struct vec3 nm_state_recall(const struct nm_state *state, struct vec3 in_odom);
+NM_EXPORT struct vec3 nm_state_remember(const struct nm_state *state, const struct nm_body *body, int64_t time,
+                                        struct vec3 in_robot);
+NM_EXPORT struct vec3 nm_state_recall(const struct nm_state *state, struct vec3 in_odom);
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/export.h"
 #include "base/geometry.h"
 
 enum { NM_STEP_NEAR = 6, NM_STEP_TERMS = 4 };
@@ -28,7 +29,7 @@ struct nm_step_model {
         .linear = true, .forward = {1, 0, 0, 0}, .left = {0, 1, 0, 0}, .turn = {0, 0, 1, 0}, .width = 0.05             \
     }
 
-struct pose2 nm_step_correct(const struct nm_step_model *model, struct pose2 told);
+NM_EXPORT struct pose2 nm_step_correct(const struct nm_step_model *model, struct pose2 told);
 
 /* The way as the model tells it, cut into steps where the support foot changes. */
 struct nm_steps {
@@ -37,6 +38,6 @@ struct nm_steps {
     struct pose2 last; /* the told pose when the step began   */
 };
 /* Takes a told pose; true when a step ended with it. `step` is the way since the last step's end either way. */
-bool nm_steps_take(struct nm_steps *steps, struct pose2 told, uint32_t changes, struct pose2 *step);
+NM_EXPORT bool nm_steps_take(struct nm_steps *steps, struct pose2 told, uint32_t changes, struct pose2 *step);
 
 #endif

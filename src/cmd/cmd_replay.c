@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/alloc_guard.h"
+#include "core/alloc_guard.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/logging.h"

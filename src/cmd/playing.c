@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cmd/alloc_guard.h"
+#include "core/alloc_guard.h"
 #include "cmd/console.h"
 #include "cmd/stopping.h"
 #include "cmd/tables.h"

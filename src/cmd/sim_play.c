@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cmd/alloc_guard.h"
+#include "core/alloc_guard.h"
 #include "cmd/console.h"
 #include "cmd/stopping.h"
 #include "core/files.h"

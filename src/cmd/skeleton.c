@@ -47,7 +47,7 @@ static const char source[] =
     "    NM_PARAM(gain, 0.25, 0, 1, \"1\", \"share of the new value: higher follows faster, lower is smoother\"),\n"
     "    {0},\n"
     "};\n"
-    "NM_MODULE(@NAME@, \"Smooths a number.\", .ports = ports, .params = params, .reset = NM_CALL(reset),\n"
+    "NM_MODULE(@NAME@, \"Smooths a number.\", NM_PORTS(ports), NM_PARAMS(params), .reset = NM_CALL(reset),\n"
     "          .step = NM_CALL(step))\n";
 
 static const char test[] = "/* What @NAME@ promises. */\n"
@@ -104,12 +104,14 @@ static const char makefile[] =
     "# @NAME@, a module outside the tree. make: the plug-in; make test; make check: the line-up; make run.\n"
     "NUTMEG ?= @NUTMEG@\n"
     "BUILD ?= @BUILD@\n"
-    "CFLAGS += -std=gnu17 -O2 -g -Wall -Wextra -D_GNU_SOURCE -fPIC -fno-strict-aliasing -ffp-contract=off\n"
+    "CFLAGS += -std=gnu17 -O2 -g -Wall -Wextra -D_GNU_SOURCE -fPIC -fvisibility=hidden -fno-strict-aliasing "
+    "-ffp-contract=off\n"
     "CFLAGS += -I$(NUTMEG)/src -I$(BUILD)/gen\n"
-    "LIBS = $(addprefix $(BUILD)/libnm_,core.a messages.a codec.a base.a)\n"
+    "LIBS = $(addprefix $(BUILD)/libnm_,core.a guard.a messages.a codec.a base.a)\n"
     "\n"
     "@NAME@.so: @NAME@.c\n"
     "\t$(CC) $(CFLAGS) -DNM_PLUGIN -shared -o $@ @NAME@.c\n"
+    "\t$(NUTMEG)/scripts/stateless $@\n"
     "\n"
     "test_@NAME@: test_@NAME@.c @NAME@.c\n"
     "\t$(CC) $(CFLAGS) -o $@ test_@NAME@.c @NAME@.c $(LIBS) -lcmocka -lyaml -lm -lpthread -ldl\n"
@@ -126,6 +128,7 @@ static const char makefile[] =
     "clean:\n"
     "\trm -f @NAME@.so test_@NAME@\n"
     "\n"
+    ".DELETE_ON_ERROR:\n"
     ".PHONY: test check run clean\n";
 
 static const char lineup[] =

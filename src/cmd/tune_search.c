@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/alloc_guard.h"
+#include "core/alloc_guard.h"
 #include "cmd/pool.h"
 #include "cmd/sim_play.h"
 #include "cmd/stopping.h"

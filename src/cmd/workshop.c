@@ -126,14 +126,46 @@ static void print_log(const char *path)
     if (file) fclose(file);
 }
 
-/* What the line-up shall play for a module: the one linked in, with its layout told, or a fresh build of its source. */
-static const struct nm_module *module_to_play(struct workshop *shop, const struct nm_module *module, const char *source,
-                                              struct nm_err *err)
+/* Finds the files of a module and watches their folders. */
+static int learn_files(struct workshop *shop, struct workshop_source *source, struct nm_err *err)
 {
-    if (!younger(source, home_of(module))) {
+    struct rebuild_files *files = &source->files;
+    if (rebuild_find(&shop->rebuild, source->path, files, err)) return -1;
+    for (uint32_t i = 0; i < files->n_sources; i++)
+        if (watch(shop, nm_folder_of(&shop->arena, files->sources[i]), err)) return -1;
+    for (uint32_t i = 0; i < files->n_headers; i++)
+        if (watch(shop, nm_folder_of(&shop->arena, files->headers[i]), err)) return -1;
+    return 0;
+}
+
+static bool has_changed(const struct rebuild_files *files, const char *since)
+{
+    for (uint32_t i = 0; i < files->n_sources; i++)
+        if (younger(files->sources[i], since)) return true;
+    for (uint32_t i = 0; i < files->n_headers; i++)
+        if (younger(files->headers[i], since)) return true;
+    return false;
+}
+
+/* False with a word to the user where the module cannot be built beside this program. */
+static bool may_build(const struct workshop_source *source)
+{
+    if (!source->files.newer) return true;
+    printf(
+        "%s%s: not built, because %s is newer than this program, which was built with the old one. Build the program "
+        "again and restart it%s\n",
+        ink(stdout, INK_YELLOW), source->module, source->files.newer, ink(stdout, INK_PLAIN));
+    return false;
+}
+
+/* What the line-up shall play for a module: the one linked in, with its layout told, or a fresh build of its files. */
+static const struct nm_module *module_to_play(struct workshop *shop, const struct nm_module *module,
+                                              const struct workshop_source *source, struct nm_err *err)
+{
+    if (!has_changed(&source->files, home_of(module)) || !may_build(source)) {
         struct nm_module *told = nm_take_n(&shop->arena, struct nm_module, 1);
         *told = *module;
-        told->layout = rebuild_layout(&shop->rebuild, source);
+        told->layout = rebuild_layout(&shop->rebuild, source->path);
         return told;
     }
     bool ok = false;
@@ -141,11 +173,11 @@ static const struct nm_module *module_to_play(struct workshop *shop, const struc
     fflush(stdout);
     const char *plugin = built_file(shop, module->name, shop->builds, "so");
     const char *log = built_file(shop, module->name, shop->builds++, "log");
-    if (rebuild_start(&shop->rebuild, source, plugin, log, &shop->job, err)) return NULL;
+    if (rebuild_start(&shop->rebuild, &source->files, plugin, log, &shop->job, err)) return NULL;
     rebuild_done(&shop->job, true, &ok);
     if (ok) return nm_plugin_open(plugin, err);
     print_log(log);
-    printf("%s does not compile; what is linked in plays until it does\n", module->name);
+    printf("%s does not build; what is linked in plays until it does\n", module->name);
     return module;
 }
 
@@ -156,20 +188,16 @@ int workshop_learn(struct workshop *shop, struct nm_lineup *lineup, struct nm_er
         struct nm_lineup_instance *instance = &lineup->instances[i];
         struct workshop_source *known = source_named(shop, instance->module->name);
         if (!known) {
-            const char *source = source_of(shop, instance->module);
             if (shop->n_sources == WORKSHOP_SOURCES) return nm_fail(err, "more than %d modules", WORKSHOP_SOURCES);
-            playing[shop->n_sources] = source ? module_to_play(shop, instance->module, source, err) : instance->module;
-            if (!playing[shop->n_sources]) return -1;
             known = &shop->sources[shop->n_sources++];
             known->module = instance->module->name;
-            known->path = source;
-            if (!source) {
-                printf("%s: its source %s is not here\n", known->module, instance->module->file);
-            } else {
-                known->folder = nm_folder_of(&shop->arena, source);
-                known->name = strrchr(source, '/') + 1;
-                if (watch(shop, known->folder, err)) return -1;
-            }
+            known->path = source_of(shop, instance->module);
+            if (!known->path) printf("%s: its source %s is not here\n", known->module, instance->module->file);
+            if (known->path && learn_files(shop, known, err)) return -1;
+            const struct nm_module *plays =
+                known->path ? module_to_play(shop, instance->module, known, err) : instance->module;
+            if (!plays) return -1;
+            playing[known - shop->sources] = plays;
         }
         instance->module = playing[known - shop->sources];
     }
@@ -179,31 +207,19 @@ int workshop_learn(struct workshop *shop, struct nm_lineup *lineup, struct nm_er
 
 /* ---- changes ---- */
 
-/* Whether a source includes this header of its own folder. */
-static bool includes(const struct workshop_source *source, const char *header)
-{
-    char line[512], quoted[300];
-    bool found = false;
-    FILE *file = fopen(source->path, "r");
-    snprintf(quoted, sizeof quoted, "%s\"", header);
-    while (file && !found && fgets(line, sizeof line, file)) {
-        char *at = strstr(line, quoted);
-        found = at && strstr(line, "include") && (at[-1] == '/' || at[-1] == '"');
-    }
-    if (file) fclose(file);
-    return found;
-}
-
 static void notice(struct workshop *shop, const struct inotify_event *event)
 {
     const char *folder = NULL;
     for (uint32_t i = 0; i < shop->n_folders; i++)
         if (shop->watches[i] == event->wd) folder = shop->folders[i];
     if (!folder || !event->len) return;
+    const char *path = nm_path(&shop->arena, folder, event->name);
     for (uint32_t i = 0; i < shop->n_sources; i++) {
         struct workshop_source *source = &shop->sources[i];
-        if (!source->path || strcmp(source->folder, folder)) continue;
-        if (!strcmp(source->name, event->name) || includes(source, event->name)) source->changed = clock_now();
+        bool its = false;
+        for (uint32_t k = 0; k < source->files.n_sources && !its; k++) its = !strcmp(source->files.sources[k], path);
+        for (uint32_t k = 0; k < source->files.n_headers && !its; k++) its = !strcmp(source->files.headers[k], path);
+        if (its) source->changed = clock_now();
     }
 }
 
@@ -235,7 +251,8 @@ static void swap_one(struct workshop *shop, struct nm_link *link, const char *in
     bool same = !strcmp(instance, module);
     printf("%s%s%s%s%s: new build in place after %.2f s, %s%s\n", ink(stdout, INK_GREEN), instance, same ? "" : " (",
            same ? "" : module, same ? "" : ")", (double)(clock_now() - since) * 1e-9,
-           nm_reply_bool(answer, "kept") ? "state kept" : "its state begins anew", ink(stdout, INK_PLAIN));
+           nm_reply_bool(answer, "kept") ? "state kept" : "its state starts again, because its struct changed",
+           ink(stdout, INK_PLAIN));
 }
 
 /* Through the player's own socket, as anybody would. */
@@ -263,8 +280,10 @@ static void begin_work(struct workshop *shop)
         const char *plugin = built_file(shop, source->module, shop->builds, "so");
         const char *log = built_file(shop, source->module, shop->builds++, "log");
         shop->working = i;
-        if (rebuild_start(&shop->rebuild, source->path, plugin, log, &shop->job, &err)) {
-            complain(&err);
+        /* which files it has may have changed too */
+        if (learn_files(shop, source, &err) || !may_build(source) ||
+            rebuild_start(&shop->rebuild, &source->files, plugin, log, &shop->job, &err)) {
+            if (err.n) complain(&err);
             source->changed = 0;
         }
     }
@@ -284,7 +303,7 @@ void workshop_tick(struct workshop *shop, const struct nm_player *player)
         if (ok)
             swap_in(shop, player, source);
         else
-            printf("%s%s does not compile; the old build plays on%s\n", ink(stdout, INK_YELLOW), source->module,
+            printf("%s%s does not build; the old one plays on%s\n", ink(stdout, INK_YELLOW), source->module,
                    ink(stdout, INK_PLAIN));
         fflush(stdout);
         /* changed again meanwhile: another round */

@@ -1,5 +1,6 @@
-/* The workshop behind `nutmeg dev`: knows the sources of a line-up's modules, notices when one changes, builds it as a
- * plug-in and has the running player swap it in. */
+/* The workshop behind `nutmeg dev`: knows the files of a line-up's modules, notices when one changes, builds the whole
+ * module as a plug-in and has the running player swap it in. A module that includes a header of the program which is
+ * newer than the program is not built: the two would not fit together. */
 #ifndef NM_CMD_WORKSHOP_H
 #define NM_CMD_WORKSHOP_H
 
@@ -9,10 +10,10 @@
 enum { WORKSHOP_SOURCES = 256, WORKSHOP_FOLDERS = 64 };
 
 struct workshop_source {
-    const char *path; /* NULL: it is not here, or not ours to watch  */
-    const char *folder, *name;
     const char *module;
-    int64_t changed; /* ns, when we noticed; 0: nothing to do          */
+    const char *path;           /* NULL: it is not here                   */
+    struct rebuild_files files; /* where it is here                       */
+    int64_t changed;            /* ns, when we noticed; 0: nothing to do  */
 };
 
 struct workshop {

@@ -20,6 +20,7 @@
 #include "action_msgs/CancelGoal.h"
 #include "action_msgs/GoalStatus.h"
 #include "action_msgs/GoalStatusArray.h"
+#include "base/export.h"
 #include "core/nm.h"
 
 enum { NM_ACTION_GOALS = 4, NM_ACTION_WAITING = 8, NM_ACTION_DEPTH = 4 };
@@ -95,9 +96,9 @@ struct nm_action_parts {
 #define nm_action_feedback(nm, T, a)       ((T##_Feedback *)nm_action_feedback_((nm), NM_ACTION_PARTS(T, a)))
 #define nm_action_finish(nm, T, a, status) ((T##_Result *)nm_action_finish_((nm), NM_ACTION_PARTS(T, a), (status)))
 
-const void *nm_action_step_(struct nm *nm, const struct nm_action_parts *parts);
-void nm_action_answer_(struct nm *nm, const struct nm_action_parts *parts, bool accept);
-void *nm_action_feedback_(struct nm *nm, const struct nm_action_parts *parts);
-void *nm_action_finish_(struct nm *nm, const struct nm_action_parts *parts, int8_t status);
+NM_EXPORT const void *nm_action_step_(struct nm *nm, const struct nm_action_parts *parts);
+NM_EXPORT void nm_action_answer_(struct nm *nm, const struct nm_action_parts *parts, bool accept);
+NM_EXPORT void *nm_action_feedback_(struct nm *nm, const struct nm_action_parts *parts);
+NM_EXPORT void *nm_action_finish_(struct nm *nm, const struct nm_action_parts *parts, int8_t status);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/alloc_guard.h"
 #include "core/internal.h"
 
 enum { PORTS = 64, PERIOD = 1000000 };
@@ -97,6 +98,7 @@ struct nm_harness *nm_harness_new_with(const struct nm_module *module, const cha
     struct nm_err err = {0};
     const char *set[PORTS];
     if (!h) abort();
+    if (nm_module_check(module, &err)) die("module", &err);
     nm_registry_init(&h->registry, &h->arena, &module, &module + 1);
     for (const struct nm_port *p = module->ports; p->name; p++) add_port(h, module, p);
     const char *text = lineup_text(h, module);
@@ -104,7 +106,11 @@ struct nm_harness *nm_harness_new_with(const struct nm_module *module, const cha
         .root = "/nonexistent", .set = set, .n_set = split(h, module->name, settings, set, PORTS)};
     h->lineup = nm_lineup_parse(text, strlen(text), "test", &h->registry, &options, &err);
     if (!h->lineup) die("line-up", &err);
-    h->player = nm_player_new(h->lineup, &(struct nm_player_options){.name = "test", .seed = 1, .body = body}, &err);
+    h->player =
+        nm_player_new(h->lineup,
+                      &(struct nm_player_options){
+                          .name = "test", .seed = 1, .body = body, .enter = nm_guard_enter, .leave = nm_guard_leave},
+                      &err);
     if (!h->player) die("start", &err);
     add_port(h, module, &(struct nm_port){.topic = "rosout", .kind = NM_PORT_OUT_QUEUE, .depth = 64});
     h->edge = nm_edge_new(h->player, "test edge", h->ports, h->n, &err);

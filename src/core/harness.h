@@ -9,7 +9,8 @@
  *     nm_harness_free(h);
  *
  * The module runs in a real line-up of one cycle in virtual time; what it does not make itself is brought in by the
- * test. Faults of the test (an unknown topic, a wrong parameter) end the program with a sentence. */
+ * test. Faults of the test (an unknown topic, a wrong parameter) end the program with a sentence, and so does a step
+ * that takes memory (core/alloc_guard.h). */
 #ifndef NM_CORE_HARNESS_H
 #define NM_CORE_HARNESS_H
 

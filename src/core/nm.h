@@ -14,10 +14,17 @@
  *     };
  *
  *     #define SELF struct ball_filter
- *     static const struct nm_port ports[] = {NM_IN(seen, BallRelative, "ball_relative"), NM_OUT(ball, BallModel,
- * "ball"), {0}}; static const struct nm_param params[] = {NM_PARAM(friction, 0.4, 0, 5, "1/s", "share of speed lost a
- * second"), {0}}; NM_MODULE(ball_filter, "Tracks the ball on the ground.", .ports = ports, .params = params, .step =
- * NM_CALL(step))
+ *     static const struct nm_port ports[] = {
+ *         NM_IN(seen, BallRelative, "ball_relative"),
+ *         NM_OUT(ball, BallModel, "ball"),
+ *         {0},
+ *     };
+ *     static const struct nm_param params[] = {
+ *         NM_PARAM(friction, 0.4, 0, 5, "1/s", "share of speed lost a second"),
+ *         {0},
+ *     };
+ *     NM_MODULE(ball_filter, "Tracks the ball on the ground.", NM_PORTS(ports), NM_PARAMS(params),
+ *               .step = NM_CALL(step))
  *
  * `step` does no I/O, takes no memory, touches no globals: so the same module runs on a robot, many times in one
  * simulator, and again on a log. */
@@ -29,6 +36,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/export.h"
 #include "base/geometry.h"
 #include "base/type.h"
 
@@ -59,14 +67,14 @@ static inline double nm_seconds(int64_t ns) { return (double)ns * 1e-9; }
 static inline int64_t nm_ns(double seconds) { return (int64_t)(seconds * 1e9 + (seconds < 0 ? -0.5 : 0.5)); }
 
 /* Uniform in [0, 1), and standard normal. */
-double nm_random(struct nm *nm);
-double nm_gauss(struct nm *nm);
+NM_EXPORT double nm_random(struct nm *nm);
+NM_EXPORT double nm_gauss(struct nm *nm);
 
 /* Console lines, one topic (/rosout) for all. A printf format; cut at 255 bytes; never blocks. */
 enum { NM_DEBUG = 10, NM_INFO = 20, NM_WARN = 30, NM_ERROR = 40, NM_FATAL = 50 };
 #define nm_log(nm, level, ...) nm_log_((nm), (level), __FILE__, __func__, __LINE__, __VA_ARGS__)
-void nm_log_(struct nm *nm, int level, const char *file, const char *function, int line, const char *format, ...)
-    __attribute__((format(printf, 6, 7)));
+NM_EXPORT void nm_log_(struct nm *nm, int level, const char *file, const char *function, int line, const char *format,
+                       ...) __attribute__((format(printf, 6, 7)));
 
 /* Shows a number, a text or an image under a name, live and in logs, if somebody watches; costs a load and a branch
  * otherwise. */
@@ -83,10 +91,11 @@ void nm_log_(struct nm *nm, int level, const char *file, const char *function, i
         if (__builtin_expect((nm)->watched, 0))                                                                        \
             nm_show_image_((nm), (name), (bytes), (width), (height), (step), (encoding));                              \
     } while (0)
-void nm_show_number(struct nm *nm, const char *name, double value);
-void nm_show_text_(struct nm *nm, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
-void nm_show_image_(struct nm *nm, const char *name, const uint8_t *bytes, uint32_t width, uint32_t height,
-                    uint32_t step, const char *encoding);
+NM_EXPORT void nm_show_number(struct nm *nm, const char *name, double value);
+NM_EXPORT void nm_show_text_(struct nm *nm, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+NM_EXPORT void nm_show_image_(struct nm *nm, const char *name, const uint8_t *bytes, uint32_t width, uint32_t height,
+                              uint32_t step, const char *encoding);
 
 /* ---- messages of ports ---- */
 
@@ -117,7 +126,7 @@ static inline void nm_put(struct nm *nm, void *out)
 
 /* True if an input is new since this instance's last step: nm_fresh(f->nm, f->seen), with the member itself. */
 #define nm_fresh(nm, in) nm_fresh_((nm), (in), &(in))
-bool nm_fresh_last(const struct nm *nm, const void *member);
+NM_EXPORT bool nm_fresh_last(const struct nm *nm, const void *member);
 static inline bool nm_fresh_(const struct nm *nm, const void *in, const void *member)
 {
     uint64_t run = nm_slot(in)->run;
@@ -145,11 +154,11 @@ static inline int64_t nm_age(const struct nm *nm, const void *in)
 /* Appends a message, reset to its defaults, to an output queue; it is published when the step ends. A full queue hands
  * out a scratch message instead and counts a loss, so the result is never NULL. */
 #define nm_push(nm, queue) ((__typeof__((queue)->type_[0]))nm_push_((nm), (queue)->ring))
-void *nm_push_(struct nm *nm, struct nm_ring *ring);
+NM_EXPORT void *nm_push_(struct nm *nm, struct nm_ring *ring);
 
 /* Takes memory for a blob of an output from the port's pool; false (counted) when the pool is empty or the blob too
  * small. */
-bool nm_blob_take(struct nm *nm, const void *out, struct nm_blob *blob, uint32_t bytes);
+NM_EXPORT bool nm_blob_take(struct nm *nm, const void *out, struct nm_blob *blob, uint32_t bytes);
 
 /* ---- services: a request queue in and a response queue out ---- */
 
@@ -170,16 +179,16 @@ bool nm_blob_take(struct nm *nm, const void *out, struct nm_blob *blob, uint32_t
                                                        nm_slot(request)->call))
 #define nm_reply_to(nm, server, caller, call)                                                                          \
     ((__typeof__((server)->replies.type_[0]))nm_reply_((nm), (server)->replies.ring, (caller), (call)))
-void *nm_reply_(struct nm *nm, struct nm_ring *ring, uint64_t caller, int64_t call);
+NM_EXPORT void *nm_reply_(struct nm *nm, struct nm_ring *ring, uint64_t caller, int64_t call);
 /* A new request: T_Request *q = nm_call(f->nm, &f->power); the reply has the same nm_slot(reply)->call. */
 #define nm_call(nm, client) ((__typeof__((client)->requests.type_[0]))nm_call_((nm), (client)->requests.ring))
-void *nm_call_(struct nm *nm, struct nm_ring *ring);
+NM_EXPORT void *nm_call_(struct nm *nm, struct nm_ring *ring);
 
 /* ---- transforms ---- */
 
 /* The pose that maps coordinates of frame `from` into frame `to` at a time of the past (at most NM_TF_HISTORY, 0: the
  * newest common time). False if the frames are unknown, unconnected, or the time is not covered. */
-bool nm_tf(struct nm *nm, const char *from, const char *to, int64_t at, struct pose3 *from_to_to);
+NM_EXPORT bool nm_tf(struct nm *nm, const char *from, const char *to, int64_t at, struct pose3 *from_to_to);
 enum { NM_TF_NEWEST = 0 };
 
 /* ---- the table ---- */
@@ -210,27 +219,38 @@ struct nm_port {
 };
 
 #define NM_IS(member, ...) __builtin_types_compatible_p(__typeof__(((SELF *)0)->member), __VA_ARGS__)
-/* sizeof(char[1]) - 1 is 0; a member of another type than the port's stops the compiler here */
-#define NM_CHECK(what) (sizeof(char[(what) ? 1 : -1]) - 1)
-#define NM_PORT_(member_, T, topic_, kind_, ok, ...)                                                                   \
+/* 0; a member of another type than the port's stops the compiler here with a sentence */
+#define NM_CHECK_(ok, member, topic, want)                                                                             \
+    (sizeof(struct {                                                                                                   \
+         _Static_assert(ok, "port " member " of topic " topic ": its member must be declared as " want);               \
+         char one;                                                                                                     \
+     }) -                                                                                                              \
+     1)
+#define NM_PORT_(member_, T, topic_, kind_, ok, want, ...)                                                             \
     {                                                                                                                  \
         .name = #member_, .topic = (topic_), .type = &T##_type, .layout = T##_LAYOUT, .kind = (kind_),                 \
-        .offset = (uint32_t)(offsetof(SELF, member_) + NM_CHECK(ok)), __VA_ARGS__                                      \
+        .offset = (uint32_t)(offsetof(SELF, member_) + NM_CHECK_(ok, #member_, topic_, want)), __VA_ARGS__             \
     }
 #define NM_QUEUE_IS_(member, T)                                                                                        \
     __builtin_types_compatible_p(__typeof__(((SELF *)0)->member.at), __typeof__(const T *const *))
 #define NM_OUT_QUEUE_IS_(member, T)                                                                                    \
     __builtin_types_compatible_p(__typeof__(((SELF *)0)->member.type_), __typeof__(T *[0]))
 
-#define NM_IN(member, T, topic, ...)   NM_PORT_(member, T, topic, NM_PORT_IN, NM_IS(member, const T *), __VA_ARGS__)
-#define NM_LAST(member, T, topic, ...) NM_PORT_(member, T, topic, NM_PORT_LAST, NM_IS(member, const T *), __VA_ARGS__)
-#define NM_OUT(member, T, topic, ...)  NM_PORT_(member, T, topic, NM_PORT_OUT, NM_IS(member, T *), __VA_ARGS__)
+#define NM_IN(member, T, topic, ...)                                                                                   \
+    NM_PORT_(member, T, topic, NM_PORT_IN, NM_IS(member, const T *), "const " #T " *" #member, __VA_ARGS__)
+#define NM_LAST(member, T, topic, ...)                                                                                 \
+    NM_PORT_(member, T, topic, NM_PORT_LAST, NM_IS(member, const T *), "const " #T " *" #member, __VA_ARGS__)
+#define NM_OUT(member, T, topic, ...)                                                                                  \
+    NM_PORT_(member, T, topic, NM_PORT_OUT, NM_IS(member, T *), #T " *" #member, __VA_ARGS__)
 #define NM_QUEUE(member, T, topic, depth_, ...)                                                                        \
-    NM_PORT_(member, T, topic, NM_PORT_QUEUE, NM_QUEUE_IS_(member, T), .depth = (depth_), __VA_ARGS__)
+    NM_PORT_(member, T, topic, NM_PORT_QUEUE, NM_QUEUE_IS_(member, T), "nm_queue(" #T ") " #member, .depth = (depth_), \
+             __VA_ARGS__)
 #define NM_LAST_QUEUE(member, T, topic, depth_, ...)                                                                   \
-    NM_PORT_(member, T, topic, NM_PORT_LAST_QUEUE, NM_QUEUE_IS_(member, T), .depth = (depth_), __VA_ARGS__)
+    NM_PORT_(member, T, topic, NM_PORT_LAST_QUEUE, NM_QUEUE_IS_(member, T), "nm_queue(" #T ") " #member,               \
+             .depth = (depth_), __VA_ARGS__)
 #define NM_OUT_QUEUE(member, T, topic, depth_, ...)                                                                    \
-    NM_PORT_(member, T, topic, NM_PORT_OUT_QUEUE, NM_OUT_QUEUE_IS_(member, T), .depth = (depth_), __VA_ARGS__)
+    NM_PORT_(member, T, topic, NM_PORT_OUT_QUEUE, NM_OUT_QUEUE_IS_(member, T), "nm_out_queue(" #T ") " #member,        \
+             .depth = (depth_), __VA_ARGS__)
 /* A module that calls nm_tf names it among its ports; the history is the cycle's, so there is no member. */
 #define NM_READS_TF                                                                                                    \
     {.name = "tf",                                                                                                     \
@@ -302,6 +322,7 @@ struct nm_module {
     uint64_t layout;               /* of its struct, told by `nutmeg dev`; 0: unknown, never kept      */
     const struct nm_port *ports;   /* ends with {0}                                                    */
     const struct nm_param *params; /* ends with {0}, or NULL                                           */
+    uint32_t n_ports, n_params;    /* rows of the tables, with the last one, {0}                       */
     int (*init)(void *self);       /* once, after parameters are set; may take memory; -1 refuses      */
     void (*reset)(void *self);     /* back to the first state                                          */
     void (*changed)(void *self);   /* after parameters changed, before the next step                   */
@@ -321,6 +342,10 @@ struct nm_module {
 #define NM_LAYOUT 0
 #endif
 
+/* The tables of a module, with their sizes, so that one whose last row {0} is missing is refused. */
+#define NM_PORTS(table)  .ports = (table), .n_ports = sizeof(table) / sizeof *(table)
+#define NM_PARAMS(table) .params = (table), .n_params = sizeof(table) / sizeof *(table)
+
 /* Binds a module to the runtime: in the program it goes into the linker section `nm_modules`, in a plug-in it is what
  * dlsym finds. An unlisted one is known only to whoever names its table. */
 #define NM_MODULE(name_, about_, ...)                                                                                  \
@@ -337,7 +362,7 @@ struct nm_module {
                                              .layout = NM_LAYOUT,                                                      \
                                              __VA_ARGS__};
 #ifdef NM_PLUGIN
-#define NM_MODULE_REGISTER_(name_) const struct nm_module *const nm_plugin_module = &name_##_module;
+#define NM_MODULE_REGISTER_(name_) NM_EXPORT const struct nm_module *const nm_plugin_module = &name_##_module;
 extern const struct nm_module *const nm_plugin_module;
 #else
 #define NM_MODULE_REGISTER_(name_)                                                                                     \

@@ -111,6 +111,22 @@ static int check_port(const struct nm_module *module, const struct nm_port *port
     return 0;
 }
 
+/* The last row of a table says where it ends; without it the others would be followed by whatever lies behind. */
+static int check_ends(const struct nm_module *module, struct nm_err *err)
+{
+    const char *lacks = NULL, *macro = NULL;
+    if (module->ports && (!module->n_ports || module->ports[module->n_ports - 1].name)) {
+        lacks = "ports";
+        macro = "NM_PORTS";
+    } else if (module->params && (!module->n_params || module->params[module->n_params - 1].name)) {
+        lacks = "parameters";
+        macro = "NM_PARAMS";
+    }
+    return lacks ? nm_fail(err, "module '%s': the table of its %s must be given by %s and end with the row {0}",
+                           module->name, lacks, macro)
+                 : 0;
+}
+
 static int check_ports(const struct nm_module *module, struct nm_err *err)
 {
     int rc = 0;
@@ -157,6 +173,7 @@ int nm_module_check(const struct nm_module *module, struct nm_err *err)
     if (!module->step) rc = nm_fail(err, "module '%s' has no step function", name);
     if (!module->about || !*module->about)
         rc = nm_fail(err, "module '%s' has no sentence that says what it does", name);
+    if (check_ends(module, err)) return -1;
     if (check_ports(module, err)) rc = -1;
     if (check_params(module, err)) rc = -1;
     return rc;

@@ -156,7 +156,7 @@ static void put_struct(FILE *out, const struct nm_def *def)
     put_constants(out, def);
     fprintf(out, "typedef struct %s %s;\nstruct %s {\n", def->c_name, def->c_name, def->c_name);
     for (uint32_t i = 0; i < def->n_fields; i++) put_member(out, &def->fields[i]);
-    fprintf(out, "};\nextern const struct nm_type %s_type;\n", def->c_name);
+    fprintf(out, "};\nNM_EXPORT extern const struct nm_type %s_type;\n", def->c_name);
     fprintf(out, "#define %s_LAYOUT UINT64_C(0x%016" PRIx64 ")\n\n", def->c_name, def->type->layout);
 }
 

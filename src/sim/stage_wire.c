@@ -16,7 +16,7 @@ struct stand_in {
     struct nm_stage *stage;
     struct actor *actor;
     const struct nm_lineup *real;
-    uint32_t n;
+    uint32_t n, n_rows; /* ports, and rows that there is room for */
     struct nm_port *ports;
     char *remote; /* "a, b" */
 };
@@ -77,6 +77,7 @@ static struct nm_lineup *parse(struct stand_in *s, struct nm_err *err)
                                  .file = __FILE__,
                                  .size = (uint32_t)(sizeof(struct nm *) + s->n * sizeof(room)),
                                  .ports = s->ports,
+                                 .n_ports = s->n_rows,
                                  .step = do_nothing};
     const struct nm_module *entry = module;
     nm_registry_init(&registry, arena, &entry, &entry + 1);
@@ -97,7 +98,8 @@ struct nm_lineup *stage_stand_in(struct nm_stage *stage, struct actor *actor, st
     struct stand_in s = {.stage = stage, .actor = actor, .real = real, .remote = nm_take_text(&stage->arena, "")};
     uint32_t n = stage_remotes(stage, actor, tells, ALL_PORTS);
     uint32_t n_takes = stage_takes(stage, takes, FIXED_PORTS);
-    s.ports = nm_take_n(&stage->arena, struct nm_port, n + n_takes + 3);
+    s.n_rows = n + n_takes + 3;
+    s.ports = nm_take_n(&stage->arena, struct nm_port, s.n_rows);
     for (uint32_t i = 0; i < n; i++) add_topic(&s, tells[i], false);
     for (uint32_t i = 0; i < n_takes; i++) add_topic(&s, takes[i], true);
     add_power(&s);

@@ -69,12 +69,20 @@ static const char *joined(const char *const *words)
     return text;
 }
 
+static const struct rebuild_files *alone(const char *source)
+{
+    static struct rebuild_files files;
+    files = (struct rebuild_files){.n_sources = 1, .sources = {source}};
+    return &files;
+}
+
 static void test_a_module_of_the_tree_is_built_with_its_own_flags(void **state)
 {
     (void)state;
     const char *words[REBUILD_WORDS];
     struct rebuild rebuild = made(commands);
-    assert_int_equal(rebuild_command(&rebuild, "/t/src/modules/behavior/keeper.c", "/x/k.1.so", 0xab, words, NULL), 0);
+    assert_int_equal(
+        rebuild_command(&rebuild, alone("/t/src/modules/behavior/keeper.c"), "/x/k.1.so", 0xab, words, NULL), 0);
     assert_string_equal(joined(words), "ccache gcc -O3 -I/t/src -DX=\"q\" -fPIC -shared -DNM_PLUGIN -DNM_LAYOUT=0xabu "
                                        "-o /x/k.1.so /t/src/modules/behavior/keeper.c");
 }
@@ -84,7 +92,7 @@ static void test_a_module_from_outside_is_built_as_one_of_the_tree(void **state)
     (void)state;
     const char *words[REBUILD_WORDS];
     struct rebuild rebuild = made(commands);
-    assert_int_equal(rebuild_command(&rebuild, "/home/me/mine.c", "/x/m.so", 0, words, NULL), 0);
+    assert_int_equal(rebuild_command(&rebuild, alone("/home/me/mine.c"), "/x/m.so", 0, words, NULL), 0);
     assert_string_equal(joined(words), "ccache gcc -O3 -I/t/src -DX=\"q\" -fPIC -shared -DNM_PLUGIN -DNM_LAYOUT=0x0u "
                                        "-o /x/m.so /home/me/mine.c");
 }
@@ -96,10 +104,52 @@ static void test_without_the_build_s_flags_plain_ones_do(void **state)
     static const char *const files[] = {NULL, "not json: [", "{}", "[]"};
     for (uint32_t i = 0; i < 4; i++) {
         struct rebuild rebuild = made(files[i]);
-        assert_int_equal(rebuild_command(&rebuild, "/home/me/mine.c", "/x/m.so", 0, words, NULL), 0);
+        assert_int_equal(rebuild_command(&rebuild, alone("/home/me/mine.c"), "/x/m.so", 0, words, NULL), 0);
         assert_non_null(strstr(joined(words), " -I/t/src "));
         assert_non_null(strstr(joined(words), " -shared -DNM_PLUGIN "));
     }
+}
+
+/* "a.c b.c | a.h" */
+static const char *named(const struct rebuild_files *files)
+{
+    const char *text = "";
+    for (uint32_t i = 0; i < files->n_sources; i++)
+        text = nm_take_format(&arena, "%s%s ", text, strrchr(files->sources[i], '/') + 1);
+    text = nm_take_format(&arena, "%s|", text);
+    for (uint32_t i = 0; i < files->n_headers; i++)
+        text = nm_take_format(&arena, "%s %s", text, strrchr(files->headers[i], '/') + 1);
+    return text;
+}
+
+static void put(const char *folder, const char *name, const char *text)
+{
+    FILE *file = fopen(nm_take_format(&arena, "%s/%s", folder, name), "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void test_all_files_of_a_module_are_found(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/test_rebuild_XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    struct rebuild rebuild = made(NULL);
+    struct rebuild_files files;
+    put(folder, "mine.c", "#include \"mine_parts.h\"\n#include \"core/nm.h\"\nNM_MODULE(mine, \"\")\n");
+    put(folder, "mine_parts.h", "#  include \"units.h\"\n");
+    put(folder, "units.h", "enum { METRES = 1 };\n");
+    put(folder, "mine_step.c", "#include \"mine_parts.h\"\n#include \"deep.h\"\n");
+    put(folder, "deep.h", "");
+    put(folder, "deep.c", "#include \"deep.h\"\n");
+    put(folder, "other.c", "#include \"mine_parts.h\"\nNM_MODULE(other, \"\")\n");
+    put(folder, "stranger.c", "#include <math.h>\n");
+    put(folder, "test_mine.c", "#include \"mine_parts.h\"\n");
+    assert_int_equal(rebuild_find(&rebuild, nm_take_format(&arena, "%s/mine.c", folder), &files, NULL), 0);
+    assert_string_equal(named(&files), "mine.c mine_step.c deep.c | mine_parts.h units.h deep.h");
+    assert_null(files.newer);
+    assert_int_equal(system(nm_take_format(&arena, "rm -r %s", folder)), 0);
 }
 
 int main(void)
@@ -109,6 +159,7 @@ int main(void)
         cmocka_unit_test_teardown(test_a_module_of_the_tree_is_built_with_its_own_flags, end),
         cmocka_unit_test_teardown(test_a_module_from_outside_is_built_as_one_of_the_tree, end),
         cmocka_unit_test_teardown(test_without_the_build_s_flags_plain_ones_do, end),
+        cmocka_unit_test_teardown(test_all_files_of_a_module_are_found, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@ struct idle {
 static void rest(struct idle *m) { (void)m; }
 #define SELF struct idle
 static const struct nm_port ports[] = {{0}};
-NM_MODULE(idle, "Does nothing.", .ports = ports, .step = NM_CALL(rest))
+NM_MODULE(idle, "Does nothing.", NM_PORTS(ports), .step = NM_CALL(rest))
 
 static char tree[64], before[4096];
 static struct setup setup;

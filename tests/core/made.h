@@ -58,6 +58,7 @@ static inline void made_new(struct made *m, uint32_t n)
                                            .file = "made.h",
                                            .size = sizeof(struct made_self),
                                            .ports = nm_take_n(&m->arena, struct nm_port, 65),
+                                           .n_ports = 65,
                                            .step = made_step};
         m->list[i] = &m->modules[i];
         made_port(m, i, NM_PORT_OUT, nm_take_format(&m->arena, "t%u", i));

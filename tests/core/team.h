@@ -32,7 +32,7 @@ static const struct nm_port eye_ports[] = {NM_IN(image, Image, "image_raw"),
                                            NM_OUT(ball_seen, PointStamped, "ball_seen"),
                                            NM_OUT(small, Image, "image_small", .blob = 19200),
                                            {0}};
-NM_MODULE(eye, "Sees the ball.", .ports = eye_ports, .step = NM_CALL(eye_step))
+NM_MODULE(eye, "Sees the ball.", NM_PORTS(eye_ports), .step = NM_CALL(eye_step))
 
 struct ball_filter {
     struct nm *nm;
@@ -67,7 +67,7 @@ static const struct nm_param ball_filter_params[] = {
     NM_PARAM_LIST(gains, "1 0.5 0.1", 0, 2, "1", "of position, speed and turn"),
     NM_PARAM_LIST(limits, "[-3, 3]", -10, 10, "m/s", "slowest and fastest"),
     {0}};
-NM_MODULE(ball_filter, "Tracks the ball on the ground.", .ports = ball_filter_ports, .params = ball_filter_params,
+NM_MODULE(ball_filter, "Tracks the ball on the ground.", NM_PORTS(ball_filter_ports), NM_PARAMS(ball_filter_params),
           .step = NM_CALL(ball_filter_step))
 
 struct striker {
@@ -86,7 +86,7 @@ static const struct nm_port striker_ports[] = {NM_IN(ball, PoseStamped, "ball"),
                                                NM_READS_TF,
                                                {0}};
 static const struct nm_param striker_params[] = {NM_PARAM(speed, 0.3, 0, 1, "m/s", "towards the ball"), {0}};
-NM_MODULE(striker, "Walks to the ball.", .ports = striker_ports, .params = striker_params,
+NM_MODULE(striker, "Walks to the ball.", NM_PORTS(striker_ports), NM_PARAMS(striker_params),
           .step = NM_CALL(striker_step))
 
 struct walk {
@@ -102,7 +102,7 @@ static const struct nm_port walk_ports[] = {NM_IN(cmd_vel, Twist, "cmd_vel"),
                                             NM_OUT(odometry, Odometry, "odometry"),
                                             NM_OUT_QUEUE(tf, TFMessage, "tf", 4, .many = true),
                                             {0}};
-NM_MODULE(walk, "Puts one foot before the other.", .ports = walk_ports, .step = NM_CALL(walk_step))
+NM_MODULE(walk, "Puts one foot before the other.", NM_PORTS(walk_ports), .step = NM_CALL(walk_step))
 
 /* reads odometry of the same run, so it must not stand in a loop with walk */
 struct dribbler {
@@ -115,7 +115,7 @@ struct dribbler {
 static void dribbler_step(struct dribbler *f) { (void)f; }
 static const struct nm_port dribbler_ports[] = {
     NM_IN(odometry, Odometry, "odometry"), NM_OUT(cmd_vel, Twist, "cmd_vel"), {0}};
-NM_MODULE(dribbler, "Keeps the ball at its feet.", .ports = dribbler_ports, .step = NM_CALL(dribbler_step))
+NM_MODULE(dribbler, "Keeps the ball at its feet.", NM_PORTS(dribbler_ports), .step = NM_CALL(dribbler_step))
 
 struct speaker {
     struct nm *nm;
@@ -127,7 +127,7 @@ struct speaker {
 static void speaker_step(struct speaker *f) { (void)f; }
 static const struct nm_port speaker_ports[] = {
     NM_QUEUE(speech, String, "speech", 16), NM_QUEUE(log, Log, "rosout", 128), {0}};
-NM_MODULE(speaker, "Says it aloud.", .ports = speaker_ports, .step = NM_CALL(speaker_step))
+NM_MODULE(speaker, "Says it aloud.", NM_PORTS(speaker_ports), .step = NM_CALL(speaker_step))
 
 struct power {
     struct nm *nm;
@@ -137,7 +137,7 @@ struct power {
 #define SELF struct power
 static void power_step(struct power *f) { (void)f; }
 static const struct nm_port power_ports[] = {NM_SERVER(motors, SetBool, "motor_power", 4), {0}};
-NM_MODULE(power, "Switches the motors.", .ports = power_ports, .step = NM_CALL(power_step))
+NM_MODULE(power, "Switches the motors.", NM_PORTS(power_ports), .step = NM_CALL(power_step))
 
 struct button {
     struct nm *nm;
@@ -147,7 +147,7 @@ struct button {
 #define SELF struct button
 static void button_step(struct button *f) { (void)f; }
 static const struct nm_port button_ports[] = {NM_CLIENT(motors, SetBool, "motor_power", 4), {0}};
-NM_MODULE(button, "Asks for the motors.", .ports = button_ports, .step = NM_CALL(button_step))
+NM_MODULE(button, "Asks for the motors.", NM_PORTS(button_ports), .step = NM_CALL(button_step))
 
 /* takes the ball for a number, and speech for a value */
 struct stranger {
@@ -159,7 +159,7 @@ struct stranger {
 #define SELF struct stranger
 static void stranger_step(struct stranger *f) { (void)f; }
 static const struct nm_port stranger_ports[] = {NM_IN(ball, Int32, "ball"), NM_IN(speech, String, "speech"), {0}};
-NM_MODULE(stranger, "Understands nothing.", .ports = stranger_ports, .step = NM_CALL(stranger_step))
+NM_MODULE(stranger, "Understands nothing.", NM_PORTS(stranger_ports), .step = NM_CALL(stranger_step))
 
 static const struct nm_module *const team[] = {&eye_module,   &ball_filter_module, &striker_module,
                                                &walk_module,  &dribbler_module,    &speaker_module,

@@ -37,7 +37,7 @@ static void step(struct player *f)
     if (f->left == 0) nm_action_finish(f->nm, PlayAnimation, &f->play, GoalStatus_STATUS_SUCCEEDED)->successful = true;
 }
 static const struct nm_port ports[] = {NM_ACTION(play, PlayAnimation, "animation"), {0}};
-NM_MODULE(animation_player, "Plays for five steps.", .ports = ports, .step = NM_CALL(step))
+NM_MODULE(animation_player, "Plays for five steps.", NM_PORTS(ports), .step = NM_CALL(step))
 
 static const void *const *at;
 

@@ -24,7 +24,7 @@ static const struct nm_param params[] = {
     NM_PARAM(a, 1, 0, 100, "1", "first"), NM_PARAM(b, 0, 0, 100, "1", "second"), {0}};
 #undef NM_LAYOUT
 #define NM_LAYOUT 17
-NM_MODULE(adder, "Adds.", .ports = ports, .params = params, .step = NM_CALL(adder_step),
+NM_MODULE(adder, "Adds.", NM_PORTS(ports), NM_PARAMS(params), .step = NM_CALL(adder_step),
           .changed = NM_CALL(adder_changed))
 
 static uint32_t adder_of(struct started *s) { return nm_lineup_instance(s->lineup, "adder"); }
@@ -109,6 +109,7 @@ static void a_new_default_counts_although_the_state_is_kept(void **state)
     struct nm_module next = adder_module;
     others[0].value = 4;
     next.params = others;
+    next.n_params = 3;
     start(&s, "cycles: {c: {period: 10 ms, modules: [adder]}}");
     run_until(&s, 30);
     assert_int_equal(nm_player_swap(s.player, adder_of(&s), &next, &err), 1);
@@ -142,6 +143,7 @@ static void other_ports_are_refused(void **state)
     static const struct nm_port others[] = {NM_OUT(sum, Int32, "total"), {0}};
     struct nm_module next = adder_module;
     next.ports = others;
+    next.n_ports = 2;
     start(&s, "cycles: {c: {period: 10 ms, modules: [adder]}}");
     run_until(&s, 10);
     assert_int_equal(nm_player_swap(s.player, adder_of(&s), &next, &err), -1);

@@ -23,7 +23,7 @@ static void walker_step(struct walker *f)
     nm_put(f->nm, f->place);
 }
 static const struct nm_port walker_ports[] = {NM_OUT(place, Float64, "place"), {0}};
-NM_MODULE(walker, "Walks at random.", .ports = walker_ports, .step = NM_CALL(walker_step))
+NM_MODULE(walker, "Walks at random.", NM_PORTS(walker_ports), .step = NM_CALL(walker_step))
 
 /* ---- follows it from another cycle ---- */
 
@@ -52,7 +52,7 @@ static void follower_step(struct follower *f)
 }
 static const struct nm_port follower_ports[] = {
     NM_IN(place, Float64, "place"), NM_QUEUE(all, Float64, "place", 32), NM_OUT(mean, Float64, "mean"), {0}};
-NM_MODULE(follower, "Follows a walker.", .ports = follower_ports, .step = NM_CALL(follower_step))
+NM_MODULE(follower, "Follows a walker.", NM_PORTS(follower_ports), .step = NM_CALL(follower_step))
 
 static void *self_of(struct started *s, const char *name)
 {

@@ -26,7 +26,8 @@ static void counter_step(struct counter *f)
 }
 static const struct nm_port counter_ports[] = {NM_OUT(count, Int32, "count"), {0}};
 static const struct nm_param counter_params[] = {NM_PARAM(every, 1, 1, 100, "1", "publishes one step in so many"), {0}};
-NM_MODULE(counter, "Counts its steps.", .ports = counter_ports, .params = counter_params, .step = NM_CALL(counter_step))
+NM_MODULE(counter, "Counts its steps.", NM_PORTS(counter_ports), NM_PARAMS(counter_params),
+          .step = NM_CALL(counter_step))
 
 /* ---- reads it now and as it was ---- */
 
@@ -52,7 +53,7 @@ static void reader_step(struct reader *f)
 }
 static const struct nm_port reader_ports[] = {
     NM_IN(now, Int32, "count"), NM_LAST(last, Int32, "count"), NM_OUT(echo, Int32, "echo"), {0}};
-NM_MODULE(reader, "Remembers what it read.", .ports = reader_ports, .step = NM_CALL(reader_step))
+NM_MODULE(reader, "Remembers what it read.", NM_PORTS(reader_ports), .step = NM_CALL(reader_step))
 
 /* ---- says several things a step ---- */
 
@@ -70,7 +71,7 @@ static void talker_step(struct talker *f)
 }
 static const struct nm_port talker_ports[] = {NM_OUT_QUEUE(say, String, "said", 4, .many = true), {0}};
 static const struct nm_param talker_params[] = {NM_PARAM(times, 1, 0, 10, "1", "messages a step"), {0}};
-NM_MODULE(talker, "Says several things a step.", .ports = talker_ports, .params = talker_params,
+NM_MODULE(talker, "Says several things a step.", NM_PORTS(talker_ports), NM_PARAMS(talker_params),
           .step = NM_CALL(talker_step))
 
 struct listener {
@@ -91,7 +92,7 @@ static void listener_step(struct listener *f)
     f->lost += f->said.lost;
 }
 static const struct nm_port listener_ports[] = {NM_QUEUE(said, String, "said", 8), {0}};
-NM_MODULE(listener, "Writes down what is said.", .ports = listener_ports, .step = NM_CALL(listener_step))
+NM_MODULE(listener, "Writes down what is said.", NM_PORTS(listener_ports), .step = NM_CALL(listener_step))
 
 /* ---- a service and its client ---- */
 
@@ -112,7 +113,7 @@ static void lamp_step(struct lamp *f)
     }
 }
 static const struct nm_port lamp_ports[] = {NM_SERVER(light, SetBool, "light", 4), {0}};
-NM_MODULE(lamp, "A light with a service.", .ports = lamp_ports, .step = NM_CALL(lamp_step))
+NM_MODULE(lamp, "A light with a service.", NM_PORTS(lamp_ports), .step = NM_CALL(lamp_step))
 
 struct hand {
     struct nm *nm;
@@ -137,7 +138,7 @@ static void hand_step(struct hand *f)
     }
 }
 static const struct nm_port hand_ports[] = {NM_CLIENT(light, SetBool, "light", 4), {0}};
-NM_MODULE(hand, "Switches the light on.", .ports = hand_ports, .step = NM_CALL(hand_step))
+NM_MODULE(hand, "Switches the light on.", NM_PORTS(hand_ports), .step = NM_CALL(hand_step))
 
 /* the struct of an instance, through its first output or by name; the tests look inside */
 #include "core/internal.h"
@@ -256,7 +257,7 @@ static void stamper_step(struct stamper *f)
 }
 static const struct nm_port stamper_ports[] = {
     NM_OUT(auto_stamp, PoseStamped, "a"), NM_OUT(own_stamp, PoseStamped, "b"), {0}};
-NM_MODULE(stamper, "Publishes with and without a time.", .ports = stamper_ports, .step = NM_CALL(stamper_step))
+NM_MODULE(stamper, "Publishes with and without a time.", NM_PORTS(stamper_ports), .step = NM_CALL(stamper_step))
 
 static void headers_are_stamped_unless_the_module_did(void **state)
 {

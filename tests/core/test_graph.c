@@ -48,7 +48,7 @@ struct fan {
 static void fan_step(struct fan *f) { (void)f; }
 static const struct nm_port fan_ports[] = {
     NM_IN(image, Image, "image_raw"), NM_IN(ball, PointStamped, "ball_seen", .optional = true), {0}};
-NM_MODULE_UNLISTED(fan, "Watches.", .ports = fan_ports, .step = NM_CALL(fan_step))
+NM_MODULE_UNLISTED(fan, "Watches.", NM_PORTS(fan_ports), .step = NM_CALL(fan_step))
 
 static void an_optional_topic_may_have_no_producer(void **state)
 {
@@ -156,7 +156,7 @@ static void a_copy_of_a_type_counts_if_its_layout_is_equal(void **state)
                                 .name = "foreign",
                                 .about = "From a plug-in.",
                                 .size = sizeof(struct striker),
-                                .ports = ports,
+                                NM_PORTS(ports),
                                 .step = striker_module.step};
     const struct nm_module *both[] = {&foreign, &striker_module};
     nm_registry_init(&registry, &arena, both, both + 2);

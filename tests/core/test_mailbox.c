@@ -19,7 +19,7 @@ struct ends {
 static void step(struct ends *f) { (void)f; }
 static const struct nm_port ports[] = {
     NM_IN(a, Int32, "a"), NM_IN(b, Int32, "b"), NM_QUEUE(q, Int32, "q", 8), NM_IN(image, Image, "image"), {0}};
-NM_MODULE(ends, "Names the topics.", .ports = ports, .step = NM_CALL(step))
+NM_MODULE(ends, "Names the topics.", NM_PORTS(ports), .step = NM_CALL(step))
 
 enum { A, B, Q, IMAGE, TOPICS };
 

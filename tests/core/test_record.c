@@ -2,7 +2,7 @@
  * run. */
 #include "core/started.h"
 
-#include "cmd/alloc_guard.h"
+#include "core/alloc_guard.h"
 #include "core/record.h"
 #include "std_msgs/Int64.h"
 #include "std_srvs/SetBool.h"
@@ -26,7 +26,7 @@ static void clock_step(struct clock *f)
 static const struct nm_port clock_ports[] = {
     NM_OUT(time, Int64, "time"), NM_OUT_QUEUE(ticks, Int64, "ticks", 4), NM_SERVER(wind, SetBool, "wind", 4), {0}};
 static const struct nm_param clock_params[] = {NM_PARAM(speed, 1, 0, 10, "1", "how fast it goes"), {0}};
-NM_MODULE(clock, "Ticks.", .ports = clock_ports, .params = clock_params, .step = NM_CALL(clock_step))
+NM_MODULE(clock, "Ticks.", NM_PORTS(clock_ports), NM_PARAMS(clock_params), .step = NM_CALL(clock_step))
 
 struct owner {
     struct nm *nm;
@@ -42,7 +42,7 @@ static void owner_step(struct owner *f)
 }
 static const struct nm_port owner_ports[] = {
     NM_IN(time, Int64, "time"), NM_QUEUE(ticks, Int64, "ticks", 16), NM_CLIENT(wind, SetBool, "wind", 4), {0}};
-NM_MODULE(owner, "Looks at the clock.", .ports = owner_ports, .step = NM_CALL(owner_step))
+NM_MODULE(owner, "Looks at the clock.", NM_PORTS(owner_ports), .step = NM_CALL(owner_step))
 
 static const char house[] = "cycles:\n"
                             "  tower: {period: 10 ms, modules: [clock]}\n"

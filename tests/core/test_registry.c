@@ -57,6 +57,7 @@ static void good(void)
     params[2] = (struct nm_param){0};
     module.ports = ports;
     module.params = params;
+    module.n_ports = module.n_params = 3;
 }
 
 static void expect(const char *sentence)
@@ -82,6 +83,12 @@ static void a_faulty_table_is_refused_with_its_fault(void **state)
     expect("module 'ball_filter' has no sentence that says what it does\n");
     module.abi = 7;
     expect("built for version 7 of the module interface, this program has version " STR(NM_ABI) ": rebuild it\n");
+    module.n_ports = 2;
+    expect("module 'ball_filter': the table of its ports must be given by NM_PORTS and end with the row {0}\n");
+    module.n_ports = 0;
+    expect("module 'ball_filter': the table of its ports must be given by NM_PORTS and end with the row {0}\n");
+    module.n_params = 2;
+    expect("module 'ball_filter': the table of its parameters must be given by NM_PARAMS and end with the row {0}\n");
     ports[0].topic = "9ball";
     expect("module 'ball_filter', port 'seen': its topic '9ball' has a name that begins with a digit\n");
     ports[0].type = NULL;

@@ -24,7 +24,7 @@ static void maker_step(struct maker *f)
 static const struct nm_port maker_ports[] = {
     NM_OUT(value, Int64, "value"), NM_OUT_QUEUE(each, Int64, "each", 4), NM_SERVER(turn, SetBool, "turn", 4), {0}};
 static const struct nm_param maker_params[] = {NM_PARAM(gain, 1, 0, 100, "1", "times"), {0}};
-NM_MODULE(maker, "Makes.", .ports = maker_ports, .params = maker_params, .step = NM_CALL(maker_step))
+NM_MODULE(maker, "Makes.", NM_PORTS(maker_ports), NM_PARAMS(maker_params), .step = NM_CALL(maker_step))
 
 struct taker {
     struct nm *nm;
@@ -46,7 +46,7 @@ static const struct nm_port taker_ports[] = {NM_IN(value, Int64, "value"),
                                              NM_QUEUE(each, Int64, "each", 8),
                                              NM_OUT_QUEUE(seen, Int64, "seen", 16),
                                              {0}};
-NM_MODULE(taker, "Takes.", .ports = taker_ports, .step = NM_CALL(taker_step))
+NM_MODULE(taker, "Takes.", NM_PORTS(taker_ports), .step = NM_CALL(taker_step))
 
 static const char pair[] = "cycles:\n"
                            "  a: {period: 10 ms, modules: [maker]}\n"

@@ -16,7 +16,7 @@ static void ticker_step(struct ticker *f)
     if (f->nm->run % 2) nm_put(f->nm, f->tick);
 }
 static const struct nm_port ticker_ports[] = {NM_OUT(tick, Int64, "tick"), {0}};
-NM_MODULE(ticker, "Ticks.", .ports = ticker_ports, .step = NM_CALL(ticker_step))
+NM_MODULE(ticker, "Ticks.", NM_PORTS(ticker_ports), .step = NM_CALL(ticker_step))
 
 static void a_report_tells_what_came_since_the_last(void **state)
 {

@@ -57,7 +57,7 @@ static const struct nm_port juggler_ports[] = {NM_LAST(before, Float64, "height"
                                                NM_READS_TF,
                                                {0}};
 static const struct nm_param juggler_params[] = {NM_PARAM(gravity, 1, 0, 10, "1", "pulls"), {0}};
-NM_MODULE(juggler, "Juggles.", .ports = juggler_ports, .params = juggler_params, .init = NM_CALL(juggler_init),
+NM_MODULE(juggler, "Juggles.", NM_PORTS(juggler_ports), NM_PARAMS(juggler_params), .init = NM_CALL(juggler_init),
           .step = NM_CALL(juggler_step))
 
 static const char circus[] = "cycles:\n  ring: {period: 10 ms, modules: [juggler]}\n";

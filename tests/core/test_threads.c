@@ -8,7 +8,7 @@
 
 #include "std_msgs/Int64.h"
 #include "nav_msgs/Path.h"
-#include "cmd/alloc_guard.h"
+#include "core/alloc_guard.h"
 
 static void nap(int ms) { nanosleep(&(struct timespec){.tv_nsec = ms * 1000000L}, NULL); }
 
@@ -50,7 +50,7 @@ static const struct nm_port maker_ports[] = {NM_OUT(first, Int64, "first"),
 static const struct nm_param maker_params[] = {NM_PARAM(gain, 0, 0, 1e6, "1", "set together with offset"),
                                                NM_PARAM(offset, 0, 0, 1e6, "1", "always equal to gain"),
                                                {0}};
-NM_MODULE(maker, "Makes topics that belong together.", .ports = maker_ports, .params = maker_params,
+NM_MODULE(maker, "Makes topics that belong together.", NM_PORTS(maker_ports), NM_PARAMS(maker_params),
           .step = NM_CALL(maker_step))
 
 struct checker {
@@ -83,7 +83,7 @@ static const struct nm_port checker_ports[] = {NM_IN(first, Int64, "first"),
                                                NM_IN(path, Path, "path"),
                                                NM_QUEUE(each, Int64, "each", MOST),
                                                {0}};
-NM_MODULE(checker, "Checks that sets are whole.", .ports = checker_ports, .step = NM_CALL(checker_step))
+NM_MODULE(checker, "Checks that sets are whole.", NM_PORTS(checker_ports), .step = NM_CALL(checker_step))
 
 #include "core/internal.h"
 static void *self_of(struct started *s, const char *name)

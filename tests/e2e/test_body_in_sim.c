@@ -30,7 +30,7 @@ struct viewer {
 #define SELF struct viewer
 static void look(struct viewer *f) { (void)f; }
 static const struct nm_port viewer_ports[] = {NM_IN(image, Image, "camera/image_raw"), {0}};
-NM_MODULE(viewer, "Looks at pictures.", .ports = viewer_ports, .step = NM_CALL(look))
+NM_MODULE(viewer, "Looks at pictures.", NM_PORTS(viewer_ports), .step = NM_CALL(look))
 
 enum { BODY, PRESSURE, SUPPORT, ODOMETRY, CAMERA, PORTS };
 static const struct nm_edge_port ports[PORTS] = {

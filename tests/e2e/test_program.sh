@@ -224,10 +224,10 @@ until_ok nutmeg why smoother/smooth
 sed -i 's/m->smooth->data = m->value;/m->smooth->data = 2 * m->value;/' mine/smoother.c
 until_ok grep -q "new build in place after .* state kept" dev.log
 sed -i 's/2 \* m->value;/2 * m->value/' mine/smoother.c
-until_ok grep -q "does not compile; the old build plays on" dev.log
+until_ok grep -q "does not build; the old one plays on" dev.log
 grep -q "error: expected" dev.log || wrong "the compiler's words are not shown"
 sed -i 's/2 \* m->value$/2 * m->value;/; s/double value;/double value, more;/' mine/smoother.c
-until_ok grep -q "its state begins anew" dev.log
+until_ok grep -q "its state starts again, because its struct changed" dev.log
 sed -i 's,"smoother/raw","smoother/other",' mine/smoother.c
 until_ok grep -q "not swapped; the old build plays on" dev.log
 ends 0 nutmeg stop

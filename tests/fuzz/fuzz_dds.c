@@ -57,7 +57,7 @@ static const struct nm_param params[] = {NM_PARAM(bite, 1, 0, 10, "N", "how hard
                                          NM_PARAM_SWITCH(open, true, "or shut"),
                                          NM_PARAM_WORD(taste, "sweet", "sweet sour", "of it"),
                                          {0}};
-NM_MODULE(mouth, "Eats.", .ports = ports, .params = params, .step = NM_CALL(eat))
+NM_MODULE(mouth, "Eats.", NM_PORTS(ports), NM_PARAMS(params), .step = NM_CALL(eat))
 #undef SELF
 
 #define PARAMS "rcl_interfaces::srv::dds_::"

@@ -39,7 +39,7 @@ static void add(struct adder *f)
 static const struct nm_port adder_ports[] = {
     NM_IN(in, Float64, "in"), NM_QUEUE(words, String, "words", 4), NM_OUT(sum, Float64, "sum"), {0}};
 static const struct nm_param adder_params[] = {NM_PARAM(factor, 1, -10, 10, "1", "of what comes in"), {0}};
-NM_MODULE(adder, "Adds.", .ports = adder_ports, .params = adder_params, .step = NM_CALL(add))
+NM_MODULE(adder, "Adds.", NM_PORTS(adder_ports), NM_PARAMS(adder_params), .step = NM_CALL(add))
 
 static const char lineup[] = "cycles: {c: {period: 10 ms, modules: [adder]}}\nremote: [in, words]\n";
 

@@ -37,7 +37,7 @@ static void look_at(struct witness *f)
 static const struct nm_port witness_ports[] = {NM_IN(imu, Imu, "imu"),       NM_IN(other, Imu, "other"),
                                                NM_IN(image, Image, "image"), NM_QUEUE(words, String, "words", 4),
                                                NM_OUT(sum, Float64, "sum"),  {0}};
-NM_MODULE(witness, "Looks at messages.", .ports = witness_ports, .step = NM_CALL(look_at))
+NM_MODULE(witness, "Looks at messages.", NM_PORTS(witness_ports), .step = NM_CALL(look_at))
 
 struct mover {
     struct nm *nm;
@@ -58,7 +58,7 @@ static void move(struct mover *f)
 }
 static const struct nm_port mover_ports[] = {
     NM_OUT(x, Float64, "x"), NM_OUT_QUEUE(moved, TFMessage, "tf", 2, .many = true), NM_READS_TF, {0}};
-NM_MODULE(mover, "Reads and makes transforms.", .ports = mover_ports, .step = NM_CALL(move))
+NM_MODULE(mover, "Reads and makes transforms.", NM_PORTS(mover_ports), .step = NM_CALL(move))
 
 /* Transforms and compressed pictures take much memory, so only some inputs play with them. */
 static bool is_heavy(size_t size) { return size % 64 == 0; }

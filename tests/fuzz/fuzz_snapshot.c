@@ -36,7 +36,7 @@ static const struct nm_port keeper_ports[] = {NM_LAST(before, Float64, "now"),
                                               NM_OUT_QUEUE(each, Float64, "each", 4),
                                               NM_READS_TF,
                                               {0}};
-NM_MODULE_UNLISTED(keeper, "Remembers.", .ports = keeper_ports, .step = NM_CALL(keeper_step))
+NM_MODULE_UNLISTED(keeper, "Remembers.", NM_PORTS(keeper_ports), .step = NM_CALL(keeper_step))
 
 static void ignore(void *user, uint32_t cycle, uint32_t topic, const void *message)
 {

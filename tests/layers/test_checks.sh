@@ -8,10 +8,11 @@ cd "$tree"
 faults=0
 
 # accepts WHAT CHECK…: the check passes; refuses WHAT SENTENCE CHECK…: it fails and says the sentence
+script() { if [[ $1 == check_* ]]; then echo "$here/$1"; else echo "$here/../../scripts/$1"; fi; }
 accepts() {
     local what=$1 said
     shift
-    if ! said=$("$here/$1" "${@:2}" 2>&1); then
+    if ! said=$("$(script "$1")" "${@:2}" 2>&1); then
         echo "$1 refuses $what: $said"
         faults=$((faults + 1))
     fi
@@ -19,7 +20,7 @@ accepts() {
 refuses() {
     local what=$1 sentence=$2 said
     shift 2
-    if said=$("$here/$1" "${@:2}" 2>&1); then
+    if said=$("$(script "$1")" "${@:2}" 2>&1); then
         echo "$1 accepts $what"
         faults=$((faults + 1))
     elif [[ $said != *"$sentence"* ]]; then
@@ -83,13 +84,17 @@ object filled 'int seed = 7;'
 object shared 'int together __attribute__((common));'
 object threads '_Thread_local int mine;'
 object pointer 'const char *word = "can be turned elsewhere";'
-accepts "constants" check_symbols.sh constant.o
-refuses "a static counter" "counter" check_symbols.sh constant.o zeroed.o
-refuses "a global" "seed can be written (.data)" check_symbols.sh filled.o
-refuses "a common variable" "together can be written (*COM*)" check_symbols.sh shared.o
-refuses "a variable a thread" "mine can be written (.tbss)" check_symbols.sh threads.o
-refuses "a pointer" "word can be written" check_symbols.sh pointer.o
-refuses "nothing to look into" "no object files" check_symbols.sh
+accepts "constants" stateless constant.o
+"${CC:-cc}" -shared -o constant.so constant.o
+"${CC:-cc}" -shared -o zeroed.so constant.o zeroed.o
+accepts "a plug-in of constants" stateless constant.so
+refuses "a plug-in with a static counter" "counter" stateless zeroed.so
+refuses "a static counter" "counter" stateless constant.o zeroed.o
+refuses "a global" "seed can be written (.data)" stateless filled.o
+refuses "a common variable" "together can be written (*COM*)" stateless shared.o
+refuses "a variable a thread" "mine can be written (.tbss)" stateless threads.o
+refuses "a pointer" "word can be written" stateless pointer.o
+refuses "nothing to look into" "no object files" stateless
 object quiet 'int snprintf(char *, unsigned long, const char *, ...); void f(char *to); void f(char *to) { snprintf(to, 9, "%p", to); }'
 object loud 'int puts(const char *); void f(void); void f(void) { puts("here I am"); }'
 accepts "a quiet library" check_silent.sh quiet.o

@@ -1,6 +1,6 @@
 /* lineups/body.yaml as a whole: the hardware's topics in, everything a walk and a camera need out, nothing allocated on
  * the way; and without a robot each module says that it needs one. */
-#include "cmd/alloc_guard.h"
+#include "core/alloc_guard.h"
 #include "core/player.h"
 #include "geometry_msgs/Twist.h"
 #include "humanoid_league_msgs/BallRelative.h"

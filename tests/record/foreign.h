@@ -62,7 +62,7 @@ static const struct nm_port eye_ports[] = {NM_IN(image, Image, "camera/image_raw
                                            NM_READS_TF,
                                            {0}};
 static const struct nm_param eye_params[] = {NM_PARAM(gain, 1, 0, 10, "1", "how bright"), {0}};
-NM_MODULE(eye, "Looks.", .ports = eye_ports, .params = eye_params, .step = NM_CALL(eye_step))
+NM_MODULE(eye, "Looks.", NM_PORTS(eye_ports), NM_PARAMS(eye_params), .step = NM_CALL(eye_step))
 
 struct hand {
     struct nm *nm;
@@ -85,7 +85,7 @@ static const struct nm_port hand_ports[] = {NM_IN(imu, Imu, "imu"),
                                             NM_IN(wish, Float64, "wish"),
                                             NM_OUT(sum, Float64, "sum"),
                                             {0}};
-NM_MODULE(hand, "Moves.", .ports = hand_ports, .step = NM_CALL(hand_step))
+NM_MODULE(hand, "Moves.", NM_PORTS(hand_ports), .step = NM_CALL(hand_step))
 
 /* moves a frame itself */
 struct mover {
@@ -106,7 +106,7 @@ static void set_frame(TFMessage *tf, const char *child, double x, int64_t stamp)
 }
 static void mover_step(struct mover *f) { set_frame(nm_push(f->nm, &f->tf), "camera", 77, f->nm->now); }
 static const struct nm_port mover_ports[] = {NM_OUT_QUEUE(tf, TFMessage, "tf", 4, .many = true), {0}};
-NM_MODULE(mover, "Moves the camera.", .ports = mover_ports, .step = NM_CALL(mover_step))
+NM_MODULE(mover, "Moves the camera.", NM_PORTS(mover_ports), .step = NM_CALL(mover_step))
 
 static const char robot[] = "cycles:\n"
                             "  seeing: {trigger: camera/image_raw, timeout: 500 ms, cost: 3 ms, modules: [eye]}\n"

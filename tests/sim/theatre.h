@@ -82,7 +82,7 @@ static const struct nm_port witness_ports[] = {
     NM_IN(world, WorldTruth, "truth/world"),    {0},
 };
 static const struct nm_param witness_params[] = {NM_PARAM(slot, 0, 0, SLOTS - 1, "1", "where notes go"), {0}};
-NM_MODULE(witness, "Writes down what comes in.", .ports = witness_ports, .params = witness_params,
+NM_MODULE(witness, "Writes down what comes in.", NM_PORTS(witness_ports), NM_PARAMS(witness_params),
           .step = NM_CALL(watch))
 #undef SELF
 
@@ -116,7 +116,7 @@ static const struct nm_port viewer_ports[] = {
     {0},
 };
 static const struct nm_param viewer_params[] = {NM_PARAM(slot, 0, 0, SLOTS - 1, "1", "where notes go"), {0}};
-NM_MODULE(viewer, "Looks at pictures.", .ports = viewer_ports, .params = viewer_params, .step = NM_CALL(look))
+NM_MODULE(viewer, "Looks at pictures.", NM_PORTS(viewer_ports), NM_PARAMS(viewer_params), .step = NM_CALL(look))
 #undef SELF
 
 /* Lifts the left arm by telling its servo, in the servo's own angle, for a while only. */
@@ -156,7 +156,7 @@ static const struct nm_param lifter_params[] = {
     NM_PARAM(slot, 0, 0, SLOTS - 1, "1", "where notes go"),
     {0},
 };
-NM_MODULE(arm_lifter, "Lifts an arm.", .ports = lifter_ports, .params = lifter_params, .step = NM_CALL(lift))
+NM_MODULE(arm_lifter, "Lifts an arm.", NM_PORTS(lifter_ports), NM_PARAMS(lifter_params), .step = NM_CALL(lift))
 #undef SELF
 
 struct flat_player {
@@ -193,7 +193,7 @@ static const struct nm_param player_params[] = {
     NM_PARAM(slot, 0, 0, SLOTS - 1, "1", "where notes go"),
     {0},
 };
-NM_MODULE(flat_player, "Walks ahead.", .ports = player_ports, .params = player_params, .step = NM_CALL(walk))
+NM_MODULE(flat_player, "Walks ahead.", NM_PORTS(player_ports), NM_PARAMS(player_params), .step = NM_CALL(walk))
 #undef SELF
 
 struct seer {
@@ -217,7 +217,7 @@ static const struct nm_port seer_ports[] = {
     {0},
 };
 static const struct nm_param seer_params[] = {NM_PARAM(slot, 0, 0, SLOTS - 1, "1", "where notes go"), {0}};
-NM_MODULE(seer, "Sees what a vision would.", .ports = seer_ports, .params = seer_params, .step = NM_CALL(see))
+NM_MODULE(seer, "Sees what a vision would.", NM_PORTS(seer_ports), NM_PARAMS(seer_params), .step = NM_CALL(see))
 #undef SELF
 
 struct theatre {

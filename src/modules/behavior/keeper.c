@@ -70,5 +70,5 @@ static const struct nm_param params[] = {
     NM_PARAM(pause, 2, 0.5, 20, "s", "time that a motion and standing up again take"),
     {0},
 };
-NM_MODULE(keeper, "Stops shots: jumps to where the ball will cross the goal line.", .ports = ports, .params = params,
+NM_MODULE(keeper, "Stops shots: jumps to where the ball will cross the goal line.", NM_PORTS(ports), NM_PARAMS(params),
           .step = NM_CALL(step))

@@ -97,4 +97,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(joint_interceptor, "Overrides measured joint angles by those of another sensor while they are plausible.",
-          .ports = ports, .params = params, .init = NM_CALL(init), .step = NM_CALL(step), .reset = NM_CALL(reset))
+          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step), .reset = NM_CALL(reset))

@@ -141,5 +141,5 @@ static const struct nm_port ports[] = {
     NM_OUT(servos, JointGoals, "servo_goals"),
     {0},
 };
-NM_MODULE(motor_goals, "Joint goals to servo goals, held inside the joints' limits.", .ports = ports,
+NM_MODULE(motor_goals, "Joint goals to servo goals, held inside the joints' limits.", NM_PORTS(ports),
           .init = NM_CALL(init), .step = NM_CALL(step), .reset = NM_CALL(reset))

@@ -88,5 +88,5 @@ static const struct nm_port ports[] = {
     NM_OUT(joints, JointState, "joint_states"),
     {0},
 };
-NM_MODULE(motor_states, "Servo angles to joint angles; a silent servo's joint keeps its last angle.", .ports = ports,
+NM_MODULE(motor_states, "Servo angles to joint angles; a silent servo's joint keeps its last angle.", NM_PORTS(ports),
           .init = NM_CALL(init), .step = NM_CALL(step), .reset = NM_CALL(reset))

@@ -280,4 +280,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(supervision, "Battery and servo health: a warning once a fault, and the diagnosis of every part.",
-          .ports = ports, .params = params, .init = NM_CALL(init), .step = NM_CALL(step), .reset = NM_CALL(reset))
+          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step), .reset = NM_CALL(reset))

@@ -73,5 +73,5 @@ static const struct nm_param params[] = {
     NM_PARAM(timeout, 0.5, 0.05, 10, "s", "without word from the joystick for so long the robot stops"),
     {0},
 };
-NM_MODULE(teleop, "Joystick or keyboard to walking velocity, while the enable button is held.", .ports = ports,
-          .params = params, .step = NM_CALL(step), .reset = NM_CALL(reset))
+NM_MODULE(teleop, "Joystick or keyboard to walking velocity, while the enable button is held.", NM_PORTS(ports),
+          NM_PARAMS(params), .step = NM_CALL(step), .reset = NM_CALL(reset))

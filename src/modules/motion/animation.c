@@ -247,5 +247,5 @@ static const struct nm_param params[] = {
     NM_PARAM(haste, 0.6, 0.05, 1, "1", "share of the servos' speed in the move into the first frame"),
     {0},
 };
-NM_MODULE(animation, "Plays key-frame motions of the robot's folder.", .ports = ports, .params = params,
+NM_MODULE(animation, "Plays key-frame motions of the robot's folder.", NM_PORTS(ports), NM_PARAMS(params),
           .init = NM_CALL(init), .reset = NM_CALL(reset), .step = NM_CALL(step))

@@ -198,5 +198,5 @@ static const struct nm_param params[] = {
     NM_PARAM(fast_speed, 4, 0.1, 20, "rad/s", "the same where the command says fast"),
     {0},
 };
-NM_MODULE(arms, "Moves arms through key states, out of the way of others.", .ports = ports, .params = params,
+NM_MODULE(arms, "Moves arms through key states, out of the way of others.", NM_PORTS(ports), NM_PARAMS(params),
           .init = NM_CALL(init), .reset = NM_CALL(reset), .step = NM_CALL(step))

@@ -213,5 +213,5 @@ static const struct nm_param params[] = {
     NM_PARAM(turned, 0.6, 0, 0.78, "rad", "one that turns over gets up when its back or front is so near the ground"),
     {0},
 };
-NM_MODULE(hcm, "The hardware control manager: states, falls, get-ups, and who moves which joints.", .ports = ports,
-          .params = params, .init = NM_CALL(init), .reset = NM_CALL(reset), .step = NM_CALL(step))
+NM_MODULE(hcm, "The hardware control manager: states, falls, get-ups, and who moves which joints.", NM_PORTS(ports),
+          NM_PARAMS(params), .init = NM_CALL(init), .reset = NM_CALL(reset), .step = NM_CALL(step))

@@ -200,5 +200,5 @@ static const struct nm_param params[] = {
     NM_PARAM_LIST(near_tilt, "0.9 0.7 1 1 0.7 0.9", -1.6, 1.6, "rad", "the same, down is positive"),
     {0},
 };
-NM_MODULE(head, "Looks at points, holds angles and sweeps along patterns.", .ports = ports, .params = params,
+NM_MODULE(head, "Looks at points, holds angles and sweeps along patterns.", NM_PORTS(ports), NM_PARAMS(params),
           .init = NM_CALL(init), .reset = NM_CALL(reset), .step = NM_CALL(step))

@@ -151,5 +151,5 @@ static const struct nm_param params[] = {
     NM_PARAM_LIST(head, "0 0.3", -3.2, 3.2, "rad", "from the neck up"),
     {0},
 };
-NM_MODULE(hold_pose, "Holds a named pose: stands, sits, or stands straight.", .ports = ports, .params = params,
+NM_MODULE(hold_pose, "Holds a named pose: stands, sits, or stands straight.", NM_PORTS(ports), NM_PARAMS(params),
           .init = NM_CALL(init), .step = NM_CALL(step), .changed = NM_CALL(changed), .reset = NM_CALL(reset))

@@ -169,5 +169,5 @@ static const struct nm_param params[] = {
     NM_PARAM(blend, 0.4, 0.01, 5, "s", "how long joints take to go over to the walk or the head"),
     {0},
 };
-NM_MODULE(joint_owners, "Lets every group of joints follow its one owner.", .ports = ports, .params = params,
+NM_MODULE(joint_owners, "Lets every group of joints follow its one owner.", NM_PORTS(ports), NM_PARAMS(params),
           .init = NM_CALL(init), .reset = NM_CALL(reset), .step = NM_CALL(step))

@@ -407,5 +407,5 @@ static const struct nm_param params[] = {
     KICK_PATH_PARAMS(X) KICK_REACH_PARAMS(X) KICK_PLAN_PARAMS(X) KICK_ENGINE_PARAMS(X){0},
 };
 #undef X
-NM_MODULE(kick, "Kicks the ball where it is, where it is to go, and stays upright.", .ports = ports, .params = params,
+NM_MODULE(kick, "Kicks the ball where it is, where it is to go, and stays upright.", NM_PORTS(ports), NM_PARAMS(params),
           .init = NM_CALL(init), .reset = NM_CALL(reset), .changed = NM_CALL(take_params), .step = NM_CALL(step))

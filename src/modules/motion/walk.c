@@ -385,5 +385,5 @@ static const struct nm_param params[] = {
 };
 #undef X
 NM_MODULE(walk, "Walks by cmd_vel or walk_command: steps timed by the feet, placed where they catch the body.",
-          .ports = ports, .params = params, .init = NM_CALL(init), .reset = NM_CALL(reset),
+          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .reset = NM_CALL(reset),
           .changed = NM_CALL(take_params), .step = NM_CALL(step))

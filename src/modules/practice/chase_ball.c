@@ -61,5 +61,5 @@ static const struct nm_param params[] = {
     NM_PARAM(search, 0.8, 0, 4, "rad/s", "turn while the ball is looked for"),
     {0},
 };
-NM_MODULE(chase_ball, "Walks to the ball and into it.", .ports = ports, .params = params, .init = NM_CALL(init),
+NM_MODULE(chase_ball, "Walks to the ball and into it.", NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init),
           .step = NM_CALL(step))

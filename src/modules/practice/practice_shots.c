@@ -145,4 +145,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(practice_shots, "Shoots at the goal again and again, and judges what the keeper does about it.",
-          .ports = ports, .params = params, .step = NM_CALL(step))
+          NM_PORTS(ports), NM_PARAMS(params), .step = NM_CALL(step))

@@ -309,4 +309,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(training, "Walks a slalom, goes to the ball and shoots at the goal; for practice in the simulator.",
-          .ports = ports, .params = params, .init = NM_CALL(init), .step = NM_CALL(step), .reset = NM_CALL(reset))
+          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step), .reset = NM_CALL(reset))

@@ -341,4 +341,4 @@ static const struct nm_param params[] = {
 };
 NM_MODULE(body_model,
           "Torso over ground, soles, centre of mass, zero-moment point, odometry, camera at an image's time.",
-          .ports = ports, .params = params, .init = NM_CALL(init), .step = NM_CALL(step), .reset = NM_CALL(reset))
+          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step), .reset = NM_CALL(reset))

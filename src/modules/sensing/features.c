@@ -170,5 +170,5 @@ static const struct nm_param params[] = {
     NM_PARAM(forget, 5, 0.1, 60, "s", "what was not seen for so long is no longer told; odometry drifts meanwhile"),
     {0},
 };
-NM_MODULE(features, "Ball and goal posts as last seen, told afresh from where the robot is now.", .ports = ports,
-          .params = params, .step = NM_CALL(step), .reset = NM_CALL(reset))
+NM_MODULE(features, "Ball and goal posts as last seen, told afresh from where the robot is now.", NM_PORTS(ports),
+          NM_PARAMS(params), .step = NM_CALL(step), .reset = NM_CALL(reset))

@@ -230,6 +230,6 @@ static const struct nm_param params[] = {
     NM_PARAM(tare_noise, 0.5, 0.01, 100, "N", "standard deviation above which the robot is not held still"),
     {0},
 };
-NM_MODULE(foot_pressure, "Force and centre of pressure under each foot and both, from the load cells.", .ports = ports,
-          .params = params, .init = NM_CALL(init), .step = NM_CALL(step), .changed = NM_CALL(changed),
+NM_MODULE(foot_pressure, "Force and centre of pressure under each foot and both, from the load cells.", NM_PORTS(ports),
+          NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step), .changed = NM_CALL(changed),
           .reset = NM_CALL(reset))

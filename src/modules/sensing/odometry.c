@@ -119,5 +119,5 @@ static const struct nm_param params[] = {
     DRIFT_PARAMS,
     {0},
 };
-NM_MODULE(odometry, "Odometry with every step corrected by a calibrated model.", .ports = ports, .params = params,
+NM_MODULE(odometry, "Odometry with every step corrected by a calibrated model.", NM_PORTS(ports), NM_PARAMS(params),
           .init = NM_CALL(init), .changed = NM_CALL(take_params), .step = NM_CALL(step), .reset = NM_CALL(reset))

@@ -82,5 +82,5 @@ static const struct nm_param params[] = {
 #undef X
         {0},
 };
-NM_MODULE(orientation, "Orientation of the trunk from gyroscope and accelerometer.", .ports = ports, .params = params,
+NM_MODULE(orientation, "Orientation of the trunk from gyroscope and accelerometer.", NM_PORTS(ports), NM_PARAMS(params),
           .init = NM_CALL(init), .reset = NM_CALL(reset), .step = NM_CALL(step))

@@ -143,5 +143,5 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(robot_state, "Joint states to transforms of all links, under the names of the URDF and of the REPs.",
-          .ports = ports, .params = params, .init = NM_CALL(init), .step = NM_CALL(step), .changed = NM_CALL(changed),
+          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step), .changed = NM_CALL(changed),
           .reset = NM_CALL(reset))

@@ -119,5 +119,5 @@ static const struct nm_param params[] = {
     NM_PARAM(timeout, 0.1, 0.01, 2, "s", "older pressures and orientations count as absent"),
     {0},
 };
-NM_MODULE(support, "Which foot carries the robot: by weight, or by height where the feet feel nothing.", .ports = ports,
-          .params = params, .init = NM_CALL(init), .step = NM_CALL(step), .reset = NM_CALL(reset))
+NM_MODULE(support, "Which foot carries the robot: by weight, or by height where the feet feel nothing.",
+          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step), .reset = NM_CALL(reset))

@@ -131,5 +131,5 @@ static const struct nm_param params[] = {
     NM_PARAM(min_confidence, 0.3, 0, 1, "1", "sightings below are ignored"),
     {0},
 };
-NM_MODULE(ball_filter, "Tracks the ball on the ground from single sightings, with rolling friction.", .ports = ports,
-          .params = params, .step = NM_CALL(step), .reset = NM_CALL(reset))
+NM_MODULE(ball_filter, "Tracks the ball on the ground from single sightings, with rolling friction.", NM_PORTS(ports),
+          NM_PARAMS(params), .step = NM_CALL(step), .reset = NM_CALL(reset))

@@ -20,4 +20,4 @@ static void step(struct left_back *f)
 
 static const struct nm_port ports[] = {NM_IN(ball, PoseStamped, "ball"), NM_OUT(cmd_vel, Twist, "cmd_vel"), {0}};
 static const struct nm_param params[] = {NM_PARAM(speed, 0.2, 0, 1, "m/s", "forward"), {0}};
-NM_MODULE(left_back, "Stays behind.", .ports = ports, .params = params, .step = NM_CALL(step))
+NM_MODULE(left_back, "Stays behind.", NM_PORTS(ports), NM_PARAMS(params), .step = NM_CALL(step))

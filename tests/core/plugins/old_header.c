@@ -14,4 +14,4 @@ struct old_header {
 static void step(struct old_header *f) { (void)f; }
 
 static const struct nm_port ports[] = {NM_IN(imu, Imu, "imu"), {0}};
-NM_MODULE(old_header, "Was built last week.", .ports = ports, .step = NM_CALL(step))
+NM_MODULE(old_header, "Was built last week.", NM_PORTS(ports), .step = NM_CALL(step))

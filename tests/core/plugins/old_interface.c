@@ -3,4 +3,4 @@
 
 static const struct nm_module module = {.abi = 4242, .name = (const char *)8};
 extern const struct nm_module *const nm_plugin_module;
-const struct nm_module *const nm_plugin_module = &module;
+NM_EXPORT const struct nm_module *const nm_plugin_module = &module;

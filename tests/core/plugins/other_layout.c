@@ -18,4 +18,4 @@ struct other_layout {
 static void step(struct other_layout *f) { (void)f; }
 
 static const struct nm_port ports[] = {NM_IN(imu, Imu, "imu"), NM_OUT(secret, Secret, "secret"), {0}};
-NM_MODULE(other_layout, "Lives in the past.", .ports = ports, .step = NM_CALL(step))
+NM_MODULE(other_layout, "Lives in the past.", NM_PORTS(ports), .step = NM_CALL(step))

@@ -29,7 +29,7 @@ static const struct nm_param counter_params[] = {
     NM_PARAM(by, 1, 0, 10, "1", "what is added a step"),
     {0},
 };
-NM_MODULE(counter, "Counts.", .ports = counter_ports, .params = counter_params, .step = NM_CALL(count))
+NM_MODULE(counter, "Counts.", NM_PORTS(counter_ports), NM_PARAMS(counter_params), .step = NM_CALL(count))
 #undef SELF
 
 struct doubler {
@@ -53,7 +53,7 @@ static const struct nm_port doubler_ports[] = {
     NM_OUT_QUEUE(lines, String, "lines", 4),
     {0},
 };
-NM_MODULE(doubler, "Doubles.", .ports = doubler_ports, .step = NM_CALL(twice))
+NM_MODULE(doubler, "Doubles.", NM_PORTS(doubler_ports), .step = NM_CALL(twice))
 #undef SELF
 
 struct reader {
@@ -63,7 +63,7 @@ struct reader {
 static void read_it(struct reader *r) { (void)r; }
 #define SELF struct reader
 static const struct nm_port reader_ports[] = {NM_LAST(doubled, Float64, "doubled"), {0}};
-NM_MODULE(reader, "Reads.", .ports = reader_ports, .step = NM_CALL(read_it))
+NM_MODULE(reader, "Reads.", NM_PORTS(reader_ports), .step = NM_CALL(read_it))
 #undef SELF
 
 static const char players_lineup[] = "cycles:\n"

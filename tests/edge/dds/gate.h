@@ -33,7 +33,7 @@ static const struct nm_port gate_ports[] = {
 static const struct nm_param gate_params[] = {NM_PARAM(width, 1, 0, 10, "m", "of the gate"), {0}};
 static const struct nm_param taller_params[] = {
     NM_PARAM(height, 2, 0, 10, "m", "of the taller gate"), NM_PARAM(width, 1, 0, 5, "m", "of the gate"), {0}};
-NM_MODULE(gate, "Opens.", .ports = gate_ports, .params = gate_params, .step = NM_CALL(guard))
+NM_MODULE(gate, "Opens.", NM_PORTS(gate_ports), NM_PARAMS(gate_params), .step = NM_CALL(guard))
 #undef SELF
 
 static const char gated[] = "cycles: {yard: {period: 10 ms, modules: [gate]}}\nremote: [match_state, wish]\n";

@@ -32,7 +32,7 @@ static void act(struct actor *a)
 }
 #define SELF struct actor
 static const struct nm_port actor_ports[] = {NM_ACTION(play, PlayAnimation, "animation"), {0}};
-NM_MODULE(actor, "Plays.", .ports = actor_ports, .step = NM_CALL(act))
+NM_MODULE(actor, "Plays.", NM_PORTS(actor_ports), .step = NM_CALL(act))
 #undef SELF
 
 static struct started s;

@@ -39,7 +39,7 @@ static void chat(struct chatter *c)
 }
 #define SELF struct chatter
 static const struct nm_port chatter_ports[] = {NM_SERVER(command, SimCommand, "command", 4), {0}};
-NM_MODULE(chatter, "Chats.", .ports = chatter_ports, .step = NM_CALL(chat))
+NM_MODULE(chatter, "Chats.", NM_PORTS(chatter_ports), .step = NM_CALL(chat))
 #undef SELF
 
 static const char chatting[] = "cycles:\n  voice:\n    period: 10 ms\n    modules: [talker, chatter]\n";

@@ -65,6 +65,7 @@ static void a_module_that_is_swapped_in_brings_its_own(void **state)
     struct call list, set;
     (void)state;
     taller.params = taller_params;
+    taller.n_params = sizeof taller_params / sizeof *taller_params;
     taller.layout = gate_module.layout + 1;
     dds_entity_t events =
         peer_reader(&peer, "rt/parameter_events", "rcl_interfaces::msg::dds_::ParameterEvent_", false);
@@ -155,7 +156,7 @@ static void turn_knobs(struct knobs *k) { nm_put(k->nm, k->turned); }
 #define SELF struct knobs
 static const struct nm_port knobs_ports[] = {NM_OUT(turned, Float64, "turned"), {0}};
 static struct nm_param knobs_params[KNOBS + 1] = {NM_PARAM(first, 0, 0, 1000, "1", "a knob")};
-NM_MODULE(knobs, "Has many.", .ports = knobs_ports, .params = knobs_params, .step = NM_CALL(turn_knobs))
+NM_MODULE(knobs, "Has many.", NM_PORTS(knobs_ports), NM_PARAMS(knobs_params), .step = NM_CALL(turn_knobs))
 #undef SELF
 
 /* Rows like the first, each with a member of its own: p100, p101, … */

@@ -284,7 +284,7 @@ static void view(struct viewer *v)
 }
 #define SELF struct viewer
 static const struct nm_port viewer_ports[] = {NM_IN(image, Image, "image"), NM_OUT(seen, Float64, "seen"), {0}};
-NM_MODULE(viewer, "Views.", .ports = viewer_ports, .step = NM_CALL(view))
+NM_MODULE(viewer, "Views.", NM_PORTS(viewer_ports), .step = NM_CALL(view))
 #undef SELF
 
 static void an_image_outlives_the_edge_that_brought_it(void **state)

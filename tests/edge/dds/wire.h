@@ -69,7 +69,7 @@ static const struct nm_param talker_params[] = {
     NM_PARAM_WORD(mood, "calm", "calm loud", "how it speaks"),
     {0},
 };
-NM_MODULE(talker, "Talks.", .ports = talker_ports, .params = talker_params, .step = NM_CALL(talk))
+NM_MODULE(talker, "Talks.", NM_PORTS(talker_ports), NM_PARAMS(talker_params), .step = NM_CALL(talk))
 #undef SELF
 
 struct hearer {
@@ -105,7 +105,7 @@ static const struct nm_port hearer_ports[] = {
     NM_OUT_QUEUE(echo, String, "echo", 64),
     {0},
 };
-NM_MODULE(hearer, "Hears.", .ports = hearer_ports, .step = NM_CALL(hear))
+NM_MODULE(hearer, "Hears.", NM_PORTS(hearer_ports), .step = NM_CALL(hear))
 #undef SELF
 
 static const char talking[] = "cycles:\n  voice:\n    period: 10 ms\n    modules: [talker]\n";

@@ -42,7 +42,7 @@ static const struct nm_port scanner_ports[] = {
     {0},
 };
 static const struct nm_param scanner_params[] = {NM_PARAM(step, 1, 0, 10, "1", "nothing"), {0}};
-NM_MODULE(scanner, "Looks round.", .ports = scanner_ports, .params = scanner_params, .step = NM_CALL(look_round))
+NM_MODULE(scanner, "Looks round.", NM_PORTS(scanner_ports), NM_PARAMS(scanner_params), .step = NM_CALL(look_round))
 #undef SELF
 
 static const char lineup[] = "cycles: {eyes: {period: 10 ms, modules: [scanner]}}\nremote: [far]\n";

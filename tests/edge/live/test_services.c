@@ -35,7 +35,7 @@ static const struct nm_port ports[] = {
     NM_SERVER(rinse, Trigger, "rinse", 2),   {0},
 };
 static const struct nm_param params[] = {NM_PARAM(time, 1, 0, 10, "s", "nothing"), {0}};
-NM_MODULE(developer, "Develops.", .ports = ports, .params = params, .step = NM_CALL(develop))
+NM_MODULE(developer, "Develops.", NM_PORTS(ports), NM_PARAMS(params), .step = NM_CALL(develop))
 #undef SELF
 
 static const char lineup[] =

@@ -17,7 +17,7 @@ static void count(struct counter *s)
 }
 #define SELF struct counter
 static const struct nm_port counter_ports[] = {NM_OUT(count, Float64, "count"), {0}};
-NM_MODULE(counter, "Counts.", .ports = counter_ports, .step = NM_CALL(count))
+NM_MODULE(counter, "Counts.", NM_PORTS(counter_ports), .step = NM_CALL(count))
 #undef SELF
 
 static struct started s;

@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "cmd/alloc_guard.h"
+#include "core/alloc_guard.h"
 #include "std_msgs/Float64.h"
 #include "std_msgs/Int64.h"
 #include "std_srvs/SetBool.h"
@@ -58,7 +58,7 @@ static const struct nm_port drummer_ports[] = {
     NM_OUT_QUEUE(beats, Int64, "beats", 8), NM_OUT_QUEUE(tf, TFMessage, "tf", 4, .many = true),
     NM_SERVER(loud, SetBool, "loud", 4),    {0}};
 static const struct nm_param drummer_params[] = {NM_PARAM(gain, 1, 0, 10, "1", "how fast"), {0}};
-NM_MODULE(drummer, "Beats.", .ports = drummer_ports, .params = drummer_params, .step = NM_CALL(drummer_step))
+NM_MODULE(drummer, "Beats.", NM_PORTS(drummer_ports), NM_PARAMS(drummer_params), .step = NM_CALL(drummer_step))
 
 /* ---- a dancer in another cycle: hears all of it, asks, and looks at its own last step ---- */
 
@@ -94,7 +94,7 @@ static const struct nm_port dancer_ports[] = {NM_IN(wave, Float64, "wave"),
                                               NM_READS_TF,
                                               {0}};
 static const struct nm_param dancer_params[] = {NM_PARAM(patience, 0.5, 0, 1, "1", "share that stays"), {0}};
-NM_MODULE(dancer, "Dances.", .ports = dancer_ports, .params = dancer_params, .step = NM_CALL(dancer_step))
+NM_MODULE(dancer, "Dances.", NM_PORTS(dancer_ports), NM_PARAMS(dancer_params), .step = NM_CALL(dancer_step))
 
 struct judge {
     struct nm *nm;
@@ -111,7 +111,7 @@ static void judge_step(struct judge *f)
     nm_put(f->nm, f->score);
 }
 static const struct nm_port judge_ports[] = {NM_IN(dance, Float64, "step"), NM_OUT(score, Float64, "score"), {0}};
-NM_MODULE(judge, "Judges.", .ports = judge_ports, .step = NM_CALL(judge_step))
+NM_MODULE(judge, "Judges.", NM_PORTS(judge_ports), .step = NM_CALL(judge_step))
 
 static const char band[] = "cycles:\n"
                            "  rhythm: {period: 2 ms, cost: 500 us, modules: [drummer]}\n"

@@ -21,7 +21,7 @@ static void painter_step(struct painter *f)
     nm_put(f->nm, f->picture);
 }
 static const struct nm_port painter_ports[] = {NM_OUT(picture, Image, "picture", .blob = 32 * 24 * 3), {0}};
-NM_MODULE(painter, "Paints.", .ports = painter_ports, .step = NM_CALL(painter_step))
+NM_MODULE(painter, "Paints.", NM_PORTS(painter_ports), .step = NM_CALL(painter_step))
 
 struct critic {
     struct nm *nm;
@@ -36,7 +36,7 @@ static void critic_step(struct critic *f)
     nm_put(f->nm, f->opinion);
 }
 static const struct nm_port critic_ports[] = {NM_IN(picture, Image, "picture"), NM_OUT(opinion, Int64, "opinion"), {0}};
-NM_MODULE(critic, "Looks.", .ports = critic_ports, .step = NM_CALL(critic_step))
+NM_MODULE(critic, "Looks.", NM_PORTS(critic_ports), .step = NM_CALL(critic_step))
 
 static const char gallery[] = "cycles:\n"
                               "  easel: {period: 20 ms, modules: [painter]}\n"

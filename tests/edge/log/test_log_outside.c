@@ -54,7 +54,7 @@ static const struct nm_port ports[] = {NM_IN(servo, Int64, "servo"),       NM_IN
                                        NM_IN(mode, Int64, "mode"),         NM_IN(far, Int64, "far"),
                                        NM_QUEUE(heads, Int64, "head", 64), NM_QUEUE(words, Int64, "words", 64),
                                        NM_OUT(heard, Int64, "heard"),      {0}};
-NM_MODULE(listener, "Listens.", .ports = ports, .step = NM_CALL(hear))
+NM_MODULE(listener, "Listens.", NM_PORTS(ports), .step = NM_CALL(hear))
 
 static const char text[] = "cycles:\n"
                            "  fast: {period: 4 ms, cost: 1 ms, modules: [listener]}\n"

@@ -17,7 +17,7 @@ struct field_player {
 static void step(struct field_player *f) { (void)f; }
 static const struct nm_port ports[] = {
     NM_IN(match, MatchState, "match_state"), NM_IN(servo, Int32, "servo"), NM_IN(wish, Int32, "wish"), {0}};
-NM_MODULE(field_player, "Plays.", .ports = ports, .step = NM_CALL(step))
+NM_MODULE(field_player, "Plays.", NM_PORTS(ports), .step = NM_CALL(step))
 
 static const char text[] =
     "cycles: {c: {period: 10 ms, modules: [field_player]}}\nremote: [match_state, servo, wish]\n";

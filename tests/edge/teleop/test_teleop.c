@@ -25,7 +25,7 @@ struct hears {
 #define SELF struct hears
 static void step(struct hears *f) { f->n += nm_fresh(f->nm, f->joy); }
 static const struct nm_port ports[] = {NM_IN(joy, Joy, "joy"), {0}};
-NM_MODULE_UNLISTED(hears, "Hears a joystick.", .ports = ports, .step = NM_CALL(step))
+NM_MODULE_UNLISTED(hears, "Hears a joystick.", NM_PORTS(ports), .step = NM_CALL(step))
 
 struct rig {
     char folder[64], device[96];

@@ -1,8 +1,8 @@
 /* Proves that a running robot takes no memory: between enter and leave, malloc and its kin end the program with a
  * sentence and the way there. Given to a player as its `enter` and `leave`; nothing at all unless built with NM_GUARD.
  */
-#ifndef NM_CMD_ALLOC_GUARD_H
-#define NM_CMD_ALLOC_GUARD_H
+#ifndef NM_CORE_ALLOC_GUARD_H
+#define NM_CORE_ALLOC_GUARD_H
 
 #ifdef NM_GUARD
 /* From here on the calling thread is inside a cycle, until it leaves. `user` is not used. */

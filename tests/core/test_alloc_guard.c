@@ -13,7 +13,9 @@
 
 #include <cmocka.h>
 
-#include "cmd/alloc_guard.h"
+#include "core/alloc_guard.h"
+#include "core/harness.h"
+#include "std_msgs/Float64.h"
 
 static void *volatile kept; /* volatile, so that no compiler leaves a pair of calls out */
 
@@ -76,8 +78,40 @@ static void every_way_to_take_memory_ends_the_program(void **state)
         assert_true(WIFSIGNALED(status));
         assert_int_equal(WTERMSIG(status), SIGABRT);
         assert_non_null(strstr(said, ways[i].sentence));
-        assert_non_null(strstr(said, "cmd_test_alloc_guard(")); /* the way there */
+        assert_non_null(strstr(said, "core_test_alloc_guard(")); /* the way there */
     }
+}
+
+/* ---- a module by itself ---- */
+
+struct hoarder {
+    struct nm *nm;
+    Float64 *kept;
+};
+#define SELF struct hoarder
+static void hoard(struct hoarder *f)
+{
+    kept = malloc(8);
+    nm_put(f->nm, f->kept);
+}
+static const struct nm_port hoarder_ports[] = {NM_OUT(kept, Float64, "kept"), {0}};
+NM_MODULE_UNLISTED(hoarder, "Takes memory.", NM_PORTS(hoarder_ports), .step = NM_CALL(hoard))
+#undef SELF
+
+static void step_the_hoarder(void)
+{
+    nm_guard_leave(NULL); /* the harness enters by itself */
+    nm_harness_step(nm_harness_new(&hoarder_module, NULL), 0.01);
+}
+
+static void a_module_s_unit_test_fails_where_its_step_takes_memory(void **state)
+{
+    (void)state;
+    char said[8192];
+    int status = in_a_cycle(step_the_hoarder, said, sizeof said);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGABRT);
+    assert_non_null(strstr(said, "nutmeg: malloc was called inside a cycle."));
 }
 
 static void nothing(void) {}
@@ -145,6 +179,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_way_to_take_memory_ends_the_program),
+        cmocka_unit_test(a_module_s_unit_test_fails_where_its_step_takes_memory),
         cmocka_unit_test(a_step_without_memory_goes_on),
         cmocka_unit_test(the_flag_belongs_to_one_thread),
         cmocka_unit_test(outside_a_cycle_memory_behaves_as_ever),

@@ -1,7 +1,7 @@
 /* malloc and its kin, replaced by ones that look at a flag of the calling thread before they hand the call to the C
  * library. The C library offers its own allocator under second names (__libc_malloc …) for exactly this. Freeing inside
  * a cycle is as wrong as taking: it walks the same lists under the same locks. */
-#include "cmd/alloc_guard.h"
+#include "core/alloc_guard.h"
 
 #ifdef NM_GUARD
 #include <errno.h>
@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/export.h"
 
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t n, size_t size);
@@ -56,44 +58,44 @@ static inline void check(const char *call)
     if (__builtin_expect(inside_cycle, 0)) complain(call);
 }
 
-void *malloc(size_t size)
+NM_EXPORT void *malloc(size_t size)
 {
     check("malloc");
     return __libc_malloc(size);
 }
 
-void *calloc(size_t n, size_t size)
+NM_EXPORT void *calloc(size_t n, size_t size)
 {
     check("calloc");
     return __libc_calloc(n, size);
 }
 
-void *realloc(void *old, size_t size)
+NM_EXPORT void *realloc(void *old, size_t size)
 {
     check("realloc");
     return __libc_realloc(old, size);
 }
 
-void free(void *old)
+NM_EXPORT void free(void *old)
 {
     if (!old) return;
     check("free");
     __libc_free(old);
 }
 
-void *aligned_alloc(size_t alignment, size_t size)
+NM_EXPORT void *aligned_alloc(size_t alignment, size_t size)
 {
     check("aligned_alloc");
     return __libc_memalign(alignment, size);
 }
 
-void *memalign(size_t alignment, size_t size)
+NM_EXPORT void *memalign(size_t alignment, size_t size)
 {
     check("memalign");
     return __libc_memalign(alignment, size);
 }
 
-int posix_memalign(void **out, size_t alignment, size_t size)
+NM_EXPORT int posix_memalign(void **out, size_t alignment, size_t size)
 {
     check("posix_memalign");
     if (alignment < sizeof(void *) || (alignment & (alignment - 1))) return EINVAL;

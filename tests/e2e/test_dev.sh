@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# What `nutmeg dev` promises, seen in the messages that come out: a changed constant in a module of the tree, made of one file
+# or of several, changes what is published while the state lives on; a changed struct starts the state again in all files
+# alike; what cannot be built beside the running program is refused with the reason.
+#
+#   test_dev.sh PROGRAM ROOT
+set -euo pipefail
+program=$1
+root=$2
+build=$(dirname "$program")
+source "$(dirname "$0")/scratch.sh"
+running=
+finish() {
+    [ -z "$running" ] || kill "$running" 2>/dev/null || true
+    wait
+    rm -rf "$scratch"
+}
+trap finish EXIT
+wrong() {
+    echo "$*" >&2
+    [ ! -f dev.log ] || tail -n 20 dev.log >&2
+    exit 1
+}
+
+# a tree whose sources may be changed, with the same program
+tree=$scratch/tree
+mkdir -p "$tree/build" "$tree/scripts"
+for part in "$root"/*; do [ -e "$tree/$(basename "$part")" ] || ln -s "$part" "$tree/"; done
+rm "$tree/src"
+cp -rp "$root/src" "$tree/src"
+cp -p "$root/scripts/stateless" "$tree/scripts/"
+cp -p "$program" "$tree/build/nutmeg"
+ln -s "$build/gen" "$tree/build/gen"
+sed "s,$root/,$tree/,g" "$build/compile_commands.json" >"$tree/build/compile_commands.json"
+export NUTMEG_ROOT=$tree
+nutmeg() { "$tree/build/nutmeg" "$@"; }
+field() { sed -n "s/^ *$1: //p" <<<"$message" | head -1; }
+# shows TOPIC FIELD VALUE: the newest message says so; it stays in `message`
+shows() {
+    message=$(nutmeg topic echo "$1" -n 1)
+    [[ $(field "$2") == $3 ]]
+}
+
+# ---- a module of one file
+
+"$tree/build/nutmeg" dev play --set practice_shots.pause=0.1 --set practice_shots.speed_low=9 \
+    --set practice_shots.speed_high=10 >dev.log 2>&1 &
+running=$!
+shot() { shows score data '*of [1-9]* shots saved*'; }
+until_ok shot
+before=$(sed -n 's/.*of \([0-9]*\) shots.*/\1/p' <<<"$message")
+sed -i 's/shots saved/balls saved/' "$tree/src/modules/practice/practice_shots.c"
+changed() { shows score data '*balls saved*'; }
+until_ok changed
+after=$(sed -n 's/.*of \([0-9]*\) balls.*/\1/p' <<<"$message")
+[ "$after" -ge "$before" ] || wrong "the state was lost: $before shots, then $after"
+grep -q "practice_shots: new build in place after .* state kept" dev.log || wrong "it was not said"
+
+sed -i 's/^static void judge(/static int judged;\n&/; s/    f->shots++;/&\n    judged++;/' "$tree/src/modules/practice/practice_shots.c"
+until_ok grep -q "judged can be written (.bss)" dev.log
+until_ok grep -q "practice_shots does not build; the old one plays on" dev.log
+changed || wrong "a module with a static variable plays"
+nutmeg stop >/dev/null
+wait "$running"
+running=
+
+# ---- a module of several files: nobody answers it, so it stays in STARTUP
+
+"$tree/build/nutmeg" dev motion --hardware none >dev.log 2>&1 &
+running=$!
+started() { shows hcm_state head_owner 0; }
+until_ok started
+since=$(grep -A2 'since:' <<<"$message")
+sed -i 's/ROW(STARTUP, STARTUP, OWNERS(NOBODY, NOBODY, NOBODY)/ROW(STARTUP, STARTUP, OWNERS(NOBODY, NOBODY, HCM)/' \
+    "$tree/src/modules/motion/hcm_states.c"
+owned() { shows hcm_state head_owner 7; }
+until_ok owned
+[ "$(grep -A2 'since:' <<<"$message")" = "$since" ] || wrong "the state was lost: $since, then $message"
+
+# another layout in a header that all of its files share: they change together
+sed -i '/^struct hcm {/,/^};/ s/^    struct nm \*nm;/&\n    double first[64];/' "$tree/src/modules/motion/hcm_parts.h"
+until_ok grep -q "hcm: new build in place after .* its state starts again, because its struct changed" dev.log
+again() { shows hcm_state head_owner 7 && [ "$(grep -A2 'since:' <<<"$message")" != "$since" ]; }
+until_ok again
+
+# a header of the program itself: the two would not fit together
+touch "$tree/src/body/robot.h"
+sed -i 's/OWNERS(NOBODY, NOBODY, HCM)/OWNERS(NOBODY, NOBODY, HEAD)/' "$tree/src/modules/motion/hcm_states.c"
+until_ok grep -q "hcm: not built, because .*src/body/robot.h is newer than this program" dev.log
+owned || wrong "it was swapped all the same"
+nutmeg stop >/dev/null
+wait "$running"
+running=
+echo "what is saved is what plays"
