@@ -48,7 +48,7 @@ static int build(struct body *b, int wires, int protocol, struct nm_err *err)
         if (nm_vbus_wire(b->wires, w, set.baud[w], false, err)) return -1;
     }
     for (int i = 0; i < SERVOS; i++) {
-        servos[i] = (struct nm_bus_servo){.id = (uint8_t)(i + 1), .wire = (uint8_t)(i % wires), .direction = 1};
+        servos[i] = (struct nm_bus_servo){.id = (uint8_t)(i + 1), .wire = (uint8_t)(i % wires)};
         servos[i].protocol = (uint8_t)protocol;
         snprintf(servos[i].name, sizeof servos[i].name, "servo_%d", i + 1);
         strcpy(servos[i].model, "MX-64");

@@ -203,7 +203,7 @@ static int run(struct robot *r, double seconds, const struct nm_log_options *rec
     struct nm_hardware *bus = nm_hardware_new(player, r->body, NM_HARDWARE_VIRTUAL, err);
     if (recorded) log = nm_log_new(player, recorded, err);
     int bad = !camera.edge || !bus || (recorded && !log) || nm_player_start(player, err) ||
-              (log && nm_log_start(log, err)) || nm_hardware_start(bus, 8000000, err) ||
+              (log && nm_log_start(log, err)) || nm_hardware_start(bus, err) ||
               pthread_create(&thread, NULL, film, &camera);
     if (!bad) {
         struct timespec settle = {.tv_nsec = 500000000};

@@ -85,9 +85,26 @@ struct nm_bus {
 
 struct nm_servo {
     uint32_t joint, type, bus, id;
-    double direction, offset; /* joint = direction * servo + offset; direction 1 or -1 */
-    uint32_t p, i, d;         /* the firmware's units                                  */
+    double direction, offset; /* read by the functions below only; direction is 1 or -1 */
+    uint32_t p, i, d;         /* the firmware's units                                   */
 };
+
+/* Between the angle of a joint and the angle that its servo counts: joint = direction * servo + offset. Nobody else
+ * knows how a servo is mounted: modules and everything above speak of joints, the bus and its topics of servos. NULL is
+ * a joint without a servo, whose angles are the same. */
+static inline double nm_joint_of_servo(const struct nm_servo *servo, double angle)
+{
+    return servo ? servo->direction * angle + servo->offset : angle;
+}
+static inline double nm_servo_of_joint(const struct nm_servo *servo, double position)
+{
+    return servo ? servo->direction * (position - servo->offset) : position;
+}
+/* Velocities and torques, either way. */
+static inline double nm_servo_turn(const struct nm_servo *servo, double value)
+{
+    return servo ? servo->direction * value : value;
+}
 
 /* what else answers on a bus: imu, foot, board, … */
 struct nm_device {
@@ -118,10 +135,11 @@ struct nm_foot {
 
 struct nm_body {
     const char *name, *about, *path;
-    uint32_t offers; /* enum nm_offer                                          */
-    double height;   /* m, standing straight; from the shapes if not written   */
-    double mass;     /* kg                                                     */
-    double voltage;  /* V, of the servos' supply                               */
+    uint32_t offers;  /* enum nm_offer                                          */
+    double height;    /* m, standing straight; from the shapes if not written   */
+    double mass;      /* kg                                                     */
+    double voltage;   /* V, of the servos' supply                               */
+    double bus_round; /* s, the shortest round of its buses; 0: whatever the line-up wants */
     struct nm_battery battery;
 
     uint32_t n_links, n_joints, n_frames, n_visuals, n_collisions;

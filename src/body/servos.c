@@ -155,13 +155,14 @@ static int read_battery(struct body_build *b, const struct nm_yaml *map)
 
 int build_servos_file(struct body_build *b, const char *path)
 {
-    static const char *const keys[] = {"voltage", "buses", "types", "joints", "devices", "battery"};
+    static const char *const keys[] = {"voltage", "buses", "types", "joints", "devices", "battery", "round"};
     static int (*const read[])(struct servos *, const struct nm_yaml *) = {read_bus, read_type, read_servo,
                                                                            read_device};
     const struct nm_yaml *file = nm_yaml_read(b->arena, path, b->err), *part[4];
-    const struct build_member voltage = {"voltage", &b->body->voltage, 1, 100, NEEDED};
+    const struct build_member numbers[] = {{"voltage", &b->body->voltage, 1, 100, NEEDED},
+                                           {"round", &b->body->bus_round, 0.001, 0.1, OPTIONAL}};
     int fault = 0;
-    if (!file || nm_yaml_keys(file, keys, 6, b->err) || build_members(file, &voltage, 1, b->err)) return -1;
+    if (!file || nm_yaml_keys(file, keys, 7, b->err) || build_members(file, numbers, 2, b->err)) return -1;
     if (read_battery(b, nm_yaml_get(file, "battery"))) return -1;
     for (int i = 0; i < 4; i++) {
         part[i] = nm_yaml_get(file, keys[i + 1]);

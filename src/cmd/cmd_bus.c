@@ -189,7 +189,7 @@ static void add_found(struct nm_bus_tables *t, int wire, const struct nm_ask_dev
     if (!d->model) return;
     if (d->model->kind == NM_DXL_SERVO && t->n_servos < NM_BUS_SERVOS) {
         struct nm_bus_servo *s = &t->servos[t->n_servos++];
-        *s = (struct nm_bus_servo){.protocol = d->protocol, .id = d->id, .wire = (uint8_t)wire, .direction = 1};
+        *s = (struct nm_bus_servo){.protocol = d->protocol, .id = d->id, .wire = (uint8_t)wire};
         snprintf(s->name, sizeof s->name, "servo_%d", d->id);
         snprintf(s->model, sizeof s->model, "%s", d->model->name);
     } else if (d->model->kind != NM_DXL_SERVO && t->n_boards < NM_BUS_BOARDS) {

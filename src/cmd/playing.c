@@ -24,7 +24,6 @@
 #include "std_msgs/String.h"
 
 static const int64_t look_every = 20000000;        /* ns; at the console's topics                   */
-static const int64_t bus_period = 8000000;         /* ns between two rounds of the servo bus        */
 static const int64_t slice = 10000000;             /* ns of virtual time between two looks          */
 static const int64_t status_terminal = 1000000000; /* ns; a terminal's line is written anew         */
 static const int64_t status_file = 5000000000;     /* ns; elsewhere a line is added                 */
@@ -239,7 +238,7 @@ static int play_real(struct playing *p, struct nm_err *err)
     if (p->live && nm_live_start(p->live, err)) return -1;
     if (p->dds && nm_dds_start(p->dds, err)) return -1;
     if (p->log && nm_log_start(p->log, err)) return -1;
-    if (p->hardware && nm_hardware_start(p->hardware, bus_period, err)) return -1;
+    if (p->hardware && nm_hardware_start(p->hardware, err)) return -1;
     while (!over(p)) {
         sleep_until(clock_now() + look_every);
         tick(p);

@@ -39,9 +39,9 @@ static void refresh(void *self, struct nm_vdevice *d, int64_t now)
     (void)now;
     if (!servo || !rig->sense) return;
     const struct nm_joint_reading *r = &rig->sense->joints[servo->joint];
-    nm_vdevice_set(d, "present_position", (r->position - servo->offset) * servo->direction);
-    nm_vdevice_set(d, "present_velocity", r->velocity * servo->direction);
-    nm_vdevice_set(d, "present_load", r->load * servo->direction);
+    nm_vdevice_set(d, "present_position", nm_servo_of_joint(servo, r->position));
+    nm_vdevice_set(d, "present_velocity", nm_servo_turn(servo, r->velocity));
+    nm_vdevice_set(d, "present_load", nm_servo_turn(servo, r->load));
     nm_vdevice_set(d, "present_voltage", rig->sense->voltage);
     nm_vdevice_set(d, "present_temperature", r->warmth);
 }
@@ -53,7 +53,7 @@ static void obey(struct rig *rig, const struct nm_servo *servo, const struct nm_
     double position = nm_vdevice_get(d, "goal_position"), limit = nm_vdevice_get(d, "torque_limit"),
            p = nm_vdevice_get(d, "p_gain");
     goal->on = d->powered && nm_vdevice_get(d, "torque_enable") > 0 && limit > 0;
-    if (isfinite(position)) goal->position = servo->direction * position + servo->offset;
+    if (isfinite(position)) goal->position = nm_joint_of_servo(servo, position);
     goal->torque_limit = isfinite(limit) ? fmin(fabs(limit), 1) : 1;
     goal->p = isfinite(p) ? p : 0;
 }
@@ -140,7 +140,7 @@ static void connect(struct rig *rig, const struct nm_joint_goal *goals)
     for (uint32_t i = 0; i < rig->body->n_servos; i++) {
         const struct nm_servo *servo = &rig->body->servos[i];
         struct nm_vdevice *d = nm_vbus_device(rig->wires, t->servos[i].wire, t->servos[i].id);
-        double angle = (goals[servo->joint].position - servo->offset) * servo->direction;
+        double angle = nm_servo_of_joint(servo, goals[servo->joint].position);
         rig->servos[i] = d;
         d->self = rig;
         d->refresh = refresh;

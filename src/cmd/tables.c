@@ -48,4 +48,18 @@ void tasks_print(const struct nm_yaml *answer, bool modules, FILE *to)
         nm_yaml_each(module, modules ? nm_yaml_get(cycle, "modules") : NULL) row_of_module(&table, module);
     }
     table_print(&table, to);
+
+    const struct nm_yaml *inputs = nm_yaml_get(answer, "inputs");
+    if (!inputs || !inputs->n) return;
+    fputc('\n', to);
+    table_begin(&table, (const char *const[]){"from outside", ">Hz", ">messages", ">age of the reading", NULL});
+    nm_yaml_each(input, inputs)
+    {
+        char age[32], rate[32] = "";
+        double lately = nm_reply_number(input, "rate");
+        if (isfinite(lately)) snprintf(rate, sizeof rate, "%.1f", lately);
+        table_row(&table, "%s\t%s\t%lld\t%s", nm_reply_text(input, "name"), rate,
+                  (long long)nm_reply_whole(input, "seq"), answer_time(input, "age", age));
+    }
+    table_print(&table, to);
 }

@@ -19,14 +19,15 @@ void *message_new(struct nm_arena *arena, const struct nm_type *type, uint32_t t
     return slot + 1;
 }
 
-/* The runtime stamps a message with the cycle's time unless its maker did. */
-static void stamp(const struct nm_type *type, void *message, int64_t now)
+/* The runtime stamps a message with the cycle's time unless its maker did. The stamp, ns. */
+static int64_t stamp(const struct nm_type *type, void *message, int64_t now)
 {
-    if (type->stamp == UINT32_MAX) return;
+    if (type->stamp == UINT32_MAX) return now;
     Time *time = (Time *)(void *)((unsigned char *)message + type->stamp);
-    if (time->sec || time->nanosec) return;
+    if (time->sec || time->nanosec) return (int64_t)time->sec * 1000000000 + time->nanosec;
     time->sec = (int32_t)(now / 1000000000);
     time->nanosec = (uint32_t)(now % 1000000000);
+    return now;
 }
 
 /* Counts one more message of a topic, whoever made it: its place among all of them. */
@@ -34,6 +35,7 @@ static uint64_t count(struct nm_cycle *cycle, uint32_t topic)
 {
     struct topic_state *state = &cycle->player->topics[topic];
     atomic_store_explicit(&state->time, cycle->now, memory_order_relaxed);
+    atomic_store_explicit(&state->stamp, cycle->now, memory_order_relaxed);
     atomic_store_explicit(&state->maker, cycle->index, memory_order_relaxed);
     return atomic_fetch_add_explicit(&state->seq, 1, memory_order_relaxed) + 1;
 }
@@ -48,7 +50,8 @@ void value_publish(struct nm_cycle *cycle, struct value *value)
     slot->time = cycle->now;
     slot->maker = cycle->index;
     slot->order = count(cycle, value->topic);
-    stamp(value->type, value->back, cycle->now);
+    int64_t told = stamp(value->type, value->back, cycle->now);
+    atomic_store_explicit(&cycle->player->topics[value->topic].stamp, told, memory_order_relaxed);
 
     void *front = value->back;
     value->back = value->front;

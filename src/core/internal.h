@@ -166,6 +166,10 @@ struct nm_cycle {
     uint32_t n_edge_ports;
     struct port *edge_ports;
     struct nm_port *edge_rows;
+    struct nm_lineup_cycle *_Atomic beat; /* of an edge with a thread of its own */
+    void (*round)(void *user, int64_t now);
+    void *user;
+    _Atomic bool halt; /* ends that thread */
     /* virtual time */
     int64_t next; /* start of the next run                                */
     int64_t due;  /* outputs of the last run appear; INT64_MAX: they have */
@@ -184,7 +188,7 @@ struct nm_cycle {
 
 struct topic_state {
     _Atomic uint64_t seq;
-    _Atomic int64_t time;
+    _Atomic int64_t time, stamp;
     _Atomic uint64_t lost, no_blob;
     _Atomic uint64_t refused; /* messages from outside on a topic that an edge of ours makes */
     _Atomic uint32_t maker;   /* of the newest message; index of cycle or edge               */

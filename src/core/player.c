@@ -379,6 +379,14 @@ void nm_edge_end(struct nm_edge *edge)
 
 /* ---- looking in ---- */
 
+uint32_t nm_player_cycles(const struct nm_player *player) { return player->n_all; }
+
+const struct nm_lineup_cycle *nm_player_plan(const struct nm_player *player, uint32_t index)
+{
+    const struct nm_cycle *cycle = player->cycles[index];
+    return cycle->plan ? cycle->plan : atomic_load_explicit(&cycle->beat, memory_order_acquire);
+}
+
 void nm_player_cycle_stats(const struct nm_player *player, uint32_t index, struct nm_cycle_stats *stats)
 {
     struct nm_cycle *cycle = player->cycles[index];
@@ -405,6 +413,7 @@ void nm_player_topic_stats(const struct nm_player *player, uint32_t index, struc
     struct topic_state *topic = &player->topics[index];
     *stats = (struct nm_topic_stats){.seq = atomic_load_explicit(&topic->seq, memory_order_relaxed),
                                      .time = atomic_load_explicit(&topic->time, memory_order_relaxed),
+                                     .stamp = atomic_load_explicit(&topic->stamp, memory_order_relaxed),
                                      .lost = atomic_load_explicit(&topic->lost, memory_order_relaxed),
                                      .no_blob = atomic_load_explicit(&topic->no_blob, memory_order_relaxed),
                                      .refused = atomic_load_explicit(&topic->refused, memory_order_relaxed)};

@@ -66,6 +66,17 @@ bool nm_edge_blob(struct nm_edge *edge, uint32_t port, struct nm_blob *blob, uin
 /* The pool that the same blocks come from, for decoders; after the first begin. NULL without one. */
 struct nm_blob_pool *nm_edge_pool(const struct nm_edge *edge, uint32_t port);
 void nm_edge_end(struct nm_edge *edge); /* publishes and wakes triggered cycles          */
+/* Real time: a thread of the edge's own, named after it, that calls `round` every period as a cycle's thread does:
+ * rounds that are late are left out and counted, and its times are among those of the cycles (nm_player_cycle_stats).
+ * It runs until nm_edge_stop, also while the player is stopped. */
+struct nm_edge_beat {
+    int64_t period, deadline; /* ns */
+    int priority;             /* SCHED_FIFO; 0: none */
+    void (*round)(void *user, int64_t now);
+    void *user;
+};
+int nm_edge_start(struct nm_edge *edge, const struct nm_edge_beat *beat, struct nm_err *err);
+void nm_edge_stop(struct nm_edge *edge); /* waits for the round under way; fine where it was never started */
 /* Sleeps until something that the edge reads was published, or the time-out (ns); false after the time-out. Threads
  * only. */
 bool nm_edge_wait(struct nm_edge *edge, int64_t timeout);
@@ -117,12 +128,17 @@ struct nm_step_stats {
 };
 struct nm_topic_stats {
     uint64_t seq;      /* messages made                                  */
-    int64_t time;      /* ns, of the newest; 0 if none                   */
+    int64_t time;      /* ns, when the newest was made; 0 if none        */
+    int64_t stamp;     /* ns, by its header, else the same: when what it tells of was measured */
     uint64_t lost;     /* queue messages without room, at any reader     */
     uint64_t no_blob;  /* takes from an empty pool                       */
     uint64_t refused;  /* from outside, and not let in                   */
     const char *maker; /* cycle or edge that made the newest; NULL: none */
 };
+/* Cycles are those of the line-up, in its order; the edges follow. */
+uint32_t nm_player_cycles(const struct nm_player *player);
+/* Period and deadline of a cycle or of an edge with a thread of its own; NULL for any other edge. */
+const struct nm_lineup_cycle *nm_player_plan(const struct nm_player *player, uint32_t cycle);
 void nm_player_cycle_stats(const struct nm_player *player, uint32_t cycle, struct nm_cycle_stats *stats);
 void nm_player_step_stats(const struct nm_player *player, uint32_t instance, struct nm_step_stats *stats);
 void nm_player_topic_stats(const struct nm_player *player, uint32_t topic, struct nm_topic_stats *stats);

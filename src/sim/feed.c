@@ -45,15 +45,10 @@ void nm_feed_init(struct nm_feed *feed, const struct nm_body *body, uint64_t see
 
 /* ---- servos ---- */
 
-struct mount { /* of a servo on its joint */
-    double direction, offset;
-};
-
-static struct mount mount_of(const struct nm_body *body, uint32_t joint)
+static const struct nm_servo *servo_of(const struct nm_body *body, uint32_t joint)
 {
     int32_t servo = body->joints[joint].servo;
-    if (servo < 0) return (struct mount){1, 0};
-    return (struct mount){body->servos[servo].direction, body->servos[servo].offset};
+    return servo < 0 ? NULL : &body->servos[servo];
 }
 
 static double most_torque(const struct nm_body *body, uint32_t joint)
@@ -69,16 +64,16 @@ static void add_servo(const struct nm_feed *feed, const struct nm_faults *faults
 {
     const struct nm_joint_reading *r = &sense->joints[joint];
     const struct nm_body *body = feed->body;
-    struct mount m = mount_of(body, joint);
+    const struct nm_servo *servo = servo_of(body, joint);
     bool hot = faults->hot >> joint & 1;
     bool silent = faults->bus_lost || (faults->dead | faults->silent) >> joint & 1;
     double none = silent ? NAN : 0;
     uint32_t i = to->name.n++;
     nm_text(to->name.at[i], "%s", body->joints[joint].name);
-    to->goal.at[i] = (goal->position - m.offset) * m.direction + none;
-    to->position.at[i] = (r->position - m.offset) * m.direction + none;
-    to->velocity.at[i] = r->velocity * m.direction + none;
-    to->effort.at[i] = r->load * most_torque(body, joint) * m.direction + none;
+    to->goal.at[i] = nm_servo_of_joint(servo, goal->position) + none;
+    to->position.at[i] = nm_servo_of_joint(servo, r->position) + none;
+    to->velocity.at[i] = nm_servo_turn(servo, r->velocity) + none;
+    to->effort.at[i] = nm_servo_turn(servo, r->load * most_torque(body, joint)) + none;
     to->voltage.at[i] = (float)(rint(10 * sense->voltage) / 10 + none); /* whole steps of the registers */
     to->temperature.at[i] = (float)(rint(r->warmth) + none);
     if (hot && !silent && body->joints[joint].servo >= 0)
@@ -120,9 +115,10 @@ void nm_feed_goals(const struct nm_body *body, const JointGoals *from, struct nm
         if (joint < 0) continue;
         guess = (uint32_t)joint + 1;
         uint32_t j = (uint32_t)joint;
-        struct mount m = mount_of(body, j);
-        double position = m.direction * from->position.at[i] + m.offset;
-        double velocity = m.direction * AT(from->velocity, i, 0), torque = m.direction * AT(from->effort, i, 0);
+        const struct nm_servo *servo = servo_of(body, j);
+        double position = nm_joint_of_servo(servo, from->position.at[i]);
+        double velocity = nm_servo_turn(servo, AT(from->velocity, i, 0));
+        double torque = nm_servo_turn(servo, AT(from->effort, i, 0));
         double stiffness = AT(from->stiffness, i, 1), limit = AT(from->max_effort, i, 0);
         if (!isfinite(position + velocity + torque + stiffness) || isnan(limit)) continue;
         double p = nm_servo_model_of(body, j).p * fmin(stiffness, 1);

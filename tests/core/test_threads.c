@@ -4,6 +4,7 @@
 #include "core/started.h"
 
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #include "std_msgs/Int64.h"
@@ -190,12 +191,59 @@ static void it_starts_and_stops_again(void **state)
     stop(&s);
 }
 
+struct beats {
+    struct nm_edge *edge;
+    _Atomic int n;
+    char thread[16];
+};
+
+static void beat(void *user, int64_t now)
+{
+    struct beats *b = user;
+    nm_edge_begin(b->edge, now);
+    nm_edge_end(b->edge);
+    if (!b->n) prctl(PR_GET_NAME, b->thread);
+    b->n++;
+}
+
+/* An edge with a thread of its own is named and counted as a cycle is, and goes on while the player is stopped. */
+static void an_edge_has_a_thread_that_is_counted(void **state)
+{
+    (void)state;
+    struct started s;
+    struct nm_err err = {0};
+    struct beats b = {0};
+    start(&s, "cycles: {c: {period: 5 ms, modules: [maker]}}");
+    b.edge = nm_edge_new(s.player, "bus", (struct nm_edge_port[]){{"first", NM_PORT_IN, NULL, 0, 0}}, 1, &err);
+    assert_non_null(b.edge);
+    uint32_t index = nm_player_cycles(s.player) - 1;
+    assert_null(nm_player_plan(s.player, index));
+    nm_edge_stop(b.edge); /* it never began */
+    assert_int_equal(nm_player_start(s.player, &err), 0);
+    const struct nm_edge_beat every = {.period = 2000000, .deadline = 1500000, .round = beat, .user = &b};
+    assert_int_equal(nm_edge_start(b.edge, &every, &err), 0);
+    assert_int_equal(nm_edge_start(b.edge, &every, &err), -1);
+    while (b.n < 3) nap(1);
+    nm_player_stop(s.player);
+    int before = b.n;
+    while (b.n < before + 3) nap(1);
+    nm_edge_stop(b.edge);
+    struct nm_cycle_stats stats;
+    nm_player_cycle_stats(s.player, index, &stats);
+    assert_string_equal(stats.name, "bus");
+    assert_string_equal(b.thread, "nm-bus");
+    assert_int_equal(stats.runs, b.n);
+    assert_int_equal(nm_player_plan(s.player, index)->period, 2000000);
+    assert_true(stats.rate > 0 && stats.busy.max > 0);
+    stop(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_triggered_cycle_gets_whole_sets), cmocka_unit_test(a_slow_cycle_skips_sets_but_no_message),
         cmocka_unit_test(parameters_arrive_while_it_runs),   cmocka_unit_test(an_edge_waits_for_what_it_reads),
-        cmocka_unit_test(it_starts_and_stops_again),
+        cmocka_unit_test(it_starts_and_stops_again),         cmocka_unit_test(an_edge_has_a_thread_that_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,11 +71,9 @@ static inline void rig_init(struct rig *rig, int n, const char *model, int proto
         s->protocol = (uint8_t)protocol;
         s->id = (uint8_t)(i + 1);
         s->wire = (uint8_t)(i % wires);
-        s->direction = i % 2 ? -1 : 1;
-        s->offset = i % 3 ? 0.2 : 0;
         rig->device[i] = nm_vbus_add(rig->wires, s->wire, s->id, model, protocol, &err);
         if (!rig->device[i]) fail_msg("%s", err.text);
-        rig->device[i]->position = s->direction * (0.05 * i - s->offset);
+        rig->device[i]->position = 0.05 * i;
     }
 }
 
@@ -92,10 +90,7 @@ static inline void rig_board(struct rig *rig, const char *name, const char *mode
     if (!rig->board[rig->n_boards++]) fail_msg("%s", err.text);
 }
 
-static inline double rig_joint(const struct rig *rig, int i)
-{
-    return rig->servos[i].direction * rig->device[i]->position + rig->servos[i].offset;
-}
+static inline double rig_joint(const struct rig *rig, int i) { return rig->device[i]->position; }
 
 static inline int64_t rig_now(struct rig *rig)
 {

@@ -82,13 +82,13 @@ static void gains_limits_and_feed_forward(void **state)
     rig_cycle(&rig);
     assert_near(nm_vdevice_get(rig.device[0], "speed_limit"), 1.5, 0.03);
     assert_near(nm_vdevice_get(rig.device[0], "torque_limit"), 0.4, 2e-3);
-    /* 2 Nm at rest: duty = 2 R / (kt V), lead = duty / (k P); right side servos turn the other way */
+    /* 2 Nm at rest: duty = 2 R / (kt V), lead = duty / (k P) */
     double lead = 2 * 3.949 / (1.6225 * 12) / (0.0057546 * 850);
     rig.goals.servo[1].torque = rig.goals.servo[2].torque = 2;
     rig_cycle(&rig);
     assert_near(rig.states.servo[1].goal, 0.05 + lead, 2e-3);
     assert_near(rig.states.servo[2].goal, 0.10 + lead, 2e-3);
-    assert_true(nm_vdevice_get(rig.device[1], "goal_position") < rig.device[1]->position);
+    assert_true(nm_vdevice_get(rig.device[1], "goal_position") > rig.device[1]->position);
     assert_true(nm_vdevice_get(rig.device[2], "goal_position") > rig.device[2]->position);
     rig_close(&rig);
 }
@@ -107,16 +107,16 @@ static void splines_go_ahead_to_the_servos_that_follow_them(void **state)
     rig_init(&rig, 3, "MX-64-Dynaban", 1, 1);
     rig_start(&rig);
     struct nm_bus_spline first = {.position = {0.2f, 1, 0, -2}, .torque = {0.5f}, .duration = 0.1f, .number = 1};
-    rig.goals.servo[1].spline = &first; /* direction -1, offset 0.2 */
+    rig.goals.servo[1].spline = &first;
     rig_cycle(&rig);
     const struct nm_vdevice *d = rig.device[1];
     float step = (float)(2 * M_PI / 4096);
     assert_near(nm_vdevice_get(d, "mode"), 3, 0);
     assert_near(nm_vdevice_get(d, "spline_duration"), 0.1, 1e-6);
-    assert_near((double)float_at(d, 0x4B), 2048, 0.01); /* 0.2 rad of the joint is the servo's zero */
-    assert_near((double)(float_at(d, 0x4F) * step), -1, 1e-5);
-    assert_near((double)(float_at(d, 0x57) * step), 2, 1e-5);
-    assert_near((double)float_at(d, 0x60), -0.5, 1e-6);
+    assert_near((double)float_at(d, 0x4B), 2048 + 0.2 / (double)step, 0.01);
+    assert_near((double)(float_at(d, 0x4F) * step), 1, 1e-5);
+    assert_near((double)(float_at(d, 0x57) * step), -2, 1e-5);
+    assert_near((double)float_at(d, 0x60), 0.5, 1e-6);
     struct nm_bus_spline second = first;
     second.number = 2;
     second.duration = 0.2f;

@@ -70,7 +70,6 @@ static void start(struct real *r)
         servos[i].protocol = i % 2 ? 2 : 1;
         servos[i].wire = (uint8_t)(i % 2);
         servos[i].id = (uint8_t)(i + 1);
-        servos[i].direction = 1;
         r->device[i] = nm_vbus_add(r->wires, i % 2, servos[i].id, "MX-28", servos[i].protocol, &err);
         assert_non_null(r->device[i]);
     }

@@ -53,11 +53,16 @@ static void rows_are_the_folders(void **state)
     (void)state;
     struct nm_arena arena = {0};
     struct nm_bus_tables t;
-    assert_int_equal(nm_bus_tables(load(&arena, "darwin"), &t, NULL), 0);
+    const struct nm_body *body = load(&arena, "darwin");
+    assert_int_equal(nm_bus_tables(body, &t, NULL), 0);
     for (int i = 0; i < t.n_servos; i++) {
         if (strcmp(t.servos[i].name, "left_knee")) continue;
         assert_int_equal(t.servos[i].id, 14);
-        assert_int_equal(t.servos[i].direction, -1);
+        /* its servo turns against the joint: what limits the joint above limits the servo below */
+        const struct nm_servo *servo = &body->servos[i];
+        assert_true(servo->direction < 0);
+        assert_true(t.servos[i].min == nm_servo_of_joint(servo, body->joints[servo->joint].upper));
+        assert_true(t.servos[i].max == nm_servo_of_joint(servo, body->joints[servo->joint].lower));
         assert_string_equal(t.servos[i].model, "MX-28");
         assert_true(t.servos[i].min < t.servos[i].max);
     }

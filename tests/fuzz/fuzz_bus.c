@@ -76,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     nm_vbus_wire(w.bus, 0, 1000000, router, NULL);
     for (int i = 0; i < SERVOS; i++) {
         servos[i] = (struct nm_bus_servo){
-            .name = "servo", .model = "MX-64", .id = (uint8_t)(i + 1), .protocol = second && i ? 2 : 1, .direction = 1};
+            .name = "servo", .model = "MX-64", .id = (uint8_t)(i + 1), .protocol = second && i ? 2 : 1};
         nm_vbus_add(w.bus, 0, servos[i].id, "MX-64", servos[i].protocol, NULL);
     }
     nm_vbus_add(w.bus, 0, board.id, board.model, 0, NULL);

@@ -206,12 +206,11 @@ static void talk(struct nm_bus_driver *bus)
 
 static void fill_servo(const struct servo *s, struct nm_bus_servo_state *to, int64_t began)
 {
-    double sign = s->row.direction < 0 ? -1 : 1;
     to->fresh = s->read_at >= began;
     if (s->read_at) {
-        to->position = sign * s->at + s->row.offset;
-        to->velocity = sign * s->speed;
-        to->effort = sign * s->effort;
+        to->position = s->at;
+        to->velocity = s->speed;
+        to->effort = s->effort;
         to->stamp = s->read_at;
     }
     to->voltage = s->volts;
@@ -219,7 +218,7 @@ static void fill_servo(const struct servo *s, struct nm_bus_servo_state *to, int
     to->phase = (uint8_t)s->phase;
     to->error = s->device->error;
     to->torque = s->phase >= NM_BUS_RAMP ? s->share : 0;
-    to->goal = sign * s->goal + s->row.offset;
+    to->goal = s->goal;
     to->answered = s->device->answered;
     to->missed = s->device->missed;
 }

@@ -8,8 +8,8 @@
  * the name of the servo, and once more when it is over; one that flickers is one fault.
  *
  * A servo with the maker's return delay has it set to 0, once, while it is limp: the only stored register it writes.
- * All calls come from one thread. Nothing is allocated after nm_bus_open. Time comes from the io. Angles are the
- * joint's: joint = direction * servo + offset. */
+ * All calls come from one thread. Nothing is allocated after nm_bus_open. Time comes from the io. Angles are those that
+ * the servos count, zero in the middle of the turn; how they are mounted is not known here (body/robot.h). */
 #ifndef NM_EDGE_BUS_DRIVER_H
 #define NM_EDGE_BUS_DRIVER_H
 
@@ -26,9 +26,8 @@ struct nm_bus_servo {
     char model[24];   /* "MX-64", see codec/dynamixel_tables.h             */
     uint8_t protocol; /* 1 or 2, 0: the model's first                      */
     uint8_t id, wire;
-    int8_t direction;                          /* +1 or -1                                          */
-    double offset;                             /* rad, the joint's angle where the servo reads zero */
-    double min, max;                           /* rad, of the joint; equal: no limit but the servo's */
+    double min, max;                           /* rad; equal: no limit but the servo's own          */
+    double start;                              /* rad, where a virtual one stands at first          */
     uint16_t p, i, d;                          /* gains in the servo's counts; p = 0: the maker's   */
     uint16_t velocity_feed, acceleration_feed; /* 2.0: the servo's own feed-forward gains */
     double torque;                             /* share of the servo's torque to use, 0: all        */
@@ -69,7 +68,7 @@ struct nm_bus_settings {
     double calm; /* a fault is over after that long without it                                  */
 };
 
-/* Five coefficients each of position (rad, joint) and torque (Nm) over seconds: the Dynaban firmware follows them by
+/* Five coefficients each of position (rad) and torque (Nm) over seconds: the Dynaban firmware follows them by
  * itself, so they are sent ahead. A new one has a new number. */
 struct nm_bus_spline {
     float position[5], torque[5];

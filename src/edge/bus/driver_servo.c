@@ -231,8 +231,7 @@ static double feed_forward(const struct servo *s, const struct nm_bus_goal *g)
     if (!(kt > 0) || !(p > 0) || !isfinite(g->torque) || !isfinite(g->velocity)) return 0;
     double duty = (g->torque * (double)m->resistance / kt + g->velocity * kt) / volts;
     double lead = duty / ((double)m->duty_per_count * p);
-    lead = lead > FEED_LIMIT ? FEED_LIMIT : lead < -FEED_LIMIT ? -FEED_LIMIT : lead;
-    return s->row.direction < 0 ? -lead : lead;
+    return lead > FEED_LIMIT ? FEED_LIMIT : lead < -FEED_LIMIT ? -FEED_LIMIT : lead;
 }
 
 /* The servo's register counts from one end of the turn, ours from the middle: hence half a turn on a0. */
@@ -241,13 +240,10 @@ static void put_spline(struct servo *s, const struct nm_bus_spline *spline, uint
     const struct nm_dxl_register *position = nm_dxl_register(s->device->model, "spline_position"),
                                  *torque = nm_dxl_register(s->device->model, "spline_torque"),
                                  *duration = nm_dxl_register(s->device->model, "spline_duration");
-    double sign = s->row.direction < 0 ? -1 : 1;
     block[0] = block[21] = 5;
     for (int k = 0; k < 5; k++) {
-        double a = (double)spline->position[k];
-        a = sign * (k ? a : a - s->row.offset) + (k ? 0 : M_PI);
-        nm_dxl_encode(position, a, block + 1 + 4 * k);
-        nm_dxl_encode(torque, sign * (double)spline->torque[k], block + 22 + 4 * k);
+        nm_dxl_encode(position, (double)spline->position[k] + (k ? 0 : M_PI), block + 1 + 4 * k);
+        nm_dxl_encode(torque, (double)spline->torque[k], block + 22 + 4 * k);
     }
     nm_dxl_encode(duration, (double)spline->duration, block + 42);
 }
@@ -369,9 +365,8 @@ void servo_control(struct nm_bus_driver *bus, struct servo *s, const struct nm_b
     struct situation q = {bus, s, goal, bus->power == NM_BUS_DRIVE, fresh || held, dt};
     s->target_before = s->target;
     if (isfinite(goal->position) && goals->stamp) {
-        double joint = goal->position;
-        if (s->row.min < s->row.max) joint = fmin(fmax(joint, s->row.min), s->row.max);
-        s->target = (joint - s->row.offset) * (s->row.direction < 0 ? -1 : 1);
+        s->target = goal->position;
+        if (s->row.min < s->row.max) s->target = fmin(fmax(s->target, s->row.min), s->row.max);
     } else if (s->phase != NM_BUS_ON)
         s->target = s->goal;
     /* who misses an answer gets no goals before its torque switch was seen, but may still listen to "off" */

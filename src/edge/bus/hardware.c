@@ -1,14 +1,12 @@
 #include "edge/bus/hardware.h"
 
 #include <math.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "diagnostic_msgs/DiagnosticArray.h"
 #include "edge/bus/port.h"
 #include "nutmeg_msgs/Buttons.h"
 #include "nutmeg_msgs/FootPressure.h"
@@ -20,7 +18,7 @@
 #include "sensor_msgs/Imu.h"
 #include "std_srvs/SetBool.h"
 
-enum { SERVOS, IMU, FEET, BUTTONS, BATTERY, GOALS, LEDS, POWER, POWERED, CONSOLE, PORTS };
+enum { SERVOS, IMU, FEET, BUTTONS, BATTERY, GOALS, LEDS, POWER, POWERED, CONSOLE, HEALTH, PORTS };
 
 static const struct nm_edge_port topics[PORTS] = {
     [SERVOS] = {"servo_states", NM_PORT_OUT | NM_EDGE_OPTIONAL, &ServoStates_type, 0, 0},
@@ -33,6 +31,7 @@ static const struct nm_edge_port topics[PORTS] = {
     [POWER] = {"motor_power/request", NM_PORT_QUEUE | NM_EDGE_OPTIONAL, &SetBool_Request_type, 4, 0},
     [POWERED] = {"motor_power/reply", NM_PORT_OUT_QUEUE | NM_EDGE_OPTIONAL, &SetBool_Response_type, 4, 0},
     [CONSOLE] = {"rosout", NM_PORT_OUT_QUEUE | NM_EDGE_OPTIONAL, &Log_type, 16, 0},
+    [HEALTH] = {"diagnostics", NM_PORT_OUT_QUEUE | NM_EDGE_OPTIONAL, &DiagnosticArray_type, 2, 0},
 };
 
 struct nm_hardware {
@@ -51,10 +50,9 @@ struct nm_hardware {
     bool driven;                  /* power is on                                              */
     int imu, controller, foot[2]; /* boards, -1: none                                        */
     uint32_t buttons, presses[8];
-    int64_t period;
-    pthread_t thread;
-    bool threaded;
-    _Atomic bool stop;
+    struct nm_edge_beat beat; /* of the rounds, from line-up and robot                     */
+    int64_t ahead;            /* ns, by which the player's clock is ahead of the bus'      */
+    int64_t told;             /* ns, when the ages were published last                     */
 };
 
 /* ---- which board is what ---- */
@@ -78,16 +76,33 @@ static void find_boards(struct nm_hardware *h)
     h->foot[NM_RIGHT] = board_of_kind(h->body, feet, "right");
 }
 
-/* The driver is to speak the servos' own angles: limits move from the joint's side to the servo's. */
-static void own_angles(struct nm_bus_servo *servo)
+/* ---- how fast ---- */
+
+/* The cycle that the bus works for; NULL where no cycle reads or moves servos. */
+static const struct nm_lineup_cycle *served_cycle(const struct nm_lineup *lineup)
 {
-    if (servo->min < servo->max) {
-        double a = (servo->min - servo->offset) * servo->direction, b = (servo->max - servo->offset) * servo->direction;
-        servo->min = fmin(a, b);
-        servo->max = fmax(a, b);
-    }
-    servo->direction = 1;
-    servo->offset = 0;
+    uint32_t goals = nm_lineup_topic(lineup, "servo_goals"), states = nm_lineup_topic(lineup, "servo_states");
+    const struct nm_end *end = NULL;
+    if (states != NM_NONE && lineup->topics[states].n_consumers) end = &lineup->topics[states].consumers[0];
+    if (goals != NM_NONE && lineup->topics[goals].n_producers) end = &lineup->topics[goals].producers[0];
+    return end ? &lineup->cycles[lineup->instances[end->instance].cycle] : NULL;
+}
+
+/* A part of each round is left for what comes after the last answer. */
+static void set_pace(struct nm_hardware *h)
+{
+    static const int64_t usual = 8000000; /* ns, for a cycle that a topic starts */
+    const double share = 0.95;
+    const struct nm_lineup_cycle *cycle = served_cycle(nm_player_lineup(h->player));
+    int64_t slowest = nm_ns(h->body->bus_round);
+    int64_t period = cycle && cycle->period ? cycle->period : usual;
+    int64_t deadline = cycle && cycle->period ? cycle->deadline : period;
+    if (period < slowest) period = deadline = slowest;
+    if (deadline > period) deadline = period;
+    h->beat.period = period;
+    h->beat.deadline = deadline;
+    h->beat.priority = cycle ? cycle->priority : 0;
+    h->tables.set.cycle_limit = share * nm_seconds(deadline);
 }
 
 /* ---- making one ---- */
@@ -102,9 +117,9 @@ static struct nm_hardware *begin(struct nm_player *player, const struct nm_body 
         nm_fail(err, "%s has no servos: its folder needs servos.yaml",
                 body ? body->name : "a line-up without `robot:`");
     } else if (nm_bus_tables(body, &h->tables, err) == 0) {
-        for (int i = 0; i < h->tables.n_servos; i++) own_angles(&h->tables.servos[i]);
         h->tables.set.hot = h->tables.set.low_voltage = 0; /* the module `supervision` watches these */
         find_boards(h);
+        set_pace(h);
         const struct nm_lineup *lineup = nm_player_lineup(player);
         h->managed = nm_lineup_topic(lineup, "motor_power/request") != NM_NONE;
         if (nm_lineup_topic(lineup, "servo_states") == NM_NONE && nm_lineup_topic(lineup, "servo_goals") == NM_NONE)
@@ -148,7 +163,9 @@ static int start_virtual(struct nm_hardware *h, struct nm_err *err)
         links[i] = h->tables.port[i] = h->links[i];
     }
     h->virtual = nm_vbus_of_tables(&h->tables, err);
-    return h->virtual ? nm_vbus_start(h->virtual, links, err) : -1;
+    if (!h->virtual) return -1;
+    if (h->beat.priority) nm_vbus_settings(h->virtual)->priority = h->beat.priority + 1;
+    return nm_vbus_start(h->virtual, links, err);
 }
 
 struct nm_hardware *nm_hardware_new(struct nm_player *player, const struct nm_body *body, enum nm_hardware_kind kind,
@@ -245,10 +262,33 @@ static void take_leds(struct nm_hardware *h)
 
 /* ---- states ---- */
 
+/* A reading's time on the player's clock. In virtual time that clock stands during a round, and nothing was read in the
+ * future. */
+static Time time_of(const struct nm_hardware *h, int64_t stamp)
+{
+    int64_t ns = stamp + h->ahead, now = nm_player_now(h->player);
+    if (ns > now) ns = now;
+    return (Time){(int32_t)(ns / 1000000000), (uint32_t)(ns % 1000000000)};
+}
+
+/* The oldest of the readings that this round brought; without any, the newest that there was. 0: never one. */
+static int64_t servo_stamp(const struct nm_hardware *h)
+{
+    int64_t oldest = 0, last = 0;
+    for (int i = 0; i < h->tables.n_servos; i++) {
+        const struct nm_bus_servo_state *s = &h->states.servo[i];
+        if (s->fresh && (!oldest || s->stamp < oldest)) oldest = s->stamp;
+        if (s->stamp > last) last = s->stamp;
+    }
+    return oldest ? oldest : last;
+}
+
 static void tell_servos(struct nm_hardware *h)
 {
     ServoStates *out = nm_edge_out(h->edge, SERVOS);
     if (!out) return;
+    int64_t stamp = servo_stamp(h);
+    if (stamp) out->header.stamp = time_of(h, stamp);
     uint32_t n = (uint32_t)h->tables.n_servos;
     for (uint32_t i = 0; i < n; i++) {
         const struct nm_bus_servo_state *s = &h->states.servo[i];
@@ -273,6 +313,7 @@ static void tell_imu(struct nm_hardware *h)
     Imu *out = nm_edge_out(h->edge, IMU);
     if (!out || h->imu < 0 || !h->states.board[h->imu].fresh) return;
     const struct nm_bus_board_state *s = &h->states.board[h->imu];
+    out->header.stamp = time_of(h, s->stamp);
     nm_text(out->header.frame_id, "imu_frame");
     out->angular_velocity = (Vector3){s->gyro[0], s->gyro[1], s->gyro[2]};
     out->linear_acceleration = (Vector3){s->acc[0], s->acc[1], s->acc[2]};
@@ -285,11 +326,14 @@ static void tell_feet(struct nm_hardware *h)
     FootPressure *out = nm_edge_out(h->edge, FEET);
     if (!out || (h->foot[0] < 0 && h->foot[1] < 0)) return;
     SolePressure *soles[2] = {&out->left, &out->right};
+    int64_t oldest = 0;
     for (int side = 0; side < 2; side++) {
         const struct nm_bus_board_state *s = h->foot[side] < 0 ? NULL : &h->states.board[h->foot[side]];
+        if (s && s->stamp && (!oldest || s->stamp < oldest)) oldest = s->stamp;
         soles[side]->valid = s && s->fresh;
         for (int i = 0; i < 4; i++) soles[side]->cells[i] = s && s->fresh ? (float)s->cell[i] : NAN;
     }
+    if (oldest) out->header.stamp = time_of(h, oldest);
     nm_edge_put(h->edge, FEET);
 }
 
@@ -308,6 +352,7 @@ static void tell_board(struct nm_hardware *h)
         }
         buttons->name.n = buttons->pressed.n = buttons->presses.n = 4;
         h->buttons = s->buttons;
+        buttons->header.stamp = time_of(h, s->stamp);
         nm_edge_put(h->edge, BUTTONS);
     }
     double volts = s && s->fresh && s->voltage > 0 ? s->voltage : h->states.voltage;
@@ -328,8 +373,56 @@ static void tell_events(struct nm_hardware *h)
         nm_edge_log(h->edge, CONSOLE, event.begins ? NM_WARN : NM_INFO, "bus", "%s", event.text);
 }
 
+/* ---- health ---- */
+
+static void tell_age(struct nm_hardware *h, DiagnosticArray *to, const char *name, const char *model, int64_t stamp,
+                     uint32_t answered, uint32_t missed)
+{
+    const double old = 1; /* s */
+    DiagnosticStatus *d = nm_append(&to->status, &DiagnosticStatus_type);
+    double age = stamp ? nm_seconds(h->io.now(h->io.self) - stamp) : INFINITY;
+    if (!d) return;
+    d->level = age < old ? DiagnosticStatus_OK : DiagnosticStatus_STALE;
+    nm_text(d->name, "readings of %s", name);
+    nm_text(d->hardware_id, "%s", model);
+    if (stamp)
+        nm_text(d->message, "%.1f ms old", 1e3 * age);
+    else
+        nm_text(d->message, "never answered");
+    const struct {
+        const char *key;
+        double value;
+    } values[] = {{"age", age}, {"answered", answered}, {"missed", missed}};
+    for (uint32_t i = 0; i < sizeof values / sizeof *values; i++) {
+        diagnostic_msgs_KeyValue *v = nm_append(&d->values, &diagnostic_msgs_KeyValue_type);
+        if (!v) return;
+        nm_text(v->key, "%s", values[i].key);
+        nm_text(v->value, "%.6g", values[i].value);
+    }
+}
+
+/* How old the newest reading of each device is, once a second: boards first, then the servos, as many as find room. */
+static void tell_health(struct nm_hardware *h, int64_t now)
+{
+    static const int64_t every = 1000000000; /* ns */
+    if (h->told && now - h->told < every) return;
+    DiagnosticArray *array = nm_edge_push(h->edge, HEALTH);
+    if (!array) return;
+    h->told = now;
+    array->header.stamp = (Time){(int32_t)(now / 1000000000), (uint32_t)(now % 1000000000)};
+    for (int i = 0; i < h->tables.n_boards; i++) {
+        const struct nm_bus_board_state *s = &h->states.board[i];
+        tell_age(h, array, h->tables.boards[i].name, h->tables.boards[i].model, s->stamp, s->answered, s->missed);
+    }
+    for (int i = 0; i < h->tables.n_servos; i++) {
+        const struct nm_bus_servo_state *s = &h->states.servo[i];
+        tell_age(h, array, h->tables.servos[i].name, h->tables.servos[i].model, s->stamp, s->answered, s->missed);
+    }
+}
+
 void nm_hardware_step(struct nm_hardware *h, int64_t now)
 {
+    h->ahead = now - h->io.now(h->io.self);
     nm_edge_begin(h->edge, now);
     take_goals(h, now);
     take_power(h);
@@ -340,6 +433,7 @@ void nm_hardware_step(struct nm_hardware *h, int64_t now)
     tell_feet(h);
     tell_board(h);
     tell_events(h);
+    tell_health(h, now);
     nm_edge_end(h->edge);
 }
 
@@ -347,40 +441,26 @@ const struct nm_bus_states *nm_hardware_states(const struct nm_hardware *h) { re
 
 /* ---- real time ---- */
 
-static void *rounds(void *user)
+static void make_round(void *user, int64_t now)
 {
+    (void)now;
     struct nm_hardware *h = user;
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    int64_t next = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-    while (!atomic_load(&h->stop)) {
-        nm_hardware_step(h, nm_player_now(h->player));
-        next += h->period;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        int64_t now = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-        if (next < now)
-            next += (now - next + h->period - 1) / h->period * h->period; /* rounds that are late are left out */
-        t = (struct timespec){.tv_sec = next / 1000000000, .tv_nsec = next % 1000000000};
-        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
-    }
-    return NULL;
+    nm_hardware_step(h, nm_player_now(h->player));
 }
 
-int nm_hardware_start(struct nm_hardware *h, int64_t period, struct nm_err *err)
+int nm_hardware_start(struct nm_hardware *h, struct nm_err *err)
 {
-    h->period = period;
-    int failed = pthread_create(&h->thread, NULL, rounds, h);
-    h->threaded = !failed;
-    return failed ? nm_fail(err, "bus: no thread: %s", strerror(failed)) : 0;
+    h->beat.round = make_round;
+    h->beat.user = h;
+    return nm_edge_start(h->edge, &h->beat, err);
 }
+
+int64_t nm_hardware_period(const struct nm_hardware *h) { return h->beat.period; }
 
 void nm_hardware_free(struct nm_hardware *h)
 {
     if (!h) return;
-    if (h->threaded) {
-        atomic_store(&h->stop, true);
-        pthread_join(h->thread, NULL);
-    }
+    nm_edge_stop(h->edge);
     if (h->bus) {
         /* torque off, said twice: the first word may be the one that is lost */
         nm_bus_set_power(h->bus, NM_BUS_LIMP_ALL);

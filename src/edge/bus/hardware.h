@@ -1,6 +1,11 @@
 /* The edge at which a line-up meets its body: servo goals go to the bus, what servos, inertial unit, feet and buttons
- * answer becomes the topics of the hardware (docs/body.md). One round of the bus a call; in real time a thread makes
- * the calls. Angles are the servos' own: modules turn them into joints. */
+ * answer becomes the topics of the hardware (docs/body.md), stamped with the time at which it was read. One round of
+ * the bus a call; in real time a thread makes the calls. Angles are the servos' own: modules turn them into joints.
+ *
+ * The line-up says how fast: a round has the period of the cycle that makes servo_goals (else of the one that reads
+ * servo_states), ends within its deadline, and its thread has its priority. A robot whose buses need longer says so in
+ * its folder (`round:` in servos.yaml), and then a round takes that. How old the readings of each device are is
+ * published once a second on `diagnostics`, where the line-up has it. */
 #ifndef NM_EDGE_BUS_HARDWARE_H
 #define NM_EDGE_BUS_HARDWARE_H
 
@@ -27,8 +32,9 @@ void nm_hardware_free(struct nm_hardware *hardware);
 /* One round at the player's time `now`. */
 void nm_hardware_step(struct nm_hardware *hardware, int64_t now);
 
-/* Real time: a thread that makes a round every `period` ns. */
-int nm_hardware_start(struct nm_hardware *hardware, int64_t period, struct nm_err *err);
+/* Real time: a thread that makes the rounds. */
+int nm_hardware_start(struct nm_hardware *hardware, struct nm_err *err);
+int64_t nm_hardware_period(const struct nm_hardware *hardware); /* ns, of a round */
 
 /* What the last round brought, for status and tests. */
 const struct nm_bus_states *nm_hardware_states(const struct nm_hardware *hardware);

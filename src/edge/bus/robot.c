@@ -24,16 +24,16 @@ static void take_servo(const struct nm_body *body, const struct nm_servo *from, 
     *to = (struct nm_bus_servo){.protocol = (uint8_t)body->buses[from->bus].protocol,
                                 .id = (uint8_t)from->id,
                                 .wire = (uint8_t)from->bus,
-                                .direction = from->direction < 0 ? -1 : 1,
-                                .offset = from->offset,
+                                .start = nm_servo_of_joint(from, 0),
                                 .p = (uint16_t)from->p,
                                 .i = (uint16_t)from->i,
                                 .d = (uint16_t)from->d};
     snprintf(to->name, sizeof to->name, "%s", joint->name);
     snprintf(to->model, sizeof to->model, "%s", body->servo_types[from->type].name);
     if (isfinite(joint->lower) && isfinite(joint->upper)) {
-        to->min = joint->lower;
-        to->max = joint->upper;
+        double a = nm_servo_of_joint(from, joint->lower), b = nm_servo_of_joint(from, joint->upper);
+        to->min = fmin(a, b);
+        to->max = fmax(a, b);
     }
 }
 
@@ -96,7 +96,7 @@ struct nm_vbus *nm_vbus_of_tables(const struct nm_bus_tables *t, struct nm_err *
     for (int i = 0; i < t->n_servos && !failed; i++) {
         const struct nm_bus_servo *s = &t->servos[i];
         struct nm_vdevice *d = nm_vbus_add(bus, s->wire, s->id, s->model, s->protocol, err);
-        if (d) d->position = -s->offset * (s->direction < 0 ? -1 : 1);
+        if (d) d->position = s->start;
         failed = !d;
     }
     for (int i = 0; i < t->n_boards && !failed; i++)

@@ -93,6 +93,7 @@ struct nm_vbus_settings {
     int64_t boot_time;  /* ns from power to listening                                   */
     double brown_out;   /* V                                                            */
     bool bytewise;      /* each byte reaches the host by itself, not packet by packet   */
+    int priority;       /* of its thread, SCHED_FIFO: devices do not wait for our CPU; 0: none */
 };
 struct nm_vbus_settings *nm_vbus_settings(struct nm_vbus *bus);
 

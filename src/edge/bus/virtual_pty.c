@@ -76,7 +76,10 @@ static void serve_wire(struct nm_vbus *bus, struct vwire *w)
 static void *serve(void *self)
 {
     struct nm_vbus *bus = self;
+    prctl(PR_SET_NAME, "nm-devices");
     prctl(PR_SET_TIMERSLACK, 1000UL);
+    struct sched_param how = {.sched_priority = bus->settings.priority};
+    if (how.sched_priority > 0) pthread_setschedparam(pthread_self(), SCHED_FIFO, &how); /* not allowed everywhere */
     pthread_mutex_lock(&bus->mutex);
     while (!bus->stop) {
         struct pollfd fds[NM_BUS_WIRES + 1] = {{.fd = bus->wake, .events = POLLIN}};

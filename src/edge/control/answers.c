@@ -59,15 +59,37 @@ static void module_json(const struct nm_view *view, uint32_t instance, struct nm
     nm_json_close(json, '}');
 }
 
+/* What comes from outside: how often, and how old the newest reading is. */
+static void inputs_json(const struct nm_view *view, struct nm_json *json)
+{
+    int64_t now = nm_player_now(view->player);
+    nm_json_open(json, "inputs", '[');
+    for (uint32_t t = 0; t < view->lineup->n_topics; t++) {
+        const struct nm_topic *topic = &view->lineup->topics[t];
+        struct nm_topic_stats stats;
+        nm_player_topic_stats(view->player, t, &stats);
+        if (!topic->remote || topic->n_producers || topic->queue || !stats.seq) continue;
+        nm_json_open(json, NULL, '{');
+        nm_json_text(json, "name", topic->name);
+        nm_json_whole(json, "seq", (int64_t)stats.seq);
+        nm_json_number(json, "rate", view->topic_rates ? view->topic_rates[t] : NAN);
+        nm_json_whole(json, "age", now - stats.stamp);
+        nm_json_close(json, '}');
+    }
+    nm_json_close(json, ']');
+}
+
 void nm_tasks_json(const struct nm_view *view, struct nm_json *json)
 {
     nm_json_whole(json, "now", nm_player_now(view->player));
+    inputs_json(view, json);
     nm_json_open(json, "cycles", '[');
-    for (uint32_t c = 0; c < view->lineup->n_cycles; c++) {
-        const struct nm_lineup_cycle *cycle = &view->lineup->cycles[c];
+    for (uint32_t c = 0; c < nm_player_cycles(view->player); c++) {
+        const struct nm_lineup_cycle *cycle = nm_player_plan(view->player, c);
         struct nm_cycle_stats stats;
+        if (!cycle) continue;
         nm_player_cycle_stats(view->player, c, &stats);
-        double lately = view->cycle_rates ? view->cycle_rates[c] : NAN;
+        double lately = c < view->n_cycle_rates ? view->cycle_rates[c] : NAN;
         nm_json_open(json, NULL, '{');
         nm_json_text(json, "name", cycle->name);
         nm_json_whole(json, "period", cycle->period);

@@ -50,7 +50,8 @@ struct nm_view {
     const struct nm_module *const *modules; /* of each instance, after swaps; NULL: the line-up's       */
     const double *topic_rates;              /* a second, lately; NAN: not yet known; NULL: none is      */
     const double *cycle_rates;
-    nm_outside *outside; /* what comes from outside; NULL: nobody knows */
+    uint32_t n_cycle_rates; /* cycles, then edges */
+    nm_outside *outside;    /* what comes from outside; NULL: nobody knows */
     void *outside_user;
 };
 
@@ -62,7 +63,8 @@ void nm_why(const struct nm_view *view, uint32_t topic, nm_say *say, void *user)
  * from. -1 with the nearest name. */
 int nm_params_json(const struct nm_view *view, const char *instance, const char *param, struct nm_json *json,
                    struct nm_err *err);
-/* A list "cycles" with the modules in each; a list "topics". */
+/* A list "cycles" with the modules in each and a list "inputs" with the age of what comes from outside; a list
+ * "topics". */
 void nm_tasks_json(const struct nm_view *view, struct nm_json *json);
 void nm_topics_json(const struct nm_view *view, struct nm_json *json);
 

@@ -51,6 +51,7 @@ struct nm_control {
     struct nm_view view;
     const struct nm_module **modules;
     double *topic_rates, *cycle_rates;
+    uint32_t n_rates;                      /* cycles, and the edges that were there before this one */
     uint64_t *topic_counts, *cycle_counts; /* at `sampled` */
     int64_t sampled;                       /* ns           */
 

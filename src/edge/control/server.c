@@ -212,17 +212,19 @@ struct nm_control *nm_control_new(struct nm_player *player, const struct nm_cont
     for (uint32_t i = 0; i < lineup->n_instances; i++) control->modules[i] = lineup->instances[i].module;
     control->topic_rates = nm_take_n(arena, double, lineup->n_topics + 1);
     control->topic_counts = nm_take_n(arena, uint64_t, lineup->n_topics + 1);
-    control->cycle_rates = nm_take_n(arena, double, lineup->n_cycles + 1);
-    control->cycle_counts = nm_take_n(arena, uint64_t, lineup->n_cycles + 1);
+    control->n_rates = nm_player_cycles(player);
+    control->cycle_rates = nm_take_n(arena, double, control->n_rates + 1);
+    control->cycle_counts = nm_take_n(arena, uint64_t, control->n_rates + 1);
     control->view = (struct nm_view){.lineup = lineup,
                                      .player = player,
                                      .modules = control->modules,
                                      .topic_rates = control->topic_rates,
                                      .cycle_rates = control->cycle_rates,
+                                     .n_cycle_rates = control->n_rates,
                                      .outside = options ? options->outside : NULL,
                                      .outside_user = options ? options->outside_user : NULL};
     for (uint32_t t = 0; t < lineup->n_topics; t++) control->topic_rates[t] = __builtin_nan("");
-    for (uint32_t c = 0; c < lineup->n_cycles; c++) control->cycle_rates[c] = __builtin_nan("");
+    for (uint32_t c = 0; c < control->n_rates; c++) control->cycle_rates[c] = __builtin_nan("");
     control->gate = nm_gate_of(player, err);
     if (!control->gate || listen_at(control, err) || control_edge(control, err) || control_mouth(control, err)) {
         nm_control_free(control);

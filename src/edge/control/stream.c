@@ -105,7 +105,7 @@ void control_sample(struct nm_control *control)
             control->sampled ? (double)(stats.seq - control->topic_counts[t]) / nm_seconds(dt) : NAN;
         control->topic_counts[t] = stats.seq;
     }
-    for (uint32_t c = 0; c < lineup->n_cycles; c++) {
+    for (uint32_t c = 0; c < control->n_rates; c++) {
         struct nm_cycle_stats stats;
         nm_player_cycle_stats(control->player, c, &stats);
         control->cycle_rates[c] =

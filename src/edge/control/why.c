@@ -158,6 +158,8 @@ static void say_age(struct why *why, uint32_t index)
         snprintf(rate, sizeof rate, ", %.3g a second lately", why->view->topic_rates[index]);
     say(why, "%llu messages%s; the newest is %s old.", (unsigned long long)stats.seq, rate,
         span_text(age, why->now - stats.time));
+    if (stats.stamp < stats.time)
+        say(why, "What it tells of was measured %s ago.", span_text(age, why->now - stats.stamp));
 }
 
 static void explain(struct why *why, uint32_t index);

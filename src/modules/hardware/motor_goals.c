@@ -71,10 +71,9 @@ static void add(struct motor_goals *f, const struct nm_joint *joint, const struc
     JointGoals *out = f->servos;
     uint32_t i = out->name.n++;
     nm_text(out->name.at[i], "%s", joint->name);
-    /* direction is 1 or -1, so its own inverse */
-    out->position.at[i] = servo->direction * (g->position - servo->offset);
-    out->velocity.at[i] = servo->direction * g->velocity;
-    out->effort.at[i] = servo->direction * g->effort;
+    out->position.at[i] = nm_servo_of_joint(servo, g->position);
+    out->velocity.at[i] = nm_servo_turn(servo, g->velocity);
+    out->effort.at[i] = nm_servo_turn(servo, g->effort);
     out->stiffness.at[i] = g->stiffness;
     out->max_effort.at[i] = g->max_effort;
     out->position.n = i + 1;

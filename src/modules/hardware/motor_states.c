@@ -57,11 +57,11 @@ static void step(struct motor_states *f)
         const struct nm_servo *servo = &body->servos[body->joints[joint].servo];
         double position = AT(in->position, i), velocity = AT(in->velocity, i), effort = AT(in->effort, i);
         bool answered = isfinite(position);
-        if (answered) f->position[joint] = servo->direction * position + servo->offset;
+        if (answered) f->position[joint] = nm_joint_of_servo(servo, position);
         f->known[joint] |= answered;
         if (!f->known[joint]) continue;
-        add(f, (uint32_t)joint, answered && isfinite(velocity) ? servo->direction * velocity : 0,
-            answered && isfinite(effort) ? servo->direction * effort : 0);
+        add(f, (uint32_t)joint, answered && isfinite(velocity) ? nm_servo_turn(servo, velocity) : 0,
+            answered && isfinite(effort) ? nm_servo_turn(servo, effort) : 0);
     }
     f->joints->header.stamp = in->header.stamp;
     nm_put(f->nm, f->joints);
