@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cmd/console.h"
+#include "cmd/crash.h"
 #include "cmd/machine.h"
 #include "core/files.h"
 
@@ -93,6 +94,7 @@ int logging_open(struct nm_log **log, struct nm_player *player, const struct log
     if (flags->images) options.images = (enum nm_log_images)word_of(flags->images, nm_log_images_names, NM_LOG_IMAGES);
     *log = NULL;
     int rc = 0;
+    crash_tell(options.box ? options.box : options.path && nm_folder_exists(options.path) ? options.path : NULL);
     if (options.path || options.box) {
         struct nm_err why = {0};
         *log = nm_log_new(player, &options, &why);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "cmd/crash.h"
 #include "cmd/commands.h"
 #include "cmd/options.h"
 
@@ -51,6 +52,7 @@ int main(int argc, char **argv)
     };
     /* a reader that leaves is noticed by the write; it is no reason to end a running robot */
     signal(SIGPIPE, SIG_IGN);
+    crash_tell(NULL);
     int code = verbs_run("nutmeg", "A complete software stack for humanoid soccer robots.", commands, argc, argv);
     bool whole = !fflush(stdout) && !ferror(stdout);
     if (whole || code || reader_left()) return code;

@@ -11,6 +11,7 @@
 
 #include "core/alloc_guard.h"
 #include "cmd/console.h"
+#include "cmd/crash.h"
 #include "cmd/stopping.h"
 #include "cmd/tables.h"
 #include "cmd/wire_clock.h"
@@ -484,6 +485,7 @@ int playing_run(struct setup *setup, const struct playing_options *options)
         if (!p.lineup || (p.lineup->robot_folder && !p.body)) code = EXIT_USAGE;
     } else {
         stop_by_signals();
+        crash_watch(p.player);
         printf("%s plays; nutmeg tasks, why, param and topic look in\n", nm_player_name(p.player));
         if (p.live) printf("live at %s\n", nm_live_url(p.live));
         if (p.dds) printf("the ROS 2 node %s\n", nm_dds_node(p.dds));
@@ -512,6 +514,7 @@ int playing_run(struct setup *setup, const struct playing_options *options)
     nm_live_free(p.live);
     nm_hardware_free(p.hardware);
     nm_teleop_free(p.teleop);
+    crash_forget(p.player);
     nm_player_free(p.player);
     nm_lineup_free(p.lineup);
     return code;

@@ -7,6 +7,7 @@
 
 #include "core/alloc_guard.h"
 #include "cmd/console.h"
+#include "cmd/crash.h"
 #include "cmd/stopping.h"
 #include "core/files.h"
 #include "edge/live/live.h"
@@ -123,6 +124,7 @@ static int open_live(struct playing *p, struct nm_player *player, struct nm_err 
 static int ready(void *user, uint32_t robot, struct nm_player *player, struct nm_err *err)
 {
     struct playing *p = user;
+    crash_watch(player);
     if (p->wire) return sim_wire_add(p->wire, robot, player, err);
     if (open_live(p, player, err)) return -1;
     if (p->options->ready && p->options->ready(p->options->user, robot, player, err)) return -1;
@@ -146,6 +148,7 @@ static void close_run(struct playing *p)
     nm_live_free(p->live);
     p->wire = NULL;
     p->live = NULL;
+    crash_forget(NULL);
     nm_run_free(p->run);
     p->photos = NULL;
     p->run = NULL;

@@ -2,20 +2,54 @@
 
 #include <signal.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/crash.h"
 
 static volatile sig_atomic_t stop;
+static volatile int64_t first; /* ns, when the first signal came; 0: none yet */
+
+/* What comes this soon after the first is the same wish: `timeout` and shells tell a process and its group. */
+static const int64_t again = 300000000; /* ns  */
+static const unsigned patience = 2;     /* s, until it is told what the end waits for */
+
+static void say(const char *text)
+{
+    if (write(STDERR_FILENO, text, strlen(text)) < 0) return;
+}
 
 static void on_signal(int number)
 {
-    (void)number;
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    int64_t now = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+    if (!first) {
+        first = now;
+        alarm(patience);
+    } else if (now - first > again) {
+        crash_say_busy();
+        say("nutmeg: ended at once by a second signal\n");
+        signal(number, SIG_DFL);
+        raise(number);
+    }
     stop = 1;
+}
+
+static void on_alarm(int number)
+{
+    (void)number;
+    if (crash_say_busy()) say("nutmeg: press Ctrl-C again to end at once\n");
 }
 
 void stop_by_signals(void)
 {
-    struct sigaction action = {.sa_handler = on_signal};
+    struct sigaction action = {.sa_handler = on_signal}, alarmed = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGALRM, &alarmed, NULL);
 }
 
 void stop_now(void) { stop = 1; }

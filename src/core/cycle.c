@@ -63,7 +63,9 @@ static void step(struct nm_instance *instance, struct nm_cycle *cycle)
         nm_queue(void) *queue = port->member;
         queue->n = port_gather(port, &queue->lost);
     }
+    atomic_store_explicit(&cycle->stepping, instance, memory_order_relaxed);
     instance->module->step(instance->self);
+    atomic_store_explicit(&cycle->stepping, NULL, memory_order_relaxed);
     for (uint32_t i = 0; i < instance->n_outs; i++) {
         struct value *value = instance->outs[i]->value;
         if (nm_slot(value->back)->put) value_publish(cycle, value);
@@ -73,6 +75,7 @@ static void step(struct nm_instance *instance, struct nm_cycle *cycle)
 void cycle_steps(struct nm_cycle *cycle)
 {
     cycle->watched = atomic_load_explicit(&cycle->player->watchers, memory_order_relaxed) != 0;
+    cycle->runner = pthread_self();
     cycle->marks[0] = clock_ns();
     for (uint32_t i = 0; i < cycle->n_instances; i++) {
         step(cycle->instances[i], cycle);

@@ -150,7 +150,9 @@ struct nm_cycle {
     const struct nm_lineup_cycle *plan; /* NULL: an edge */
     uint64_t run;
     int64_t now, dt;
-    bool watched; /* somebody looks at what its modules show */
+    bool watched;                         /* somebody looks at what its modules show */
+    struct nm_instance *_Atomic stepping; /* NULL: none */
+    pthread_t runner;                     /* of this run */
     uint32_t n_instances, n_values, n_rings, n_sources, n_in, n_out;
     struct nm_instance **instances; /* in the order of their steps */
     int64_t *marks;                 /* clock before the first step and after each */

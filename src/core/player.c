@@ -401,6 +401,20 @@ void nm_player_cycle_stats(const struct nm_player *player, uint32_t index, struc
     tally_read(&cycle->late, &stats->late);
 }
 
+bool nm_player_stepping(const struct nm_player *player, uint32_t index, struct nm_stepping *who)
+{
+    const struct nm_cycle *cycle = player->cycles[index];
+    const struct nm_instance *instance = atomic_load_explicit(&cycle->stepping, memory_order_relaxed);
+    if (!instance) return false;
+    *who = (struct nm_stepping){.robot = player->name,
+                                .cycle = cycle->name,
+                                .instance = instance->plan->name,
+                                .module = instance->module->name,
+                                .run = cycle->run,
+                                .thread = cycle->runner};
+    return true;
+}
+
 void nm_player_step_stats(const struct nm_player *player, uint32_t index, struct nm_step_stats *stats)
 {
     const struct tally *busy = &player->instances[index].busy;

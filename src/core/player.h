@@ -3,6 +3,8 @@
 #ifndef NM_CORE_PLAYER_H
 #define NM_CORE_PLAYER_H
 
+#include <pthread.h>
+
 #include "core/lineup.h"
 
 struct nm_player;
@@ -122,6 +124,14 @@ struct nm_cycle_stats {
     double rate;     /* Hz, since the start                            */
     struct nm_times busy, late;
 };
+/* Who is in a step now. Reads only, so that a signal handler may ask. */
+struct nm_stepping {
+    const char *robot, *cycle, *instance, *module;
+    uint64_t run;
+    pthread_t thread;
+};
+bool nm_player_stepping(const struct nm_player *player, uint32_t cycle, struct nm_stepping *who);
+
 struct nm_step_stats {
     uint64_t steps;
     struct nm_times busy;
