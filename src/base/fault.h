@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/export.h"
+
 struct nm_fault { /* begins as {0} */
     bool on;
     int64_t since, seen, over; /* ns: began, seen last, ended last */
@@ -22,9 +24,9 @@ struct nm_fault { /* begins as {0} */
 enum nm_fault_news { NM_FAULT_SAME, NM_FAULT_BEGINS, NM_FAULT_OVER };
 
 /* It is there. `calm`: ns without it after which it is over, if it does not flicker. */
-enum nm_fault_news nm_fault_seen(struct nm_fault *fault, int64_t now, int64_t calm);
+NM_EXPORT enum nm_fault_news nm_fault_seen(struct nm_fault *fault, int64_t now, int64_t calm);
 /* It is not there. */
-enum nm_fault_news nm_fault_absent(struct nm_fault *fault, int64_t now);
+NM_EXPORT enum nm_fault_news nm_fault_absent(struct nm_fault *fault, int64_t now);
 
 static inline enum nm_fault_news nm_fault_now(struct nm_fault *fault, bool there, int64_t now, int64_t calm)
 {
@@ -38,6 +40,6 @@ struct nm_fault_count { /* of things that happen; begins as {0} */
 };
 
 /* It happened n more times; 0: only time has passed. Returns how many are to be reported now; 0: none. */
-uint64_t nm_fault_count_add(struct nm_fault_count *count, uint64_t n, int64_t now);
+NM_EXPORT uint64_t nm_fault_count_add(struct nm_fault_count *count, uint64_t n, int64_t now);
 
 #endif
