@@ -55,7 +55,7 @@ has heard.txt "red1: is heard again"
 has told.txt "as expected in 1 of 1"
 [ "$(grep -c "the ROS 2 node" out/red1.txt)" = 2 ] || wrong "red1 was not started twice"
 [ "$(grep -c "the ROS 2 node" out/blue1.txt)" = 1 ] || wrong "blue1 was started again"
-has out/blue1.txt "played blue1 for 10.0 s"
+has out/blue1.txt "played blue1 for \(9\.9\|10\.0\) s" # it joins a moment after the world began
 [ -z "$(named "^nutmeg run .*--domain $domain ")" ] || wrong "a process is left over"
 # each has written its own log, the killed one two, and what it did is done again from it
 [ -s logs/red1.mcap ] && [ -s logs/red1-2.mcap ] || wrong "red1 has not written two logs"

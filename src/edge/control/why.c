@@ -95,7 +95,9 @@ static void say_remote(struct why *why, const struct nm_topic *topic)
         say(why, "%s (%s) comes from outside this line-up.", topic->name, topic->type->name);
     if (!edge && stats.maker && !topic->queue)
         say(why, "The newest message counts, whoever sends it; it came through the edge '%s'.", stats.maker);
-    if (stats.refused) say(why, "%llu messages from outside were refused.", (unsigned long long)stats.refused);
+    if (stats.refused)
+        say(why, "%llu message%s from outside %s refused.", (unsigned long long)stats.refused,
+            stats.refused == 1 ? "" : "s", stats.refused == 1 ? "was" : "were");
 }
 
 static void say_makers(struct why *why, const struct nm_topic *topic)
