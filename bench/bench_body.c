@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "bench.h"
 #include "body/dynamics.h"
 #include "body/leg_ik.h"
@@ -216,12 +217,7 @@ static void do_peer_forward(struct work *w, int k)
 #endif
 
 /* of this thread: other programs on the machine do not count */
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+static double seconds(void) { return 1e-9 * (double)nm_clock_of(CLOCK_THREAD_CPUTIME_ID); }
 
 static int by_value(const void *a, const void *b)
 {

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bench.h"
 #include "core/internal.h"
 #include "geometry_msgs/Vector3Stamped.h"
@@ -64,14 +65,14 @@ static void unmake(struct made *m)
 static double runs_time(struct nm_cycle *cycle)
 {
     enum { RUNS = 200 };
-    int64_t start = clock_ns();
+    int64_t start = nm_clock();
     for (int i = 0; i < RUNS; i++) {
         cycle_begin(cycle, cycle->now + 1000000);
         cycle_steps(cycle);
         cycle_end(cycle);
         cycle_account(cycle);
     }
-    return (double)(clock_ns() - start) / RUNS;
+    return (double)(nm_clock() - start) / RUNS;
 }
 
 /* Median time of one run of a cycle, ns; less that of another which is run in turn with it, if there is one. */
@@ -224,11 +225,11 @@ static double handover(struct nm_cycle *from, struct nm_cycle *to, struct value 
             from->run++;
             for (uint32_t k = 0; k < n; k++)
                 nm_slot(values[k]->front)->seq = ++values[k]->seq, nm_slot(values[k]->front)->run = from->run;
-            int64_t start = clock_ns();
+            int64_t start = nm_clock();
             mailbox_send(from->out[0]);
             to->run++;
             mailbox_receive(to->in[0]);
-            spent += clock_ns() - start;
+            spent += nm_clock() - start;
         }
         times[r] = (double)spent / TIMES;
     }
@@ -246,10 +247,10 @@ static double plain_copy(size_t bytes)
     for (int r = 0; r < ROUNDS; r++) {
         int64_t spent = 0;
         for (int i = 0; i < TIMES; i++) {
-            int64_t start = clock_ns();
+            int64_t start = nm_clock();
             memcpy(to + bytes * (size_t)(i % 3), from, bytes);
             __asm__ volatile("" : : "r"(to) : "memory");
-            spent += clock_ns() - start;
+            spent += nm_clock() - start;
         }
         times[r] = (double)spent / TIMES;
     }
@@ -302,7 +303,7 @@ struct waker {
 #define SELF struct waker
 static void waker_step(struct waker *f)
 {
-    f->sent->data = clock_ns();
+    f->sent->data = nm_clock();
     nm_put(f->nm, f->sent);
 }
 static const struct nm_port waker_ports[] = {NM_OUT(sent, Int64, "sent"), {0}};
@@ -320,7 +321,7 @@ static void woken_step(struct woken *f)
 {
     int n = f->n;
     if (n < WAKES && nm_fresh(f->nm, f->sent)) {
-        f->late[n] = (double)(clock_ns() - f->sent->data);
+        f->late[n] = (double)(nm_clock() - f->sent->data);
         f->n = n + 1;
     }
 }
@@ -356,7 +357,7 @@ static void *bare_sleeper(void *user)
     struct bare *b = user;
     for (uint32_t i = 0; i < WAKES; i++) {
         while (atomic_load(&b->word) == i) syscall(SYS_futex, &b->word, FUTEX_WAIT_PRIVATE, i, NULL, NULL, 0);
-        b->late[i] = (double)(clock_ns() - atomic_load(&b->sent));
+        b->late[i] = (double)(nm_clock() - atomic_load(&b->sent));
     }
     return NULL;
 }
@@ -367,11 +368,11 @@ static double bare_wake(void)
     b = (struct bare){0};
     pthread_t thread;
     pthread_create(&thread, NULL, bare_sleeper, &b);
-    for (int64_t next = clock_ns(), i = 0; i < WAKES; i++) {
+    for (int64_t next = nm_clock(), i = 0; i < WAKES; i++) {
         next += 1000000;
-        struct timespec t = {.tv_sec = next / 1000000000, .tv_nsec = next % 1000000000};
+        struct timespec t = nm_timespec(next);
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
-        atomic_store(&b.sent, clock_ns());
+        atomic_store(&b.sent, nm_clock());
         atomic_fetch_add(&b.word, 1);
         syscall(SYS_futex, &b.word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
     }
@@ -408,13 +409,13 @@ static void bench_tf(struct nm_bench *bench)
             tf_put(tree, chain[i], chain[i + 1], t * 8000000, pose, false);
         }
     for (int r = 0; r < ROUNDS; r++) {
-        int64_t start = clock_ns();
+        int64_t start = nm_clock();
         for (int i = 0; i < TIMES; i++) {
             struct pose3 foot_to_map;
             tf_get(tree, "foot", "map", 1000000000 + i * 100000 + 1, &foot_to_map);
             sum += foot_to_map.pos.x;
         }
-        times[r] = (double)(clock_ns() - start) / TIMES;
+        times[r] = (double)(nm_clock() - start) / TIMES;
     }
     double us = median(times, ROUNDS) / 1000;
     nm_bench_report(bench, "transform through 7 frames in the past", us, "us", NAN, "<= 0.5 us", us <= 0.5 && sum != 0);
@@ -432,10 +433,10 @@ static void bench_start(struct nm_bench *bench)
     for (int r = 0; r < ROUNDS; r++) {
         struct made m;
         struct nm_err err = {0};
-        int64_t start = clock_ns();
+        int64_t start = nm_clock();
         make(&m, text, modules, 2);
         nm_player_start(m.player, &err);
-        times[r] = (double)(clock_ns() - start) / 1e6;
+        times[r] = (double)(nm_clock() - start) / 1e6;
         nm_player_stop(m.player);
         unmake(&m);
     }
@@ -452,15 +453,15 @@ static void bench_show(struct nm_bench *bench)
     struct nm nm = {0};
     double times[ROUNDS], empty[ROUNDS];
     for (int r = 0; r < ROUNDS; r++) {
-        int64_t start = clock_ns();
+        int64_t start = nm_clock();
         for (int i = 0; i < TIMES; i++) {
             __asm__ volatile("" : : "r"(&nm) : "memory");
             nm_show(&nm, "value", i);
         }
-        int64_t middle = clock_ns();
+        int64_t middle = nm_clock();
         for (int i = 0; i < TIMES; i++) __asm__ volatile("" : : "r"(&nm) : "memory");
         times[r] = (double)(middle - start) / TIMES;
-        empty[r] = (double)(clock_ns() - middle) / TIMES;
+        empty[r] = (double)(nm_clock() - middle) / TIMES;
     }
     double ns = median(times, ROUNDS) - median(empty, ROUNDS);
     nm_bench_report(bench, "nm_show unwatched", ns, "ns", NAN, "<= 2 ns", ns <= 2);

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "edge/live/live.h"
 #include "sensor_msgs/Image.h"
 #include "sensor_msgs/LaserScan.h"
@@ -102,12 +103,7 @@ static void rest(double seconds)
     nanosleep(&t, NULL);
 }
 
-static double clock_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
+static double clock_s(void) { return 1e-9 * (double)nm_clock_of(CLOCK_MONOTONIC); }
 
 static void measure(struct nm_bench *bench, struct nm_live *live, struct audience *a)
 {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "base/clock.h"
 #include "bench.h"
 #include "codec/cdr.h"
 #include "codec/mcap_read.h"
@@ -43,12 +44,7 @@ struct load {
 };
 
 /* Of this thread: both sides only compute and copy, and others may be busy beside them. */
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
+static double now(void) { return 1e-9 * (double)nm_clock_of(CLOCK_THREAD_CPUTIME_ID); }
 
 static uint64_t random_bits(uint64_t *seed) { return *seed = *seed * 6364136223846793005u + 1442695040888963407u; }
 

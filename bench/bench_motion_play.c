@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bench_motion.h"
 #include "cmd/calibrate.h"
 #include "cmd/console.h"
@@ -28,12 +29,7 @@ struct message {
 /* The CPU time that the cycles of a brain take, without the world's. */
 static double in_cycles, entered;
 
-static double cpu_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+static double cpu_now(void) { return 1e-9 * (double)nm_clock_of(CLOCK_THREAD_CPUTIME_ID); }
 
 static void enter(void *user)
 {

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bench.h"
 #include "cmd/commands.h"
 #include "cmd/setup.h"
@@ -181,12 +182,7 @@ struct measured {
     uint64_t dropped;
 };
 
-static double cpu_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+static double cpu_now(void) { return 1e-9 * (double)nm_clock_of(CLOCK_PROCESS_CPUTIME_ID); }
 
 static int run(struct robot *r, double seconds, const struct nm_log_options *recorded, struct measured *m,
                struct nm_err *err)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "bench.h"
 #include "body/leg_ik.h"
 #include "cmd/setup.h"
@@ -37,12 +38,7 @@ struct bench_world {
     uint64_t picture;       /* counts them */
 };
 
-static double cpu_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+static double cpu_seconds(void) { return 1e-9 * (double)nm_clock_of(CLOCK_THREAD_CPUTIME_ID); }
 
 /* ---- a gait to have something to do: sway, step and lift are sines of one phase, balanced by gyro on the ankles ----
  */

@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "codec/cdr.h"
 #include "core/player.h"
 #include "edge/dds/dds.h"
@@ -50,12 +51,7 @@ struct pass {
     struct rusage before[2];
 };
 
-static double now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
+static double now_ns(void) { return (double)nm_clock_of(CLOCK_MONOTONIC); }
 
 static void begin_cpu(struct pass *pass, int who) { getrusage(RUSAGE_SELF, &pass->before[who]); }
 

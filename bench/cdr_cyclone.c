@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "codec/cdr.h"
 #include "cyclone_peer.h"
 #include "nav_msgs/Path.h"
@@ -35,12 +36,7 @@ static void our_decode(struct side *s)
 static void their_encode(struct side *s) { cyclone_peer_encode(s->peer); }
 static void their_decode(struct side *s) { cyclone_peer_decode(s->peer, s->bytes, s->size); }
 
-static double now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
+static double now_ns(void) { return (double)nm_clock_of(CLOCK_MONOTONIC); }
 
 static double batch(void (*run)(struct side *), struct side *s, int times)
 {

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/setup.h"
@@ -61,13 +62,6 @@ static void on_signal(int number)
     interrupted = 1;
 }
 
-static int64_t clock_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* ---- to the robot ---- */
 
 static int say(struct drive *d, const char *topic, const char *message, struct nm_err *err)
@@ -92,7 +86,7 @@ static int say_goal(struct drive *d, const char *action, const char *goal, struc
     uint8_t id[16] = {0};
     char topic[96], text[512];
     int n = snprintf(text, sizeof text, "{goal_id: {uuid: [");
-    if (getrandom(id, sizeof id, 0) < 0) id[0] = (uint8_t)clock_ns();
+    if (getrandom(id, sizeof id, 0) < 0) id[0] = (uint8_t)nm_clock();
     for (int i = 0; i < 16; i++) n += snprintf(text + n, sizeof text - (size_t)n, "%s%u", i ? ", " : "", id[i]);
     snprintf(text + n, sizeof text - (size_t)n, "]}, goal: %s}", goal);
     snprintf(topic, sizeof topic, "%s/_action/send_goal/request", action);
@@ -370,7 +364,7 @@ static int drive(struct drive *d, struct nm_err *err)
 {
     int64_t spoken = 0, shown = 0;
     while (!d->over && !interrupted) {
-        int64_t now = clock_ns();
+        int64_t now = nm_clock();
         if (read_hands(d, now, err)) return -1;
         bool moves = fabs(d->now.ahead) + fabs(d->now.left) + fabs(d->now.turn) > 0;
         if ((moves && now - spoken >= speak_every) || (!moves && d->moves)) {

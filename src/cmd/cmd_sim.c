@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/sim_play.h"
@@ -66,10 +67,10 @@ static int play(struct setup *setup, struct sim_options *o, const char *seeds, s
     struct report r = {.options = o, .scenario = scenario, .room = (uint32_t)(o->last - o->first + 1)};
     r.outcomes = calloc(r.room, sizeof *r.outcomes);
     if (!r.outcomes) abort();
-    double began = sim_clock();
+    double began = nm_clock_seconds();
     stop_by_signals();
     int code = play_all(setup, &r, err) ? EXIT_USAGE : EXIT_OK;
-    if (r.n && !o->json) sim_table(scenario, r.outcomes, r.n, sim_clock() - began, stdout);
+    if (r.n && !o->json) sim_table(scenario, r.outcomes, r.n, nm_clock_seconds() - began, stdout);
     for (uint32_t i = 0; i < r.n && code == EXIT_OK; i++)
         if (!r.outcomes[i].done || !r.outcomes[i].result.passed) code = EXIT_FAILED;
     free(r.outcomes);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/sim_play.h"
@@ -166,13 +167,13 @@ static int conclude(struct tune *t, const char *output, struct nm_err *err)
 static int search(struct tune *t, const struct order *o, const char *state, struct nm_err *err)
 {
     uint64_t generations = ((uint64_t)o->budget + t->cma->population - 1) / t->cma->population;
-    double began = sim_clock();
+    double began = nm_clock_seconds();
     int stopped = 0;
     while (!stopped && t->cma->generation < generations && !nm_cma_done(t->cma)) {
-        if (o->minutes > 0 && sim_clock() - began > 60 * o->minutes) break;
+        if (o->minutes > 0 && nm_clock_seconds() - began > 60 * o->minutes) break;
         stopped = tune_generation(t, err);
         if (stopped) break;
-        progress(t, generations, sim_clock() - began);
+        progress(t, generations, nm_clock_seconds() - began);
         stopped = tune_save(t, state, err);
     }
     if (isatty(STDERR_FILENO)) fputc('\n', stderr);

@@ -6,20 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cmd/options.h"
 
 static const double SHORT_LIFE = 2; /* s */
 enum { SHORT_LIVES = 5 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* Until the child has ended. A Ctrl-C at the keyboard has reached it by itself. */
 static int wait_for(pid_t child, const sigset_t *signals)
@@ -42,7 +35,7 @@ int guard_begin(const char *what)
     sigaddset(&signals, SIGTERM);
     sigprocmask(SIG_BLOCK, &signals, &before);
     for (int n = 1, brief = 0;; n++) {
-        double began = now();
+        double began = nm_clock_seconds();
         fflush(NULL);
         pid_t child = fork();
         if (child < 0) {
@@ -55,7 +48,7 @@ int guard_begin(const char *what)
         }
         int status = wait_for(child, &signals);
         if (WIFEXITED(status)) return WEXITSTATUS(status);
-        double lived = now() - began;
+        double lived = nm_clock_seconds() - began;
         brief = lived < SHORT_LIFE ? brief + 1 : 0;
         fprintf(stderr, "%s was ended by signal %d (%s) after %.1f s", what, WTERMSIG(status),
                 strsignal(WTERMSIG(status)), lived);

@@ -7,8 +7,9 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 /* The value of a line "key : value" of /proc/cpuinfo, of the first CPU. */
 static bool cpuinfo(const char *key, char *to, size_t size)
@@ -85,13 +86,9 @@ int64_t machine_lateness(void)
     int64_t late[SLEEPS];
     prctl(PR_SET_TIMERSLACK, 1);
     for (int i = 0; i < SLEEPS; i++) {
-        struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        int64_t until = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec + 1000000;
-        t = (struct timespec){.tv_sec = until / 1000000000, .tv_nsec = until % 1000000000};
-        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        late[i] = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec - until;
+        int64_t until = nm_clock() + 1000000;
+        nm_sleep_until(until);
+        late[i] = nm_clock() - until;
     }
     qsort(late, SLEEPS, sizeof *late, by_size);
     return late[SLEEPS / 2];

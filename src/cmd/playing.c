@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "core/alloc_guard.h"
 #include "cmd/console.h"
 #include "cmd/crash.h"
@@ -68,19 +68,6 @@ struct playing {
     int64_t sampled;
     bool terminal, line; /* a status line stands there           */
 };
-
-static int64_t clock_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static void sleep_until(int64_t ns)
-{
-    struct timespec t = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
-    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
-}
 
 /* ---- console ---- */
 
@@ -179,7 +166,7 @@ static void status_text(struct playing *p, char *to, size_t size)
 
 static void print_status(struct playing *p)
 {
-    int64_t now = clock_now();
+    int64_t now = nm_clock();
     char text[1024];
     if (now - p->status < (p->terminal ? status_terminal : status_file)) return;
     p->status = now;
@@ -241,7 +228,7 @@ static int play_real(struct playing *p, struct nm_err *err)
     if (p->log && nm_log_start(p->log, err)) return -1;
     if (p->hardware && nm_hardware_start(p->hardware, err)) return -1;
     while (!over(p)) {
-        sleep_until(clock_now() + look_every);
+        nm_sleep_until(nm_clock() + look_every);
         tick(p);
     }
     return 0;
@@ -249,7 +236,7 @@ static int play_real(struct playing *p, struct nm_err *err)
 
 static int play_virtual(struct playing *p, struct nm_err *err)
 {
-    int64_t start = clock_now(), now = 0;
+    int64_t start = nm_clock(), now = 0;
     int64_t end = p->options->seconds > 0 ? nm_ns(p->options->seconds) : INT64_MAX;
     while (!over(p)) {
         int64_t step = end - now < slice ? end - now : slice;
@@ -260,7 +247,7 @@ static int play_virtual(struct playing *p, struct nm_err *err)
         if (p->dds) nm_dds_poll(p->dds);
         nm_control_poll(p->control, 0);
         tick(p);
-        if (p->options->speed > 0) sleep_until(start + (int64_t)((double)now / p->options->speed));
+        if (p->options->speed > 0) nm_sleep_until(start + (int64_t)((double)now / p->options->speed));
     }
     return 0;
 }
@@ -281,7 +268,7 @@ static int follow(struct playing *p, struct wire_clock *clock, struct nm_err *er
             nm_dds_poll(p->dds);
         }
         if (p->live) nm_live_poll(p->live);
-        int64_t real = clock_now();
+        int64_t real = nm_clock();
         if (real < p->looked + look_every) continue;
         p->looked = real;
         nm_control_poll(p->control, 0);
@@ -295,12 +282,12 @@ static int play_following(struct playing *p, struct nm_err *err)
 {
     struct wire_clock *clock = wire_clock_new((int)p->domain, p->options->dds.network, err);
     if (!clock) return -1;
-    int64_t asked = clock_now(), first = -1;
+    int64_t asked = nm_clock(), first = -1;
     bool told = false;
     while (first < 0 && !stopping() && !nm_control_stopped(p->control)) {
         first = wire_clock_wait(clock, look_every);
         nm_control_poll(p->control, 0);
-        if (first >= 0 || told || clock_now() < asked + world_patience) continue;
+        if (first >= 0 || told || nm_clock() < asked + world_patience) continue;
         printf("nobody tells the time on /clock yet: waiting for a world\n");
         fflush(stdout);
         told = true;
@@ -490,7 +477,7 @@ int playing_run(struct setup *setup, const struct playing_options *options)
         if (p.live) printf("live at %s\n", nm_live_url(p.live));
         if (p.dds) printf("the ROS 2 node %s\n", nm_dds_node(p.dds));
         fflush(stdout);
-        p.status = clock_now();
+        p.status = nm_clock();
         int bad = options->dds.clock      ? play_following(&p, &err)
                   : options->virtual_time ? play_virtual(&p, &err)
                                           : play_real(&p, &err);

@@ -1,22 +1,15 @@
 #include "cmd/progress.h"
 
 #include <stdio.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "cmd/console.h"
-
-static double seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 static void tell(void *user, uint64_t done, uint64_t all)
 {
     struct progress *p = user;
     enum { SOON = 1, PER_SECOND = 5 };
-    double now = seconds_now();
+    double now = nm_clock_seconds();
     if (!all || now - p->begun < SOON || now - p->shown < 1.0 / PER_SECOND || !terminal_width(stderr)) return;
     p->shown = now;
     p->visible = true;
@@ -27,7 +20,7 @@ static void tell(void *user, uint64_t done, uint64_t all)
 
 void progress_begin(struct progress *progress, const char *what)
 {
-    *progress = (struct progress){{tell, progress}, .what = what, .begun = seconds_now()};
+    *progress = (struct progress){{tell, progress}, .what = what, .begun = nm_clock_seconds()};
 }
 
 void progress_end(struct progress *progress)

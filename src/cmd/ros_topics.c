@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "cmd/asking.h"
 #include "cmd/console.h"
 #include "codec/cdr_walk.h"
@@ -182,13 +182,6 @@ int ros_info(int argc, char **argv)
 
 /* ---- hz, bw ---- */
 
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* Counts what comes until the time; false after a signal. */
 static bool count_until(struct nm_look *look, double until, uint64_t *messages, uint64_t *bytes)
 {
@@ -201,7 +194,7 @@ static bool count_until(struct nm_look *look, double until, uint64_t *messages, 
         }
         if (n > 0) nm_raw_free(samples, n);
         if (n != NM_RAW_MOST && !pause_for(look_every)) return false;
-    } while (now_s() < until);
+    } while (nm_clock_seconds() < until);
     return true;
 }
 
@@ -211,10 +204,10 @@ int ros_rate(const struct ros_flags *flags, const char *name, double every, int6
     struct nm_look *look = open_look(flags);
     bool on = look && wait_for_topic(look, name, &topic), ok = on;
     uint64_t messages = 0, bytes = 0;
-    double start = now_s();
+    double start = nm_clock_seconds();
     for (int64_t i = 0; on && (!count || i < count); i++) {
         on = count_until(look, start + every, &messages, &bytes);
-        double took = now_s() - start;
+        double took = nm_clock_seconds() - start;
         if (!on) break;
         if (in_bytes)
             printf("%.1f kB/s, %.2f Hz\n", (double)bytes * 1e-3 / took, (double)messages / took);

@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "core/alloc_guard.h"
 #include "cmd/console.h"
 #include "cmd/crash.h"
@@ -38,13 +39,6 @@ struct playing {
     double looked, shown; /* s */
     bool line;            /* a progress line stands there */
 };
-
-double sim_clock(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void sleep_for(double seconds)
 {
@@ -179,7 +173,7 @@ static int open_run(struct playing *p, struct nm_err *err)
         if (!p->photos || sim_photos_take(p->photos, err)) close_run(p);
     }
     if (!p->run) close_run(p);
-    p->began = p->paced = p->shown = sim_clock();
+    p->began = p->paced = p->shown = nm_clock_seconds();
     p->paced_from = 0;
     return p->run ? 0 : -1;
 }
@@ -188,7 +182,7 @@ static int open_run(struct playing *p, struct nm_err *err)
 
 static void repace(struct playing *p)
 {
-    p->paced = sim_clock();
+    p->paced = nm_clock_seconds();
     p->paced_from = nm_stage_now(nm_run_stage(p->run));
     p->prompt.repace = false;
 }
@@ -227,7 +221,7 @@ static int play_once(struct playing *p, struct nm_err *err)
 {
     int more = 1;
     while (more > 0 && !stopping() && !p->prompt.quit && !p->prompt.reset) {
-        double now = sim_clock();
+        double now = nm_clock_seconds();
         serve(p, now);
         if (p->prompt.quit || p->prompt.reset) break;
         more = nm_run_step(p->run);
@@ -257,7 +251,7 @@ int sim_play(struct setup *setup, const struct sim_options *options, const struc
         p.prompt.reset = false;
         if (!again) {
             nm_run_result(p.run, &outcome->result);
-            outcome->wall = sim_clock() - p.began;
+            outcome->wall = nm_clock_seconds() - p.began;
             outcome->done = true;
         }
         close_run(&p);

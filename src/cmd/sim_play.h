@@ -71,7 +71,6 @@ void sim_json(const struct nm_scenario *scenario, const struct sim_outcome *outc
 /* `wall`: s, how long all of it took. */
 void sim_table(const struct nm_scenario *scenario, const struct sim_outcome *outcomes, uint32_t n, double wall,
                FILE *to);
-double sim_clock(void); /* s, real time */
 
 /* sim_photo.c: pictures of a stage, as PNG. */
 struct sim_photos;

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cmd/console.h"
 #include "cmd/sim_play.h"
 #include "cmd/stopping.h"
@@ -269,13 +270,13 @@ static void tell_time(struct sim_wire *w)
 static int await(struct sim_wire *w, struct member *m, struct nm_err *err)
 {
     char how[120];
-    double began = sim_clock();
+    double began = nm_clock_seconds();
     if (!w->options->processes && !w->options->json) say_how(w, m);
     while (!there(m) && !stopping()) {
         if (ended(m, how, sizeof how))
             return nm_fail(err, "robot %s: %s before it was there; what it wrote is in %s/%s.txt", row_of(w, m)->name,
                            how, w->options->photo_folder, row_of(w, m)->name);
-        if (w->options->processes && sim_clock() - began > START_PATIENCE)
+        if (w->options->processes && nm_clock_seconds() - began > START_PATIENCE)
             return nm_fail(err, "robot %s does not find the world", row_of(w, m)->name);
         for (uint32_t i = 0; i < w->n; i++) nm_dds_poll(w->members[i].dds);
         pause_for(0.01);
@@ -323,7 +324,7 @@ static bool behind(const struct sim_wire *w, const struct member *m)
 /* True when the world may go on. */
 static bool let_go(struct sim_wire *w, struct member *m)
 {
-    double now = sim_clock();
+    double now = nm_clock_seconds();
     nm_dds_poll(m->dds);
     if (!behind(w, m)) m->waited = 0;
     if (!behind(w, m)) return true;
@@ -337,7 +338,7 @@ static bool let_go(struct sim_wire *w, struct member *m)
 
 void sim_wire_turn(struct sim_wire *w)
 {
-    double began = sim_clock();
+    double began = nm_clock_seconds();
     for (uint32_t i = 0; i < w->n; i++) {
         struct member *m = &w->members[i];
         note_goals(w, m);
@@ -348,7 +349,7 @@ void sim_wire_turn(struct sim_wire *w)
     for (bool all = false; !all && !stopping();) {
         all = true;
         for (uint32_t i = 0; i < w->n; i++) all &= let_go(w, &w->members[i]);
-        for (uint32_t i = 0; !all && i < w->n; i++) look_after(w, &w->members[i], sim_clock());
+        for (uint32_t i = 0; !all && i < w->n; i++) look_after(w, &w->members[i], nm_clock_seconds());
         if (!all) pause_for(0.0005);
     }
 }
@@ -358,11 +359,11 @@ void sim_wire_turn(struct sim_wire *w)
 static void end_all(struct sim_wire *w)
 {
     char how[120];
-    double began = sim_clock();
+    double began = nm_clock_seconds();
     uint32_t left = 0;
     for (uint32_t i = 0; i < w->n; i++)
         if (w->members[i].pid) left++, kill(w->members[i].pid, SIGTERM);
-    while (left && sim_clock() - began < END_PATIENCE) {
+    while (left && nm_clock_seconds() - began < END_PATIENCE) {
         for (uint32_t i = 0; i < w->n; i++) left -= ended(&w->members[i], how, sizeof how);
         if (left) pause_for(0.01);
     }

@@ -4,9 +4,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cmd/crash.h"
 
 static volatile sig_atomic_t stop;
@@ -23,9 +23,7 @@ static void say(const char *text)
 
 static void on_signal(int number)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    int64_t now = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+    int64_t now = nm_clock();
     if (!first) {
         first = now;
         alarm(patience);

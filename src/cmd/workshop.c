@@ -7,22 +7,15 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cmd/console.h"
 #include "core/files.h"
 #include "edge/control/client.h"
 
 /* An editor may write a file in several goes: it must have been quiet for so long. */
 static const int64_t quiet = 50000000; /* ns */
-
-static int64_t clock_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* ---- life ---- */
 
@@ -219,7 +212,7 @@ static void notice(struct workshop *shop, const struct inotify_event *event)
         bool its = false;
         for (uint32_t k = 0; k < source->files.n_sources && !its; k++) its = !strcmp(source->files.sources[k], path);
         for (uint32_t k = 0; k < source->files.n_headers && !its; k++) its = !strcmp(source->files.headers[k], path);
-        if (its) source->changed = clock_now();
+        if (its) source->changed = nm_clock();
     }
 }
 
@@ -250,7 +243,7 @@ static void swap_one(struct workshop *shop, struct nm_link *link, const char *in
     }
     bool same = !strcmp(instance, module);
     printf("%s%s%s%s%s: new build in place after %.2f s, %s%s\n", ink(stdout, INK_GREEN), instance, same ? "" : " (",
-           same ? "" : module, same ? "" : ")", (double)(clock_now() - since) * 1e-9,
+           same ? "" : module, same ? "" : ")", (double)(nm_clock() - since) * 1e-9,
            nm_reply_bool(answer, "kept") ? "state kept" : "its state starts again, because its struct changed",
            ink(stdout, INK_PLAIN));
 }
@@ -276,7 +269,7 @@ static void begin_work(struct workshop *shop)
     struct nm_err err = {0};
     for (uint32_t i = 0; i < shop->n_sources && !shop->job.pid; i++) {
         struct workshop_source *source = &shop->sources[i];
-        if (!source->changed || clock_now() - source->changed < quiet) continue;
+        if (!source->changed || nm_clock() - source->changed < quiet) continue;
         const char *plugin = built_file(shop, source->module, shop->builds, "so");
         const char *log = built_file(shop, source->module, shop->builds++, "log");
         shop->working = i;

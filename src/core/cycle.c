@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "core/internal.h"
 #include "tf2_msgs/TFMessage.h"
 
@@ -76,10 +77,10 @@ void cycle_steps(struct nm_cycle *cycle)
 {
     cycle->watched = atomic_load_explicit(&cycle->player->watchers, memory_order_relaxed) != 0;
     cycle->runner = pthread_self();
-    cycle->marks[0] = clock_ns();
+    cycle->marks[0] = nm_clock();
     for (uint32_t i = 0; i < cycle->n_instances; i++) {
         step(cycle->instances[i], cycle);
-        cycle->marks[i + 1] = clock_ns();
+        cycle->marks[i + 1] = nm_clock();
     }
 }
 
@@ -111,7 +112,7 @@ void cycle_wake(struct nm_cycle *cycle)
         if (now < cycle->next) cycle->next = now;
         return;
     }
-    atomic_store_explicit(&cycle->called, clock_ns(), memory_order_relaxed);
+    atomic_store_explicit(&cycle->called, nm_clock(), memory_order_relaxed);
     atomic_fetch_add_explicit(&cycle->wake, 1, memory_order_seq_cst);
     if (atomic_load_explicit(&cycle->sleeping, memory_order_seq_cst))
         syscall(SYS_futex, &cycle->wake, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);

@@ -287,6 +287,5 @@ size_t snapshot_write(const struct nm_cycle *cycle, uint8_t *to, size_t room);
 int64_t tally_end(uint32_t bucket); /* ns, its upper end */
 void tally_add(struct tally *tally, int64_t ns);
 void tally_read(const struct tally *tally, struct nm_times *times);
-int64_t clock_ns(void);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "core/internal.h"
 #include "rcl_interfaces/Log.h"
 #include "tf2_msgs/TFMessage.h"
@@ -176,7 +177,7 @@ const char *nm_player_name(const struct nm_player *player) { return player->name
 
 int64_t nm_player_now(const struct nm_player *player)
 {
-    return atomic_load(&player->real) ? clock_ns() : atomic_load(&player->virtual_now);
+    return atomic_load(&player->real) ? nm_clock() : atomic_load(&player->virtual_now);
 }
 
 void **nm_player_gate(struct nm_player *player) { return &player->gate; }

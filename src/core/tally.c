@@ -1,15 +1,8 @@
 /* Durations counted in buckets that grow by a constant factor, so that a percentile costs no memory and no sorting.
  * Written by one thread with plain stores, read by any. */
-#include <time.h>
 
+#include "base/clock.h"
 #include "core/internal.h"
-
-int64_t clock_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* Four buckets to each power of two from 16 ns on: bucket = 4 log2(ns / 16). */
 enum { FIRST = 4, PARTS = 4 };

@@ -9,12 +9,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "core/internal.h"
 
 /* Sleeps while `word` is still `seen`, until the time `until`. False when the time was up. */
 static bool sleep_on(_Atomic uint32_t *word, uint32_t seen, int64_t until)
 {
-    struct timespec t = {.tv_sec = until / 1000000000, .tv_nsec = until % 1000000000};
+    struct timespec t = nm_timespec(until);
     long r = syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, seen, &t, NULL, FUTEX_BITSET_MATCH_ANY);
     return !(r < 0 && errno == ETIMEDOUT);
 }
@@ -30,7 +31,7 @@ static void sleep_until(struct nm_cycle *cycle, const _Atomic bool *stop, int64_
         uint32_t now = atomic_load_explicit(&cycle->wake, memory_order_seq_cst);
         if (for_trigger && now != seen) break;
         if (!sleep_on(&cycle->wake, now, until)) break;
-        if (clock_ns() >= until) break;
+        if (nm_clock() >= until) break;
     }
     atomic_store_explicit(&cycle->sleeping, 0, memory_order_relaxed);
 }
@@ -56,7 +57,7 @@ static void settle(const char *cycle, const struct nm_lineup_cycle *plan)
 static void one_run(struct nm_cycle *cycle, int64_t wanted)
 {
     const struct nm_player_options *options = &cycle->player->options;
-    int64_t start = clock_ns();
+    int64_t start = nm_clock();
     if (options->enter) options->enter(options->user);
     cycle_begin(cycle, start);
     cycle_steps(cycle);
@@ -64,7 +65,7 @@ static void one_run(struct nm_cycle *cycle, int64_t wanted)
     cycle_account(cycle);
     tally_add(&cycle->late, start - wanted);
     if (options->leave) options->leave(options->user);
-    if (clock_ns() - wanted > cycle->plan->deadline) atomic_fetch_add_explicit(&cycle->misses, 1, memory_order_relaxed);
+    if (nm_clock() - wanted > cycle->plan->deadline) atomic_fetch_add_explicit(&cycle->misses, 1, memory_order_relaxed);
 }
 
 static void periodic(struct nm_cycle *cycle, int64_t period, const _Atomic bool *stop,
@@ -76,7 +77,7 @@ static void periodic(struct nm_cycle *cycle, int64_t period, const _Atomic bool 
         if (atomic_load_explicit(stop, memory_order_relaxed)) return;
         run(cycle, next);
         next += period;
-        int64_t behind = clock_ns() - next;
+        int64_t behind = nm_clock() - next;
         if (behind > 0) {
             int64_t skips = (behind + period - 1) / period;
             next += skips * period;
@@ -89,7 +90,7 @@ static void triggered(struct nm_cycle *cycle)
 {
     uint32_t seen = 0;
     while (!atomic_load_explicit(&cycle->player->stop, memory_order_relaxed)) {
-        int64_t until = clock_ns() + cycle->plan->timeout;
+        int64_t until = nm_clock() + cycle->plan->timeout;
         sleep_until(cycle, &cycle->player->stop, until, seen, true);
         if (atomic_load_explicit(&cycle->player->stop, memory_order_relaxed)) return;
         uint32_t wake = atomic_load_explicit(&cycle->wake, memory_order_acquire);
@@ -118,7 +119,7 @@ int nm_player_start(struct nm_player *player, struct nm_err *err)
     atomic_store(&player->stop, false);
     atomic_store(&player->running, true);
     atomic_store(&player->real, true);
-    int64_t start = clock_ns() + 1000000;
+    int64_t start = nm_clock() + 1000000;
     for (uint32_t c = 0; c < player->n_cycles; c++) player->cycles[c]->next = start;
     for (uint32_t c = 0; c < player->n_cycles; c++) {
         int r = pthread_create(&player->cycles[c]->thread, NULL, thread_main, player->cycles[c]);
@@ -146,9 +147,9 @@ void nm_player_stop(struct nm_player *player)
 
 static void one_round(struct nm_cycle *edge, int64_t wanted)
 {
-    int64_t start = clock_ns();
+    int64_t start = nm_clock();
     edge->round(edge->user, start);
-    int64_t end = clock_ns();
+    int64_t end = nm_clock();
     tally_add(&edge->busy, end - start);
     tally_add(&edge->late, start - wanted);
     if (end - wanted > edge->beat->deadline) atomic_fetch_add_explicit(&edge->misses, 1, memory_order_relaxed);
@@ -179,7 +180,7 @@ int nm_edge_start(struct nm_edge *edge, const struct nm_edge_beat *beat, struct 
                                      .core = -1};
     cycle->round = beat->round;
     cycle->user = beat->user;
-    cycle->next = clock_ns();
+    cycle->next = nm_clock();
     atomic_store(&cycle->halt, false);
     atomic_store_explicit(&cycle->beat, plan, memory_order_release);
     int r = pthread_create(&cycle->thread, NULL, edge_main, cycle);
@@ -202,7 +203,7 @@ void nm_edge_wake(struct nm_edge *edge) { cycle_wake((struct nm_cycle *)(void *)
 bool nm_edge_wait(struct nm_edge *edge, int64_t timeout)
 {
     struct nm_cycle *cycle = (struct nm_cycle *)(void *)edge;
-    int64_t until = clock_ns() + timeout;
+    int64_t until = nm_clock() + timeout;
     uint32_t seen = cycle->woken;
     sleep_until(cycle, &cycle->player->stop, until, seen, true);
     cycle->woken = atomic_load_explicit(&cycle->wake, memory_order_acquire);

@@ -5,12 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+#include "base/clock.h"
 
 struct listening {
     const struct bag_record *how;
@@ -37,9 +32,9 @@ static void found(void *user, const char *topic, const char *why)
 static uint64_t listen(struct nm_wire_log *log, const struct bag_record *how)
 {
     const struct timespec nap = {.tv_nsec = 5000000};
-    double began = seconds_now();
+    double began = nm_clock_seconds();
     uint64_t messages = 0;
-    while (!how->stopping() && (how->seconds <= 0 || seconds_now() - began < how->seconds)) {
+    while (!how->stopping() && (how->seconds <= 0 || nm_clock_seconds() - began < how->seconds)) {
         messages += nm_wire_log_poll(log);
         nanosleep(&nap, NULL);
     }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "body/robot.h"
 #include "nutmeg_msgs/CycleRecord.h"
 #include "nutmeg_msgs/TopicStatistics.h"
@@ -66,7 +67,7 @@ static void run_all(struct replay *r, uint64_t begin)
     int64_t first = INT64_MIN;
     for (uint32_t p = 0; p < r->bag.n; p++) memset(r->bag.parts[p].chosen, true, r->bag.parts[p].contents.n_channels);
     struct bag_reader *reader = bag_reader_new(&r->bag, &time);
-    double began = replay_seconds();
+    double began = nm_clock_seconds();
     for (uint32_t turn = 0; !r->options->stopping(); turn++) {
         uint32_t cycle = next_cycle(r, reached, more);
         if (cycle != NM_NONE) {
@@ -146,9 +147,9 @@ static int play(struct replay *r, struct nm_err *err)
     uint64_t begin = 0;
     if (go_to_snapshot(r, &begin, err)) return -1;
     if (replay_out_begin(r, err)) return -1;
-    double began = replay_seconds();
+    double began = nm_clock_seconds();
     run_all(r, begin);
-    r->result->seconds = replay_seconds() - began;
+    r->result->seconds = nm_clock_seconds() - began;
     if (!r->from && !r->to) r->result->length = (double)(r->bag.last - r->bag.first) * 1e-9;
     replay_sum(r);
     return replay_out_end(r, err);

@@ -154,7 +154,6 @@ struct parameter_change {
 int replay_lineup(struct replay *r, struct nm_err *err); /* what plays, and whether by time */
 
 /* replay_pace.c */
-double replay_seconds(void);                            /* real time */
 int replay_times(struct replay *r, struct nm_err *err); /* from, to and break_at of the options */
 /* Tells that break_at has come. Times are the player's. */
 void replay_break(struct replay *r, int64_t now, const char *before);

@@ -2,14 +2,8 @@
 #include <math.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "record/replay_inside.h"
-
-double replay_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 int replay_times(struct replay *r, struct nm_err *err)
 {
@@ -37,7 +31,7 @@ void replay_break(struct replay *r, int64_t now, const char *before)
 void replay_pace(const struct replay *r, int64_t now, double began, int64_t first)
 {
     if (r->options->speed <= 0) return;
-    double ahead = began + nm_seconds(now - first) / r->options->speed - replay_seconds();
+    double ahead = began + nm_seconds(now - first) / r->options->speed - nm_clock_seconds();
     struct timespec nap = {.tv_sec = (time_t)ahead, .tv_nsec = (long)(1e9 * (ahead - floor(ahead)))};
     if (ahead > 0) nanosleep(&nap, NULL);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "builtin_interfaces/Time.h"
 #include "record/replay_timed.h"
 #include "codec/cdr.h"
@@ -382,10 +383,10 @@ int replay_timed(struct replay *r, struct nm_err *err)
     open_streams(&t);
     if (replay_out_begin(r, err)) return -1;
     if (nm_player_begin(r->player, BEGIN)) return nm_fail(err, "the line-up cannot begin");
-    t.began = replay_seconds();
+    t.began = nm_clock_seconds();
     give_latched(&t);
     play(&t);
-    r->result->seconds = replay_seconds() - t.began;
+    r->result->seconds = nm_clock_seconds() - t.began;
     r->result->length = nm_seconds(t.now - BEGIN);
     for (uint32_t c = 0; c < r->lineup->n_cycles; c++) {
         struct nm_cycle_stats stats;

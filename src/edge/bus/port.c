@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 /* Adapters collect bytes before they tell: FTDI's timer stands at 16 ms from the factory. Where the kernel does not let
  * us change it (no such file, no right), the port works as it is. */
 static void lower_latency(const char *path, int fd)
@@ -84,9 +86,7 @@ void nm_serial_close(struct nm_serial_ports *ports)
 static int64_t ports_now(void *self)
 {
     (void)self;
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000000000LL + t.tv_nsec;
+    return nm_clock();
 }
 
 static int ports_open(void *self, int wire)

@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 enum { ROUTER_LINK_NS = 1000 /* a byte over USB */, GIVE_UP_1_NS = 100000000, GIVE_UP_2_NS = 1500000 };
 
@@ -95,9 +96,7 @@ void nm_vbus_supply(struct nm_vbus *bus, double volts)
 int64_t vbus_now(const struct nm_vbus *bus)
 {
     if (!bus->threaded) return bus->now;
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000000000LL + t.tv_nsec;
+    return nm_clock();
 }
 
 /* Receivers give up on half a packet after a pause. */

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "edge/control/place.h"
 
 enum { ANSWER_MOST = 4 << 20, ASK_TIMEOUT = 10000, NAMES = 64 };
@@ -152,16 +152,9 @@ static int fill(struct nm_link *link, int timeout, struct nm_err *err)
     return 1;
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 const struct nm_yaml *nm_link_next(struct nm_link *link, struct nm_arena *arena, int timeout, struct nm_err *err)
 {
-    int64_t until = now_ms() + timeout;
+    int64_t until = nm_clock() / 1000000 + timeout;
     for (;;) {
         char *end = link->n ? memmem(link->in, link->n, "\n\n", 2) : NULL;
         if (end) {
@@ -171,7 +164,7 @@ const struct nm_yaml *nm_link_next(struct nm_link *link, struct nm_arena *arena,
             memmove(link->in, end + 2, link->n);
             return reply;
         }
-        int64_t left = timeout < 0 ? -1 : until - now_ms();
+        int64_t left = timeout < 0 ? -1 : until - nm_clock() / 1000000;
         if (timeout >= 0 && left < 0) return NULL;
         if (fill(link, (int)left, err) <= 0) return NULL;
     }

@@ -1,9 +1,9 @@
 /* One row an operation: what a running line-up answers to a request. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "edge/control/inside.h"
 
 typedef int operation(struct nm_control *control, struct client *client, const struct nm_request *request,
@@ -92,18 +92,11 @@ static int save(struct nm_control *control, struct client *client, const struct 
     return control_save(control, request, reply, err);
 }
 
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static int swap(struct nm_control *control, struct client *client, const struct nm_request *request,
                 struct nm_json *reply, struct nm_err *err)
 {
     (void)client;
-    int64_t start = now_ns();
+    int64_t start = nm_clock();
     const char *game = nm_gate_locked(control->gate);
     if (game) return nm_fail(err, "modules are locked: %s", game);
     uint32_t instance = nm_find_instance(control->view.lineup, request->instance, err);
@@ -118,7 +111,7 @@ static int swap(struct nm_control *control, struct client *client, const struct 
     if (kept < 0) return -1;
     control->modules[instance] = module;
     nm_json_bool(reply, "kept", kept);
-    nm_json_whole(reply, "took", now_ns() - start);
+    nm_json_whole(reply, "took", nm_clock() - start);
     return 0;
 }
 

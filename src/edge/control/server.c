@@ -8,22 +8,15 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "edge/control/inside.h"
 #include "edge/control/place.h"
 
 /* The edge looks at what the cycles made this often; a client that has taken nothing for so long is gone. */
 enum { LOOK_EVERY = 20 };                         /* ms */
 static const int64_t patience = 5LL * 1000000000; /* ns */
-
-static int64_t clock_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* ---- clients ---- */
 
@@ -109,7 +102,7 @@ static void client_read(struct nm_control *control, struct client *client)
         return;
     }
     client->n_in += (size_t)n;
-    client->heard = clock_now();
+    client->heard = nm_clock();
     /* a line that fills the room is no request of ours */
     if (client_lines(control, client) && client->n_in == NM_REQUEST_LINE) client_drop(client);
 }
@@ -134,7 +127,7 @@ static void welcome(struct nm_control *control)
     if (fd < 0) return;
     struct client *client = place(control);
     if (client) {
-        *client = (struct client){.fd = fd, .echo = NM_NONE, .in = malloc(NM_REQUEST_LINE), .heard = clock_now()};
+        *client = (struct client){.fd = fd, .echo = NM_NONE, .in = malloc(NM_REQUEST_LINE), .heard = nm_clock()};
         if (!client->in) client_drop(client);
         return;
     }
@@ -154,7 +147,7 @@ void nm_control_poll(struct nm_control *control, int timeout)
     fds[CLIENTS] = (struct pollfd){.fd = control->listener, .events = POLLIN};
     fds[CLIENTS + 1] = (struct pollfd){.fd = control->wake, .events = POLLIN};
     poll(fds, CLIENTS + 2, timeout);
-    int64_t now = clock_now();
+    int64_t now = nm_clock();
     for (uint32_t i = 0; i < CLIENTS; i++)
         if (fds[i].fd >= 0 && (fds[i].revents & (POLLIN | POLLHUP | POLLERR)))
             client_read(control, &control->clients[i]);

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <sys/prctl.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "edge/dds/domain.h"
 #include "edge/dds/inside.h"
 
@@ -14,13 +14,6 @@ static const int64_t look_every = 200000000; /* ns */
 static const int64_t look_soon = 2000000;    /* ns; while a reply waits for its reader */
 
 enum { DESCRIPTION_MOST = 4 << 20 };
-
-static int64_t clock_of(clockid_t id)
-{
-    struct timespec t;
-    clock_gettime(id, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 void edge_wake(struct nm_dds *dds)
 {
@@ -36,8 +29,7 @@ static void follow_wall_clock(struct nm_dds *dds, int tries)
 {
     static const int64_t noise = 200000, interrupted = 50000; /* ns */
     while (tries--) {
-        int64_t before = clock_of(CLOCK_MONOTONIC), wall = clock_of(CLOCK_REALTIME),
-                took = clock_of(CLOCK_MONOTONIC) - before;
+        int64_t before = nm_clock(), wall = nm_wall(), took = nm_clock() - before;
         int64_t now = wall - before - took / 2, had = atomic_load(&dds->wall);
         if (!had || (took < interrupted && (now - had > noise || had - now > noise))) atomic_store(&dds->wall, now);
         if (took < interrupted) return;

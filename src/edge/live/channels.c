@@ -3,8 +3,8 @@
  * listens. Who comes later is given the newest value at once, and all that was said on tf_static. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "codec/cdr.h"
 #include "edge/live/inside.h"
 #include "std_msgs/String.h"
@@ -111,11 +111,8 @@ void channels_free(struct nm_live *live)
 /* Messages carry the player's clock; viewers want the time of day, except where time is virtual. */
 int64_t live_log_time(const struct nm_live *live, int64_t time)
 {
-    struct timespec wall, steady;
     if (live->options.virtual_time) return time;
-    clock_gettime(CLOCK_REALTIME, &wall);
-    clock_gettime(CLOCK_MONOTONIC, &steady);
-    return time + ((int64_t)wall.tv_sec - steady.tv_sec) * 1000000000 + (wall.tv_nsec - steady.tv_nsec);
+    return time + nm_wall() - nm_clock();
 }
 
 static struct payload *encode(const struct nm_type *type, const void *message)

@@ -7,21 +7,14 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "edge/live/inside.h"
 
 /* The edge looks at what the cycles made this often; at parameters and old calls more rarely. */
 static const int64_t look_every = 10000000;          /* ns, while somebody looks  */
 static const int64_t look_rarely = 20000000;         /* ns                        */
 static const int64_t look_closely_every = 250000000; /* ns                        */
-
-static int64_t clock_of(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static int make_words(struct nm_live *live, struct nm_err *err)
 {
@@ -93,7 +86,7 @@ static void look(struct nm_live *live)
 {
     channels_pump(live);
     tell_time(live);
-    int64_t now = clock_of(CLOCK_MONOTONIC);
+    int64_t now = nm_clock();
     if (now - live->looked < look_closely_every) return;
     live->looked = now;
     watch_as_needed(live);
@@ -107,10 +100,10 @@ static void *serve(void *user)
     prctl(PR_SET_NAME, "nm-live");
     int64_t next = 0;
     while (!atomic_load(&live->ending)) {
-        int64_t now = clock_of(CLOCK_MONOTONIC);
+        int64_t now = nm_clock();
         if (now >= next) {
             look(live);
-            atomic_store_explicit(&live->cpu, clock_of(CLOCK_THREAD_CPUTIME_ID), memory_order_relaxed);
+            atomic_store_explicit(&live->cpu, nm_thread_time(), memory_order_relaxed);
             next = now + (atomic_load(&live->n_clients) ? look_every : look_rarely);
         }
         sockets_turn(live, (int)((next - now + 999999) / 1000000));

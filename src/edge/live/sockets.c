@@ -18,9 +18,9 @@
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "edge/live/inside.h"
 
 enum {
@@ -35,13 +35,6 @@ static const int64_t guest_idle = 10 * second;  /* a guest that has taken nothin
 static const int64_t linger = 2 * second;       /* for the other side to read our last words            */
 static const int64_t ask_after = 20 * second;   /* a viewer that is silent is asked                     */
 static const int64_t viewer_idle = 60 * second; /* one that says or takes nothing is gone               */
-
-static int64_t clock_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * second + t.tv_nsec;
-}
 
 /* ---- one connection ---- */
 
@@ -95,7 +88,7 @@ static int out_flush(struct connection *c)
         }
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -1;
-        c->took = clock_now();
+        c->took = nm_clock();
     }
     return 0;
 }
@@ -117,7 +110,7 @@ void connection_answer(struct connection *c, struct payload *text, int file, siz
     c->out.file = file;
     c->out.file_left = size;
     c->state = ANSWERED;
-    c->took = clock_now();
+    c->took = nm_clock();
 }
 
 /* Says why and leaves the other side a moment to read it. */
@@ -135,7 +128,7 @@ static void say_goodbye(struct nm_live *live, struct connection *c, int code, co
     if (whole) (void)!send(c->fd, frame, head + (code ? n + 2 : 0), MSG_NOSIGNAL | MSG_DONTWAIT);
     shutdown(c->fd, SHUT_WR);
     c->state = LEAVING;
-    c->since = clock_now();
+    c->since = nm_clock();
 }
 
 /* ---- a guest: one request, one answer ---- */
@@ -143,7 +136,7 @@ static void say_goodbye(struct nm_live *live, struct connection *c, int code, co
 struct client *connection_seat(struct nm_live *live, struct connection *c, bool token, bool may_write)
 {
     int rank = rank_of(&c->peer, token);
-    struct client *client = seat_for(live, &c->peer, rank, clock_now());
+    struct client *client = seat_for(live, &c->peer, rank, nm_clock());
     if (!client) return NULL;
     if (client->connection) say_goodbye(live, client->connection, NM_WS_CLOSE_LATER, "somebody else needs the seat");
     client->connection = c;
@@ -152,7 +145,7 @@ struct client *connection_seat(struct nm_live *live, struct connection *c, bool 
     client->may_write = may_write;
     c->client = client;
     c->state = SEATED;
-    c->heard = c->took = c->asked = clock_now();
+    c->heard = c->took = c->asked = nm_clock();
     struct seat *seat = &live->seats[client->seat];
     atomic_store(&seat->sent, 0);
     atomic_store(&seat->dropped, 0);
@@ -255,7 +248,7 @@ static int viewer_read(struct nm_live *live, struct connection *c)
     ssize_t n = recv(c->fd, live->scratch, READ, MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
     if (n <= 0) return -1;
-    c->heard = clock_now();
+    c->heard = nm_clock();
     return viewer_bytes(live, c, live->scratch, (size_t)n);
 }
 
@@ -325,7 +318,7 @@ static int answered_write(struct connection *c)
     if (connection_busy(c)) return 0;
     shutdown(c->fd, SHUT_WR);
     c->state = LEAVING;
-    c->since = clock_now();
+    c->since = nm_clock();
     return 0;
 }
 
@@ -362,7 +355,7 @@ static void accept_all(struct nm_live *live)
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
         peer_of(&from, &peer);
         struct connection *c = place_for_guest(live, &peer);
-        *c = (struct connection){.fd = fd, .state = GUEST, .peer = peer, .since = clock_now(), .out.file = -1};
+        *c = (struct connection){.fd = fd, .state = GUEST, .peer = peer, .since = nm_clock(), .out.file = -1};
         serve_one(live, c, POLLIN); /* whoever has sent its request is not pushed out by those behind it */
     }
 }
@@ -405,7 +398,7 @@ void sockets_turn(struct nm_live *live, int timeout)
         if (fds[i].fd >= 0 && fds[i].revents && live->connections[i].fd == fds[i].fd)
             serve_one(live, &live->connections[i], fds[i].revents);
     if (ready > 0 && fds[CONNECTIONS].revents & POLLIN) accept_all(live);
-    sweep(live, clock_now());
+    sweep(live, nm_clock());
 }
 
 /* ---- life ---- */

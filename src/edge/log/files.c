@@ -10,6 +10,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "codec/bag_yaml.h"
 #include "core/files.h"
 #include "edge/log/inside.h"
@@ -17,7 +18,7 @@
 static const int64_t try_again = 2000000000; /* ns after a fault */
 
 /* Virtual time counts by what is written, so that the same run gives the same bytes. */
-static int64_t now_of(const struct tape *tape) { return tape->options.direct ? tape->newest : tape_clock(); }
+static int64_t now_of(const struct tape *tape) { return tape->options.direct ? tape->newest : nm_clock(); }
 
 __attribute__((format(printf, 2, 3))) static void say(struct tape *tape, const char *format, ...)
 {

@@ -66,7 +66,6 @@ void files_write(struct tape *tape,
                  const struct nm_mcap_message *message); /* never fails: faults are the tape's state */
 void files_tend(struct tape *tape);                      /* now and then: flush, rotate, try again   */
 void files_close(struct tape *tape);
-int64_t tape_clock(void);
 void tape_step_back(const char *name); /* names the calling thread, and lets others go first */
 
 #endif

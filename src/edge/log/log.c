@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "codec/jpeg.h"
 #include "core/files.h"
 #include "edge/log/collect.h"
@@ -75,13 +76,6 @@ static int open_tapes(struct nm_log *log, struct nm_err *err)
     return log->tapes[1] ? 0 : -1;
 }
 
-static int64_t clock_of(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 struct nm_log *nm_log_new(struct nm_player *player, const struct nm_log_options *options, struct nm_err *err)
 {
     struct nm_log *log = calloc(1, sizeof *log);
@@ -90,7 +84,7 @@ struct nm_log *nm_log_new(struct nm_player *player, const struct nm_log_options 
     log->lineup = nm_player_lineup(player);
     log->options = *options;
     log->signs = nm_own_key(log->key, true);
-    if (!options->virtual_time) log->offset = clock_of(CLOCK_REALTIME) - clock_of(CLOCK_MONOTONIC);
+    if (!options->virtual_time) log->offset = nm_wall() - nm_clock();
     if (!open_tapes(log, err) && (log->record = nm_record_new(player, err)) && !channels_edge(log, err)) {
         for (int k = 0; k < TAPES; k++)
             if (log->tapes[k]) about_attach(log, log->tapes[k]);
@@ -133,7 +127,7 @@ static void *collect_main(void *user)
     tape_step_back("nm-log");
     while (!atomic_load(&log->ending)) {
         look(log, false);
-        atomic_store_explicit(&log->cpu, clock_of(CLOCK_THREAD_CPUTIME_ID), memory_order_relaxed);
+        atomic_store_explicit(&log->cpu, nm_thread_time(), memory_order_relaxed);
         nanosleep(&nap, NULL);
     }
     return NULL;

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "edge/log/inside.h"
 
 static const int64_t look_every = 20000000; /* ns */
@@ -20,13 +21,6 @@ struct entry {      /* in front of a message in the ring */
     uint64_t log_time, publish_time;
     uint16_t channel;
 };
-
-int64_t tape_clock(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 struct tape *tape_new(const struct tape_options *options, struct nm_err *err)
 {
@@ -171,14 +165,13 @@ void tape_step_back(const char *name)
 static void *write_main(void *user)
 {
     struct tape *tape = user;
-    struct timespec nap = {.tv_nsec = look_every}, cpu;
+    struct timespec nap = {.tv_nsec = look_every};
     tape_step_back("nm-tape");
     for (bool ending = false; !ending;) {
         ending = atomic_load(&tape->ending); /* asked before the last look */
         while (take_one(tape)) {}
         files_tend(tape);
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
-        atomic_store_explicit(&tape->cpu, (int64_t)cpu.tv_sec * 1000000000 + cpu.tv_nsec, memory_order_relaxed);
+        atomic_store_explicit(&tape->cpu, nm_thread_time(), memory_order_relaxed);
         if (!ending) nanosleep(&nap, NULL);
     }
     return NULL;

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "codec/bag_yaml.h"
 #include "edge/dds/look_inside.h"
 
@@ -27,13 +27,6 @@ struct nm_wire_log {
     struct listened topics[TOPICS];
     int64_t looked;
 };
-
-static int64_t clock_of(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 struct nm_wire_log *nm_wire_log_new(struct tape *tape, const struct nm_wire_log_options *options, struct nm_err *err)
 {
@@ -128,7 +121,7 @@ static uint32_t take(struct nm_wire_log *log, struct listened *topic)
             taken++;
             tape_put(log->tape, &(struct nm_mcap_message){(uint16_t)topic->channel,
                                                           ++topic->count,
-                                                          (uint64_t)clock_of(CLOCK_REALTIME),
+                                                          (uint64_t)nm_wall(),
                                                           (uint64_t)samples[i].written,
                                                           {samples[i].bytes, samples[i].size}});
         }
@@ -141,7 +134,7 @@ static uint32_t take(struct nm_wire_log *log, struct listened *topic)
 uint32_t nm_wire_log_poll(struct nm_wire_log *log)
 {
     uint32_t taken = 0;
-    int64_t now = clock_of(CLOCK_MONOTONIC);
+    int64_t now = nm_clock();
     if (now - log->looked >= look_every) {
         log->looked = now;
         uint32_t n = nm_look_topics(log->look, true, log->seen, TOPICS);

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# One way to do a thing: what everybody needs is written once, in src/base or src/core, and nowhere again.
+#
+#   check_once.sh ROOT
+set -euo pipefail
+cd "$1"
+faults=0
+
+# once WHAT HEADER PATTERN: no other file of the program may hold the pattern
+once() {
+    local found
+    found=$(grep -rnE --include='*.[ch]' -- "$3" src bench | grep -v "^$2:" || true)
+    if [ -n "$found" ]; then
+        echo "$found"
+        echo "the $1 of the program is in $2: use that"
+        faults=$((faults + 1))
+    fi
+}
+once clock src/base/clock.h 'clock_gettime\('
+[ "$faults" = 0 ]
