@@ -18,6 +18,7 @@
 #include "cmd/sim_play.h"
 #include "cmd/stopping.h"
 #include "core/files.h"
+#include "core/stamp.h"
 #include "edge/dds/dds.h"
 #include "edge/dds/look.h"
 #include "rosgraph_msgs/Clock.h"
@@ -262,7 +263,7 @@ static void tell_time(struct sim_wire *w)
 {
     int64_t now = nm_stage_now(w->stage);
     if (now == w->told) return;
-    Clock clock = {{(int32_t)(now / 1000000000), (uint32_t)(now % 1000000000)}};
+    Clock clock = {nm_stamp(now)};
     nm_look_write(w->clock, &clock, NULL);
     w->told = now;
 }

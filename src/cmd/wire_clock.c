@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "codec/cdr.h"
+#include "core/stamp.h"
 #include "edge/dds/look.h"
 #include "rosgraph_msgs/Clock.h"
 
@@ -39,7 +40,7 @@ static void hear(struct wire_clock *clock, const struct nm_raw *sample)
     Clock message = {0};
     if (!sample->sample || nm_cdr_decode(&Clock_type, &message, sample->bytes, sample->size, NULL, NULL)) return;
     if (message.clock.sec < 0 || message.clock.nanosec >= 1000000000) return;
-    clock->told = (int64_t)message.clock.sec * 1000000000 + message.clock.nanosec;
+    clock->told = nm_stamp_ns(message.clock);
 }
 
 int64_t wire_clock_wait(struct wire_clock *clock, int64_t timeout)

@@ -1,14 +1,7 @@
 #include "core/action.h"
+#include "core/stamp.h"
 
 #include <string.h>
-
-static void to_time(int64_t ns, Time *time)
-{
-    time->sec = (int32_t)(ns / 1000000000);
-    time->nanosec = (uint32_t)(ns % 1000000000);
-}
-
-static int64_t from_time(const Time *time) { return (int64_t)time->sec * 1000000000 + time->nanosec; }
 
 /* Every request of an action begins with the goal's 16 bytes. */
 static struct nm_action_goal *goal_of(struct nm_action_state *state, const uint8_t id[16])
@@ -26,7 +19,7 @@ static void tell_status(struct nm *nm, const struct nm_action_parts *parts)
         GoalStatus *status = goal->status ? nm_append(&all->status_list, &GoalStatus_type) : NULL;
         if (!status) continue;
         memcpy(status->goal_info.goal_id.uuid, goal->id, 16);
-        to_time(goal->accepted, &status->goal_info.stamp);
+        status->goal_info.stamp = nm_stamp(goal->accepted);
         status->status = goal->status;
     }
 }
@@ -81,7 +74,7 @@ static void take_cancel_requests(struct nm *nm, const struct nm_action_parts *pa
             nm_reply_(nm, parts->cancel_replies, nm_slot(request)->caller, nm_slot(request)->call);
         struct nm_action_goal *active = state->active ? &state->goals[state->active - 1] : NULL;
         const uint8_t *id = request->goal_info.goal_id.uuid;
-        int64_t before = from_time(&request->goal_info.stamp);
+        int64_t before = nm_stamp_ns(request->goal_info.stamp);
         bool any = memcmp(id, nobody, 16) == 0 && (before == 0 || (active && active->accepted <= before));
         reply->return_code = CancelGoal_Response_ERROR_NONE;
         if (active && (any || memcmp(id, active->id, 16) == 0)) {
@@ -90,7 +83,7 @@ static void take_cancel_requests(struct nm *nm, const struct nm_action_parts *pa
             tell_status(nm, parts);
             GoalInfo *info = nm_append(&reply->goals_canceling, &GoalInfo_type);
             memcpy(info->goal_id.uuid, active->id, 16);
-            to_time(active->accepted, &info->stamp);
+            info->stamp = nm_stamp(active->accepted);
         } else if (memcmp(id, nobody, 16) != 0) {
             const struct nm_action_goal *known = goal_of(state, id);
             reply->return_code =
@@ -126,7 +119,7 @@ void nm_action_answer_(struct nm *nm, const struct nm_action_parts *parts, bool 
     state->ask = NULL;
     unsigned char *reply = nm_reply_(nm, parts->goal_replies, nm_slot(ask)->caller, nm_slot(ask)->call);
     *(bool *)(reply + parts->accepted_at) = accept;
-    to_time(nm->now, (Time *)(void *)(reply + parts->stamp_at));
+    *(Time *)(void *)(reply + parts->stamp_at) = nm_stamp(nm->now);
     if (!accept) return;
 
     if (state->active) nm_action_finish_(nm, parts, GoalStatus_STATUS_ABORTED);

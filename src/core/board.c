@@ -3,6 +3,7 @@
 
 #include "core/internal.h"
 #include "builtin_interfaces/Time.h"
+#include "core/stamp.h"
 
 uint32_t message_stride(const struct nm_type *type)
 {
@@ -24,9 +25,8 @@ static int64_t stamp(const struct nm_type *type, void *message, int64_t now)
 {
     if (type->stamp == UINT32_MAX) return now;
     Time *time = (Time *)(void *)((unsigned char *)message + type->stamp);
-    if (time->sec || time->nanosec) return (int64_t)time->sec * 1000000000 + time->nanosec;
-    time->sec = (int32_t)(now / 1000000000);
-    time->nanosec = (uint32_t)(now % 1000000000);
+    if (time->sec || time->nanosec) return nm_stamp_ns(*time);
+    *time = nm_stamp(now);
     return now;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/internal.h"
+#include "core/stamp.h"
 #include "nutmeg_msgs/Show.h"
 #include "rcl_interfaces/Log.h"
 
@@ -84,8 +85,7 @@ void nm_log_(struct nm *nm, int level, const char *file, const char *function, i
     va_start(args, format);
     vsnprintf(log->msg, sizeof log->msg, format, args);
     va_end(args);
-    log->stamp.sec = (int32_t)(nm->now / 1000000000);
-    log->stamp.nanosec = (uint32_t)(nm->now % 1000000000);
+    log->stamp = nm_stamp(nm->now);
     log->level = (uint8_t)level;
     log->line = (uint32_t)line;
     nm_text(log->name, "%s", nm->name);
@@ -96,8 +96,7 @@ void nm_log_(struct nm *nm, int level, const char *file, const char *function, i
 static Show *show(struct nm *nm, const char *name)
 {
     Show *show = ring_push(nm->cycle->show, 0, 0);
-    show->header.stamp.sec = (int32_t)(nm->now / 1000000000);
-    show->header.stamp.nanosec = (uint32_t)(nm->now % 1000000000);
+    show->header.stamp = nm_stamp(nm->now);
     nm_text(show->name, "%s/%s", nm->name, name);
     return show;
 }

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "core/internal.h"
+#include "core/stamp.h"
 #include "tf2_msgs/TFMessage.h"
 
 /* Fills the cycle's history of frames with what was published since its last run. */
@@ -21,7 +22,7 @@ static void take_transforms(struct nm_cycle *cycle)
                 const Quaternion *q = &t->transform.rotation;
                 const Vector3 *p = &t->transform.translation;
                 struct pose3 pose = {{q->w, q->x, q->y, q->z}, {p->x, p->y, p->z}};
-                int64_t stamp = (int64_t)t->header.stamp.sec * 1000000000 + t->header.stamp.nanosec;
+                int64_t stamp = nm_stamp_ns(t->header.stamp);
                 tf_put(cycle->tf, t->header.frame_id, t->child_frame_id, stamp, pose, k == 1);
             }
         }

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "core/internal.h"
+#include "core/stamp.h"
 #include "rcl_interfaces/Log.h"
 #include "tf2_msgs/TFMessage.h"
 
@@ -349,7 +350,7 @@ void nm_edge_log_(struct nm_edge *edge, uint32_t port, int level, const char *na
     vsnprintf(log->msg, sizeof log->msg, format, args);
     va_end(args);
     int64_t now = nm_player_now(cycle_of(edge)->player);
-    log->stamp = (Time){(int32_t)(now / 1000000000), (uint32_t)(now % 1000000000)};
+    log->stamp = nm_stamp(now);
     log->level = (uint8_t)level;
     log->line = (uint32_t)line;
     nm_text(log->name, "%s", name);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "builtin_interfaces/Time.h"
+#include "core/stamp.h"
 #include "record/replay_timed.h"
 #include "codec/cdr.h"
 #include "codec/jpeg.h"
@@ -237,7 +237,7 @@ static void go_to(struct timed *t, uint64_t log_time)
 /* The first time that a message holds, ns; 0: none. */
 static int64_t time_in(const struct nm_type *type, const void *message)
 {
-    if (type == &Time_type) return ((const Time *)message)->sec * 1000000000LL + ((const Time *)message)->nanosec;
+    if (type == &Time_type) return nm_stamp_ns(*(const Time *)message);
     for (uint32_t i = 0; i < type->n_fields; i++) {
         const struct nm_field *field = &type->fields[i];
         uint32_t n;

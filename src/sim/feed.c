@@ -87,7 +87,7 @@ bool nm_feed_servos(const struct nm_feed *feed, const struct nm_faults *faults, 
 {
     const uint32_t room = sizeof to->name.at / sizeof to->name.at[0];
     if (faults->stall) return false;
-    to->header.stamp = nm_feed_time(sense->time);
+    to->header.stamp = nm_stamp(sense->time);
     to->name.n = 0;
     for (uint32_t j = 0; j < feed->body->n_joints && to->name.n < room; j++)
         if (feed->body->joints[j].servo >= 0 || !feed->body->n_servos) add_servo(feed, faults, j, sense, &goals[j], to);
@@ -167,7 +167,7 @@ bool nm_feed_imu(struct nm_feed *feed, const struct nm_faults *faults, const str
         feed->imu.linear_acceleration = (Vector3){sense->accel.x, sense->accel.y, sense->accel.z};
     }
     *to = feed->imu;
-    to->header.stamp = nm_feed_time(sense->time); /* the driver stamps, also what it has heard before */
+    to->header.stamp = nm_stamp(sense->time); /* the driver stamps, also what it has heard before */
     nm_text(to->header.frame_id, "%s", feed->body->frames[feed->body->imu < 0 ? 0 : feed->body->imu].name);
     to->orientation = (Quaternion){0, 0, 0, 1};
     to->orientation_covariance[0] = -1;
@@ -193,7 +193,7 @@ static void feed_sole(const struct nm_body *body, const struct nm_faults *faults
 bool nm_feed_feet(struct nm_feed *feed, const struct nm_faults *faults, const struct nm_sense *sense, FootPressure *to)
 {
     if (faults->stall || !(feed->body->foot[0].n_cells + feed->body->foot[1].n_cells)) return false;
-    to->header.stamp = nm_feed_time(sense->time);
+    to->header.stamp = nm_stamp(sense->time);
     feed_sole(feed->body, faults, sense, NM_LEFT, &feed->feet.left, &to->left);
     feed_sole(feed->body, faults, sense, NM_RIGHT, &feed->feet.right, &to->right);
     return true;

@@ -5,6 +5,7 @@
 #define NM_SIM_FEED_H
 
 #include "body/robot.h"
+#include "core/stamp.h"
 #include "nutmeg_msgs/FootPressure.h"
 #include "nutmeg_msgs/JointGoals.h"
 #include "nutmeg_msgs/ServoStates.h"
@@ -78,8 +79,5 @@ void nm_feed_damp(struct nm_damping *damping, const struct nm_body *body, const 
 
 /* How a camera of a robot maps directions to pixels. */
 void nm_feed_camera_info(const struct nm_body *body, uint32_t camera, CameraInfo *to);
-
-/* ns as a message's time. */
-static inline Time nm_feed_time(int64_t ns) { return (Time){(int32_t)(ns / 1000000000), (uint32_t)(ns % 1000000000)}; }
 
 #endif

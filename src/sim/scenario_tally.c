@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/stamp.h"
 #include "geometry_msgs/PointStamped.h"
 #include "nav_msgs/Odometry.h"
 #include "nutmeg_msgs/WalkState.h"
@@ -56,7 +57,7 @@ static void hear(struct nm_run *run, uint32_t robot)
         struct quat q = {imu->orientation.w, imu->orientation.x, imu->orientation.y, imu->orientation.z};
         struct quat mount = body->imu >= 0 ? body->frames[body->imu].to_link.rot : QUAT_IDENTITY;
         l->torso = quat_mul(q, quat_inv(mount));
-        l->torso_time = (int64_t)imu->header.stamp.sec * 1000000000 + imu->header.stamp.nanosec;
+        l->torso_time = nm_stamp_ns(imu->header.stamp);
     }
     const WalkState *walk = nm_edge_in(l->edge, PORT_WALK);
     l->kicking = walk && walk->state == WalkState_KICKING;

@@ -130,7 +130,7 @@ static void show(struct actor *a, struct lookout *l)
 {
     uint32_t info_port = stage_camera_port(l->camera, PORT_INFO),
              truth_port = stage_camera_port(l->camera, PORT_PICTURE_TRUTH);
-    Header header = {.stamp = nm_feed_time(l->exposed)};
+    Header header = {.stamp = nm_stamp(l->exposed)};
     nm_text(header.frame_id, "%s", a->body->frames[a->body->cameras[l->camera].frame].name);
     CameraInfo *info = nm_edge_out(a->edge, info_port);
     if (info) {

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/stamp.h"
 #include "nutmeg_msgs/Buttons.h"
 #include "sensor_msgs/BatteryState.h"
 #include "sim/stage_parts.h"
@@ -60,7 +61,7 @@ static void take_goals(const struct nm_stage *stage, struct actor *a)
     grip_told(stage, a, goals);
     a->goals_taken++;
     a->goals_heard = stage->now;
-    a->goals_made = (int64_t)goals->header.stamp.sec * 1000000000 + goals->header.stamp.nanosec;
+    a->goals_made = nm_stamp_ns(goals->header.stamp);
     a->told = true;
 }
 

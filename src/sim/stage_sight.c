@@ -64,7 +64,7 @@ static void look(struct nm_stage *stage, uint32_t robot)
                                                    w.fallen ? LYING_HEIGHT : other->body->height};
         g->team[i] = other->row.team;
     }
-    g->header.stamp = nm_feed_time(stage->now);
+    g->header.stamp = nm_stamp(stage->now);
     nm_text(g->header.frame_id, "base_footprint");
     g->n = nm_perceive(&a->sight.eyes, &nm_percept_params, &view, g->percepts);
     if (a->sight.lines) g->n_segments = nm_perceive_lines(&a->sight.eyes, &nm_percept_params, &view, g->segments);

@@ -17,4 +17,5 @@ once() {
     fi
 }
 once clock src/base/clock.h 'clock_gettime\('
+once 'way from a Time to nanoseconds and back' src/core/stamp.h '((->|\.)sec \* 1000000000|int32_t\)\(.* / 1000000000\), \(uint32_t)'
 [ "$faults" = 0 ]

@@ -65,7 +65,7 @@ static void step(struct far_end *far, double angle)
         nm_text(goals->name.at[0], "left_shoulder_roll");
         goals->position.at[0] = angle;
         goals->name.n = goals->position.n = 1;
-        goals->header.stamp = nm_feed_time(nm_stage_now(far->stage) + 1);
+        goals->header.stamp = nm_stamp(nm_stage_now(far->stage) + 1);
         nm_edge_put(far->edge, GOALS);
     }
     nm_edge_end(far->edge);

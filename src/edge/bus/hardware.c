@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/stamp.h"
 #include "diagnostic_msgs/DiagnosticArray.h"
 #include "edge/bus/port.h"
 #include "nutmeg_msgs/Buttons.h"
@@ -268,7 +269,7 @@ static Time time_of(const struct nm_hardware *h, int64_t stamp)
 {
     int64_t ns = stamp + h->ahead, now = nm_player_now(h->player);
     if (ns > now) ns = now;
-    return (Time){(int32_t)(ns / 1000000000), (uint32_t)(ns % 1000000000)};
+    return nm_stamp(ns);
 }
 
 /* The oldest of the readings that this round brought; without any, the newest that there was. 0: never one. */
@@ -409,7 +410,7 @@ static void tell_health(struct nm_hardware *h, int64_t now)
     DiagnosticArray *array = nm_edge_push(h->edge, HEALTH);
     if (!array) return;
     h->told = now;
-    array->header.stamp = (Time){(int32_t)(now / 1000000000), (uint32_t)(now % 1000000000)};
+    array->header.stamp = nm_stamp(now);
     for (int i = 0; i < h->tables.n_boards; i++) {
         const struct nm_bus_board_state *s = &h->states.board[i];
         tell_age(h, array, h->tables.boards[i].name, h->tables.boards[i].model, s->stamp, s->answered, s->missed);

@@ -5,6 +5,7 @@
 
 #include "codec/cdr.h"
 #include "core/params.h"
+#include "core/stamp.h"
 #include "edge/dds/stamps.h"
 #include "edge/log/collect.h"
 #include "nutmeg_msgs/CycleRecord.h"
@@ -27,13 +28,6 @@ static const struct {
     [OWN_CYCLES] = {"/nutmeg/cycles", &CycleStatistics_type, false},
     [OWN_TRAFFIC] = {"/nutmeg/traffic", &TopicStatistics_type, false},
 };
-
-static Time time_of(int64_t ns)
-{
-    int64_t sec = ns / 1000000000, rest = ns % 1000000000;
-    return (Time){.sec = (int32_t)(rest < 0 ? sec - 1 : sec),
-                  .nanosec = (uint32_t)(rest < 0 ? rest + 1000000000 : rest)};
-}
 
 static int64_t encode(struct nm_log *log, const struct nm_type *type, const void *message)
 {
@@ -65,7 +59,7 @@ static void tell_topics(struct nm_log *log, uint32_t cycle)
     int64_t now = nm_player_now(log->player);
     if (!n) return;
     nm_reset(&CycleTopics_type, message);
-    message->header.stamp = time_of(now + log->offset);
+    message->header.stamp = nm_stamp(now + log->offset);
     nm_text(message->cycle, "%s", nm_record_name(log->record, cycle));
     for (uint32_t i = 0; i < n && i < sizeof message->topics.at / sizeof message->topics.at[0]; i++) {
         nm_text(message->topics.at[i], "/%s", log->lineup->topics[topics[i].topic].name);
@@ -119,7 +113,7 @@ static void tell_run(struct nm_log *log, const struct nm_run *run)
     CycleRecord *message = log->scratch;
     enum { SEQS = sizeof message->consumed.at / sizeof message->consumed.at[0] };
     nm_reset(&CycleRecord_type, message);
-    message->header.stamp = message->start = time_of(run->now + log->offset);
+    message->header.stamp = message->start = nm_stamp(run->now + log->offset);
     nm_text(message->cycle, "%s", nm_record_name(log->record, run->cycle));
     message->run = run->run;
     message->parameter_generation = run->generation;
@@ -152,7 +146,7 @@ static void tell_snapshot(struct nm_log *log, uint32_t cycle)
     const void *bytes = nm_record_snapshot(log->record, cycle, &n, &run);
     if (!bytes) return;
     CycleSnapshot message = {.run = run.run, .parameter_generation = run.generation};
-    message.header.stamp = time_of(run.now + log->offset);
+    message.header.stamp = nm_stamp(run.now + log->offset);
     nm_text(message.cycle, "%s", nm_record_name(log->record, cycle));
     message.state = (struct nm_blob){.data = (uint8_t *)(uintptr_t)bytes, .n = (uint32_t)n, .cap = (uint32_t)n};
     if (n && log->signs) sign(log, &message);
@@ -167,7 +161,7 @@ static void tell_change(struct nm_log *log, const struct nm_record_change *chang
     ParameterChange *message = log->scratch;
     int64_t now = nm_player_now(log->player);
     nm_reset(&ParameterChange_type, message);
-    message->header.stamp = time_of(now + log->offset);
+    message->header.stamp = nm_stamp(now + log->offset);
     message->generation = change->generation;
     if (change->swap != NM_NONE) nm_text(message->swapped, "%s", log->lineup->instances[change->swap].name);
     for (uint32_t i = 0; i < change->n; i++) {
@@ -191,7 +185,7 @@ static void tell_cycles(struct nm_log *log, int64_t now)
     for (uint32_t c = 0; c < log->lineup->n_cycles; c++) {
         nm_cycle_report(log->player, c, (struct nm_cycle_mark *)(void *)mark, message);
         mark += nm_cycle_mark_size(log->player, c);
-        message->header.stamp = time_of(now + log->offset);
+        message->header.stamp = nm_stamp(now + log->offset);
         log_own(log, OWN_CYCLES, now, &CycleStatistics_type, message);
     }
 }
@@ -234,7 +228,7 @@ static void tell_losses(struct nm_log *log, int64_t now)
     if (sum == log->told_losses) return;
     log->told_losses = sum;
     nm_reset(&TopicStatistics_type, message);
-    message->header.stamp = time_of(now + log->offset);
+    message->header.stamp = nm_stamp(now + log->offset);
     nm_text(message->edge, "log");
     for (uint32_t i = 0; i < log->n_channels && message->topic.n < room; i++) {
         const struct log_channel *c = &log->channels[i];

@@ -8,6 +8,7 @@
 
 #include "body/robot.h"
 #include "core/nm.h"
+#include "core/stamp.h"
 #include "diagnostic_msgs/DiagnosticArray.h"
 #include "base/fault.h"
 #include "nutmeg_msgs/ServoStates.h"
@@ -208,7 +209,7 @@ static void diagnose_servo(const struct supervision *f, uint32_t index, Diagnost
 static void diagnose(struct supervision *f)
 {
     DiagnosticArray *array = nm_push(f->nm, &f->diagnostics);
-    array->header.stamp = (Time){(int32_t)(f->nm->now / 1000000000), (uint32_t)(f->nm->now % 1000000000)};
+    array->header.stamp = nm_stamp(f->nm->now);
     DiagnosticStatus *d = nm_append(&array->status, &DiagnosticStatus_type);
     d->level = f->voltage <= 0     ? DiagnosticStatus_STALE
                : f->is_critical.on ? DiagnosticStatus_ERROR

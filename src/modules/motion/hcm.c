@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "body/robot.h"
+#include "core/stamp.h"
 #include "modules/motion/hcm_parts.h"
 
 /* ---- what is heard ---- */
@@ -86,7 +87,7 @@ static void tell(struct hcm *f)
     HcmState *out = f->state_out;
     out->state = row->number;
     out->previous = hcm_rows[f->previous].number;
-    out->since = (Time){(int32_t)(f->since / 1000000000), (uint32_t)(f->since % 1000000000)};
+    out->since = nm_stamp(f->since);
     nm_text(out->reason, "%s", f->reason);
     nm_text(out->refused, "%s", f->refused);
     bool down = f->state == FALLING || f->state == FALLEN || f->state == TURNING_OVER || f->state == GETTING_UP;

@@ -6,6 +6,7 @@
 
 #include "body/animation.h"
 #include "core/nm.h"
+#include "core/stamp.h"
 #include "geometry_msgs/Twist.h"
 #include "modules/imu.h"
 #include "modules/motion/step_planner.h"
@@ -111,7 +112,7 @@ static bool imu_lives(struct walk *f)
         bool same = imu_same(&f->watch, f->imu) > 0, walks = f->engine.mode == WALK_STEP;
         f->same_imu = !same ? 0 : walks || f->same_imu >= FROZEN ? f->same_imu + 1 : f->same_imu;
         const Time *stamp = &f->imu->header.stamp;
-        double age = nm_seconds(f->nm->now - ((int64_t)stamp->sec * 1000000000 + stamp->nanosec));
+        double age = nm_seconds(f->nm->now - (nm_stamp_ns(*stamp)));
         f->age += 0.02 * (fmin(fmax(age, 0), 0.1) - f->age);
     }
     return f->same_imu < FROZEN;

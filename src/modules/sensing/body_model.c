@@ -135,7 +135,7 @@ static void tell_body(struct body_model *f, const struct nm_kin *kin)
     struct vec3 velocity = quat_apply(odom_to_robot.rot, f->com_velocity),
                 acceleration = quat_apply(odom_to_robot.rot, f->com_acceleration);
     tell_poses(f->nm->body, kin, odom_to_robot, out);
-    out->header.stamp = to_time(f->time);
+    out->header.stamp = nm_stamp(f->time);
     out->orientation = to_quaternion(f->attitude.torso_to_world);
     out->angular_velocity = to_vector(angular_velocity(f));
     out->center_of_mass_velocity = to_vector(velocity);
@@ -159,7 +159,7 @@ static void tell_odometry(struct body_model *f)
 
     nm_text(out->header.frame_id, "odom");
     nm_text(out->child_frame_id, "base_footprint");
-    out->header.stamp = to_time(f->time);
+    out->header.stamp = nm_stamp(f->time);
     out->pose.pose = to_pose(nm_ground_pose(now));
     out->twist.twist.linear = (Vector3){-way.x / dt, -way.y / dt, 0};
     out->twist.twist.angular.z = -way.theta / dt;
@@ -172,7 +172,7 @@ static void tell_odometry(struct body_model *f)
 static void add_transform(struct body_model *f, TFMessage *tf, const char *parent, const char *child, struct pose3 pose)
 {
     TransformStamped *t = nm_append(&tf->transforms, &TransformStamped_type);
-    t->header.stamp = to_time(f->time);
+    t->header.stamp = nm_stamp(f->time);
     nm_text(t->header.frame_id, "%s", parent);
     nm_text(t->child_frame_id, "%s", child);
     t->transform.translation = to_vector(pose.pos);
@@ -190,7 +190,7 @@ static void tell_transforms(struct body_model *f, const struct nm_kin *kin)
 static void update(struct body_model *f)
 {
     const struct nm_body *body = f->nm->body;
-    int64_t time = ns_of(&f->joints->header.stamp);
+    int64_t time = nm_stamp_ns(f->joints->header.stamp);
     double dt = f->state.n && time > f->time ? nm_seconds(time - f->time) : 0;
     enum nm_side before = f->state.n ? f->state.ring[f->state.newest].support : NM_LEFT;
     struct nm_readings readings = {.time = time, .q = f->q};
@@ -242,7 +242,7 @@ static void take_image(struct body_model *f)
     int32_t frame = nm_find_frame(body, f->camera->header.frame_id);
     if (frame < 0 && !body->n_cameras) return;
     f->image.on = true;
-    f->image.time = ns_of(&f->camera->header.stamp);
+    f->image.time = nm_stamp_ns(f->camera->header.stamp);
     f->image.frame = frame < 0 ? body->cameras[0].frame : (uint32_t)frame;
 }
 
@@ -269,7 +269,7 @@ static void tell_camera(struct body_model *f)
     bool kept = nm_state_kin(&f->state, body, f->image.time, &kin);
     double turn = turning(f, f->image.time);
     struct pose3 odom_to_robot = pose_inv(nm_ground_pose(nm_robot_to_odom(body, &kin)));
-    out->header.stamp = to_time(f->image.time);
+    out->header.stamp = nm_stamp(f->image.time);
     nm_text(out->header.frame_id, "base_footprint");
     nm_text(out->camera, "%s", body->frames[f->image.frame].name);
     out->pose = to_pose(pose_mul(odom_to_robot, kin.pose[f->image.frame]));

@@ -96,7 +96,7 @@ static bool finite_on_ground(Point p) { return isfinite(p.x) && isfinite(p.y); }
 static void see_ball(struct features *f)
 {
     const BallRelative *b = f->ball_seen;
-    int64_t time = ns_of(&b->header.stamp);
+    int64_t time = nm_stamp_ns(b->header.stamp);
     if (!(b->confidence > 0) || !finite_on_ground(b->ball_relative)) return;
     f->known_ball.at = moved(place_at(f, time), b->ball_relative);
     f->known_ball.confidence = b->confidence;
@@ -106,7 +106,7 @@ static void see_ball(struct features *f)
 static void see_goal(struct features *f)
 {
     const GoalRelative *g = f->goal_seen;
-    int64_t time = ns_of(&g->header.stamp);
+    int64_t time = nm_stamp_ns(g->header.stamp);
     if (!(g->confidence > 0) || !finite_on_ground(g->left_post)) return;
     struct pose2 then = place_at(f, time);
     f->known_goal.left = moved(then, g->left_post);
@@ -146,8 +146,8 @@ static void step(struct features *f)
     struct quat q = quat_of(&pose->orientation);
     bool good = isfinite(pose->position.x + pose->position.y + q.w + q.x + q.y + q.z);
     if (nm_fresh(f->nm, f->odometry) && good)
-        remember_place(
-            f, (struct place){ns_of(&f->odometry->header.stamp), {pose->position.x, pose->position.y, quat_yaw(q)}});
+        remember_place(f, (struct place){nm_stamp_ns(f->odometry->header.stamp),
+                                         {pose->position.x, pose->position.y, quat_yaw(q)}});
     if (!f->n) return; /* without odometry nothing is known about yesterday's ball */
     if (nm_fresh(f->nm, f->ball_seen)) see_ball(f);
     if (nm_fresh(f->nm, f->goal_seen)) see_goal(f);

@@ -3,6 +3,7 @@
  * sensor, and after a silence the filter is told how long it lasted. */
 #include "base/tilt.h"
 #include "core/nm.h"
+#include "core/stamp.h"
 #include "modules/imu.h"
 
 struct orientation {
@@ -48,7 +49,7 @@ static struct nm_tilt_params tilt_params(const struct orientation *f)
 static void use(struct orientation *f)
 {
     const Vector3 *g = &f->raw->angular_velocity, *a = &f->raw->linear_acceleration;
-    int64_t stamp = (int64_t)f->raw->header.stamp.sec * 1000000000 + f->raw->header.stamp.nanosec;
+    int64_t stamp = nm_stamp_ns(f->raw->header.stamp);
     double dt = f->last ? nm_seconds(stamp - f->last) : nm_seconds(f->nm->dt);
     struct nm_tilt_params params = tilt_params(f);
     f->last = stamp;

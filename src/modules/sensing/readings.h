@@ -5,6 +5,7 @@
 
 #include "body/kinematics.h"
 #include "core/nm.h"
+#include "core/stamp.h"
 #include "geometry_msgs/Pose.h"
 #include "modules/imu.h"
 #include "sensor_msgs/JointState.h"
@@ -14,9 +15,6 @@ static inline Quaternion to_quaternion(struct quat q) { return (Quaternion){q.x,
 static inline Point to_point(struct vec3 v) { return (Point){v.x, v.y, v.z}; }
 static inline Vector3 to_vector(struct vec3 v) { return (Vector3){v.x, v.y, v.z}; }
 static inline Pose to_pose(struct pose3 p) { return (Pose){to_point(p.pos), to_quaternion(p.rot)}; }
-
-static inline int64_t ns_of(const Time *t) { return (int64_t)t->sec * 1000000000 + t->nanosec; }
-static inline Time to_time(int64_t ns) { return (Time){(int32_t)(ns / 1000000000), (uint32_t)(ns % 1000000000)}; }
 
 /* Takes over the joints that are named; the others keep their values. velocity may be NULL. */
 static inline void read_joints(const struct nm_body *body, const JointState *from, double q[], double velocity[])

@@ -80,7 +80,7 @@ static void tell_fixed(struct robot_state *f)
 {
     const struct nm_body *body = f->nm->body;
     struct alias aliases[ALIASES];
-    Time stamp = to_time(f->nm->now);
+    Time stamp = nm_stamp(f->nm->now);
     TFMessage *tf = NULL;
     find_aliases(body, aliases);
     /* a base that is called otherwise hangs below base_link, which others know */

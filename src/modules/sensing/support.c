@@ -85,7 +85,7 @@ static void step(struct support *f)
                       : foot == SupportState_RIGHT ? 0
                                                    : 0.5f;
     out->changes = f->changes;
-    out->since = to_time(f->since);
+    out->since = nm_stamp(f->since);
     nm_text(out->header.frame_id, "base_footprint");
     nm_put(f->nm, out);
 }

@@ -4,6 +4,7 @@
  * it persists, the track starts again there. */
 #include "base/kf4.h"
 #include "core/nm.h"
+#include "core/stamp.h"
 #include "humanoid_league_msgs/BallRelative.h"
 #include "nav_msgs/Odometry.h"
 #include "nutmeg_msgs/BallModel.h"
@@ -84,7 +85,7 @@ static void tell(struct ball_filter *f, struct pose2 robot)
     ball->velocity = (Vector3){c * x[2] - s * x[3], s * x[2] + c * x[3], 0};
     ball->destination = (Point){rest.x, rest.y, 0};
     ball->confidence = f->confidence;
-    ball->last_seen = (Time){(int32_t)(f->last_seen / 1000000000), (uint32_t)(f->last_seen % 1000000000)};
+    ball->last_seen = nm_stamp(f->last_seen);
     /* covariance turned into the robot's frame: R P R^T for both halves */
     double turn[4][4] = {{c, -s, 0, 0}, {s, c, 0, 0}, {0, 0, c, -s}, {0, 0, s, c}};
     for (int i = 0; i < 4; i++)
