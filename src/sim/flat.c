@@ -1,3 +1,4 @@
+#include "base/clamp.h"
 #include "sim/flat.h"
 
 #include <math.h>
@@ -27,21 +28,20 @@ int32_t nm_flat_add(struct nm_flat *flat, struct pose2 pose, double height, doub
     return (int32_t)flat->n++;
 }
 
-static double clamp(double x, double most) { return fmin(fmax(x, -most), most); }
-static double towards(double from, double to, double most) { return from + clamp(to - from, most); }
+static double towards(double from, double to, double most) { return from + nm_within(to - from, most); }
 static double number(double x) { return isfinite(x) ? x : 0; }
 
 void nm_flat_walk(struct nm_flat *flat, uint32_t robot, struct nm_walk_velocity v)
 {
     const struct nm_walk_velocity *most = &flat->options.most;
-    flat->robots[robot].wanted = (struct nm_walk_velocity){clamp(number(v.x), most->x), clamp(number(v.y), most->y),
-                                                           clamp(number(v.turn), most->turn)};
+    flat->robots[robot].wanted = (struct nm_walk_velocity){
+        nm_within(number(v.x), most->x), nm_within(number(v.y), most->y), nm_within(number(v.turn), most->turn)};
 }
 
 void nm_flat_head(struct nm_flat *flat, uint32_t robot, double pan, double tilt)
 {
-    flat->robots[robot].wanted_pan = clamp(number(pan), 2.1);
-    flat->robots[robot].wanted_tilt = clamp(number(tilt), 1.5);
+    flat->robots[robot].wanted_pan = nm_within(number(pan), 2.1);
+    flat->robots[robot].wanted_tilt = nm_within(number(tilt), 1.5);
 }
 
 bool nm_flat_kick(struct nm_flat *flat, uint32_t robot, double angle, double strength)

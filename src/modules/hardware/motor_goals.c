@@ -4,6 +4,7 @@
  * come, so that the hardware notices when they grow old. */
 #include <string.h>
 
+#include "base/clamp.h"
 #include "body/robot.h"
 #include "core/nm.h"
 #include "base/fault.h"
@@ -24,8 +25,6 @@ struct goal {
     double position, velocity, effort;
     float stiffness, max_effort;
 };
-
-static double clamp(double x, double low, double high) { return x < low ? low : x > high ? high : x; }
 
 /* Every array has one element a name, or none at all where that is allowed. */
 static bool well_formed(const JointGoals *g)
@@ -55,13 +54,13 @@ static bool all_finite(const struct goal *g)
 /* Into what the joint can do; a goal held at its limit does not move on. */
 static void limit(struct goal *g, const struct nm_joint *joint)
 {
-    double position = clamp(g->position, joint->lower, joint->upper);
+    double position = nm_clamp(g->position, joint->lower, joint->upper);
     if (position != g->position) g->velocity = 0;
     g->position = position;
-    g->velocity = clamp(g->velocity, -joint->velocity, joint->velocity);
-    g->effort = clamp(g->effort, -joint->effort, joint->effort);
-    g->stiffness = (float)clamp(g->stiffness, 0, 1);
-    g->max_effort = (float)clamp(g->max_effort, 0, joint->effort);
+    g->velocity = nm_clamp(g->velocity, -joint->velocity, joint->velocity);
+    g->effort = nm_clamp(g->effort, -joint->effort, joint->effort);
+    g->stiffness = (float)nm_clamp(g->stiffness, 0, 1);
+    g->max_effort = (float)nm_clamp(g->max_effort, 0, joint->effort);
 }
 
 static void add(struct motor_goals *f, const struct nm_joint *joint, const struct goal *g)

@@ -4,6 +4,7 @@
  * equation 6.3: near the shoulders there is less room). */
 #include <string.h>
 
+#include "base/clamp.h"
 #include "body/look.h"
 #include "core/nm.h"
 #include "humanoid_league_msgs/HeadMode.h"
@@ -34,8 +35,6 @@ struct head {
     bool by_mode; /* the newer order is a HeadMode */
     uint32_t corner;
 };
-
-static double clamp(double x, double low, double high) { return x < low ? low : x > high ? high : x; }
 
 /* The lowest the head may look while it looks aside by `pan`. */
 static double tilt_limit(const struct head *f, double pan)
@@ -122,7 +121,7 @@ static void approach(struct head *f, uint32_t axis, double goal, double most)
     double dt = nm_seconds(f->nm->dt), way = goal - f->q[axis];
     double brake = sqrt(2 * f->max_acceleration * fabs(way)),
            speed = copysign(fmin(fmin(brake, most), fabs(way) / dt), way);
-    double change = clamp(speed - f->speed[axis], -f->max_acceleration * dt, f->max_acceleration * dt);
+    double change = nm_clamp(speed - f->speed[axis], -f->max_acceleration * dt, f->max_acceleration * dt);
     f->speed[axis] += change;
     f->q[axis] += f->speed[axis] * dt;
 }
@@ -133,7 +132,7 @@ static void put(struct head *f)
     for (uint32_t a = 0; a < AXES; a++) {
         const struct nm_joint *joint = &f->nm->body->joints[f->joint[a]];
         nm_text(out->name.at[a], "%s", joint->name);
-        out->position.at[a] = clamp(f->q[a], joint->lower, joint->upper);
+        out->position.at[a] = nm_clamp(f->q[a], joint->lower, joint->upper);
     }
     out->name.n = out->position.n = AXES;
     nm_put(f->nm, out);
@@ -152,9 +151,9 @@ static void step(struct head *f)
 
     double asked = f->command->max_speed, most = !f->by_mode && asked > 0 ? fmin(asked, f->max_speed) : f->max_speed;
     const struct nm_joint *pan = &f->nm->body->joints[f->joint[PAN]], *tilt = &f->nm->body->joints[f->joint[TILT]];
-    approach(f, PAN, clamp(f->want[PAN], pan->lower, pan->upper), most);
+    approach(f, PAN, nm_clamp(f->want[PAN], pan->lower, pan->upper), most);
     double lowest = fmin(tilt->upper, tilt_limit(f, f->q[PAN]));
-    approach(f, TILT, clamp(f->want[TILT], tilt->lower, lowest), most);
+    approach(f, TILT, nm_clamp(f->want[TILT], tilt->lower, lowest), most);
     if (f->q[TILT] > lowest) f->q[TILT] = lowest, f->speed[TILT] = 0; /* turning aside takes room away */
     put(f);
 }

@@ -1,3 +1,4 @@
+#include "base/clamp.h"
 #include "modules/motion/kick_path.h"
 
 #include <string.h>
@@ -155,16 +156,14 @@ static void find_contact(struct kick_path *path, double beyond)
     path->contact = high;
 }
 
-static double within(double x, double most) { return fmin(fmax(x, -most), most); }
-
 /* What is aimed inwards besides the direction asked for, since robots turn while they kick and balls curve; how much
  * was seen in simulated kicks. Beyond what was tried it grows no more. */
 static double aim(const struct kick_path_params *p, const struct kick_start *s)
 {
-    double tried = 0.2 * s->leg, oblique = within(s->side * s->direction, M_PI / 4);
+    double tried = 0.2 * s->leg, oblique = nm_within(s->side * s->direction, M_PI / 4);
     double aside = s->surface == KICK_PASS_INWARDS ? fmax(-s->side * s->direction - M_PI / 3, 0) : 0;
-    double outside = within(s->side * (s->ball_y - s->foot.y) - p->best_beside, tried);
-    double nearer = within(s->toe.x + p->ball_radius + p->best_ahead - s->ball_x, tried);
+    double outside = nm_within(s->side * (s->ball_y - s->foot.y) - p->best_beside, tried);
+    double nearer = nm_within(s->toe.x + p->ball_radius + p->best_ahead - s->ball_x, tried);
     return p->aim + p->aim_oblique * sin(4 * oblique) + p->aim_beside * outside + p->aim_near * nearer -
            p->pass_aim_aside * aside;
 }

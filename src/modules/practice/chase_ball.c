@@ -1,5 +1,6 @@
 /* The simplest striker: turns to the ball, walks into it, and turns around to look for it when it is gone. For robots
  * of the simulator that need somebody who plays; a team's behaviour is another thing. */
+#include "base/clamp.h"
 #include "core/nm.h"
 #include "geometry_msgs/Twist.h"
 #include "nutmeg_msgs/BallModel.h"
@@ -19,8 +20,6 @@ struct chase_ball {
     float side;   /* 1: it was last to the left       */
 };
 
-static double clamp(double x, double most) { return x > most ? most : x < -most ? -most : x; }
-
 static void step(struct chase_ball *f)
 {
     bool known = nm_age(f->nm, f->ball) < nm_ns(f->patience) && f->ball->valid;
@@ -28,7 +27,7 @@ static void step(struct chase_ball *f)
     if (known) {
         f->seen = f->nm->now;
         f->side = bearing < 0 ? -1 : 1;
-        f->velocity->angular.z = clamp(2 * bearing, f->turn);
+        f->velocity->angular.z = nm_within(2 * bearing, f->turn);
         f->velocity->linear.x = f->speed * fmax(cos(bearing), 0); /* straight on only where it faces the ball */
         f->head->mode = HeadCommand_LOOK_AT;
         f->head->target = f->ball->position;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clamp.h"
 #include "core/nm.h"
 #include "geometry_msgs/PointStamped.h"
 #include "geometry_msgs/Twist.h"
@@ -54,8 +55,6 @@ struct training {
     struct vec3 ball;
     int64_t goals; /* asked for so far */
 };
-
-static double clamp(double x, double most) { return fmin(fmax(x, -most), most); }
 
 static void enter(struct training *f, enum stage stage)
 {
@@ -112,16 +111,16 @@ static struct pose2 stand_before_ball(const struct training *f, double ahead)
 static void walk_to(struct training *f, struct pose2 to)
 {
     double bearing = atan2(to.y, to.x);
-    f->velocity->angular.z = clamp(1.5 * bearing, f->turn);
+    f->velocity->angular.z = nm_within(1.5 * bearing, f->turn);
     f->velocity->linear.x = f->speed * fmax(0, 1 - fabs(bearing) / 0.9);
 }
 
 /* Small steps in any direction, facing where the place faces. */
 static void step_to(struct training *f, struct pose2 to)
 {
-    f->velocity->linear.x = clamp(1.8 * to.x, f->careful);
-    f->velocity->linear.y = clamp(1.8 * to.y, 0.8 * f->careful);
-    f->velocity->angular.z = clamp(1.2 * to.theta, 0.6 * f->turn);
+    f->velocity->linear.x = nm_within(1.8 * to.x, f->careful);
+    f->velocity->linear.y = nm_within(1.8 * to.y, 0.8 * f->careful);
+    f->velocity->angular.z = nm_within(1.2 * to.theta, 0.6 * f->turn);
 }
 
 /* ---- the stages ---- */
