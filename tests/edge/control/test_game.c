@@ -21,7 +21,7 @@ static void step(struct robot *f) { (void)f; }
 static const struct nm_port ports[] = {
     NM_IN(match, MatchState, "match_state"), NM_IN(servo, Int32, "servo"), NM_IN(wish, Int32, "wish"), {0}};
 static const struct nm_param params[] = {NM_PARAM(speed, 1, 0, 10, "m/s", "how fast"), {0}};
-NM_MODULE(robot, "Plays.", .ports = ports, .params = params, .step = NM_CALL(step))
+NM_MODULE(robot, "Plays.", NM_PORTS(ports), NM_PARAMS(params), .step = NM_CALL(step))
 
 static const char text[] = "cycles: {c: {period: 10 ms, modules: [robot]}}\nremote: [match_state, servo, wish]\n";
 
