@@ -28,6 +28,10 @@ WORDS = set('''alignas alignof and and_eq asm auto bitand bitor bool break case 
     xor_eq linux unix errno stdin stdout stderr assert NULL EOF INFINITY NAN'''.split())
 
 
+# what the class that rosidl makes for Python uses itself: a member of such a name would take its place
+PYTHON = {'get_fields_and_field_types', 'property', 'classmethod', 'self', 'kwargs'}
+
+
 def files(root, package):
     folder = os.path.join(root, 'msg', package)
     return [os.path.join(folder, f) for f in sorted(os.listdir(folder)) if f.rsplit('.')[-1] in KINDS]
@@ -77,12 +81,13 @@ def check_names(root):
                 constant = re.match(r'\S+\s+(\w+)\s*=', line)
                 field = re.match(r'\S+\s+(\w+)', line)
                 if constant:
-                    ok = re.fullmatch(r'[A-Z]([A-Z0-9_]?[A-Z0-9]+)*', constant[1]) and constant[1] not in WORDS
+                    ok = re.fullmatch(r'[A-Z]([A-Z0-9_]?[A-Z0-9]+)*', constant[1]) \
+                        and constant[1] not in WORDS | {'SLOT_TYPES'}
                 else:
                     name = field[1] if field else ''
                     ok = re.fullmatch(r'(?!.*__)(?!.*_$)[a-z][a-z0-9_]*', name) and name not in WORDS \
                         and not keyword.iskeyword(name) and not keyword.issoftkeyword(name) \
-                        and name not in ('get_fields_and_field_types', 'self')
+                        and name not in PYTHON
                 if not ok:
                     wrong.append(f'{where}: {line}: this name is not one in C, C++ and Python')
     return wrong

@@ -2,6 +2,8 @@
  * request makes an answer out of all proportion. */
 #include "edge/dds/gate.h"
 
+#include "core/record.h"
+
 static void pack_double(struct pack *p, const char *name, double number)
 {
     pack_text(p, name);
@@ -171,6 +173,8 @@ static void make_knobs(void)
     }
 }
 
+static struct nm_record *record; /* what a log is told */
+
 static int begin_knobs(void **state)
 {
     struct nm_err err = {0};
@@ -178,6 +182,8 @@ static int begin_knobs(void **state)
     now_ms = 0;
     make_knobs();
     start_with(&s, "cycles: {yard: {period: 10 ms, modules: [knobs]}}", (struct nm_player_options){.name = "yard"});
+    record = nm_record_new(s.player, &err);
+    assert_non_null(record);
     dds = nm_dds_new(s.player, &(struct nm_dds_options){.domain = private_domain(), .virtual_time = true}, &err);
     if (!dds) fail_msg("%s", err.text);
     run_until(&s, 1);
@@ -213,6 +219,11 @@ static void all_parameters_are_set_by_one_request(void **state)
         }
         for (uint32_t i = 0; i < KNOBS; i++)
             assert_true(width(i) == (!atomic && i == 7 ? 0 : i + 1 + (uint32_t)atomic));
+        struct nm_record_change noted; /* all of it under one generation */
+        assert_true(nm_record_change(record, &noted));
+        assert_int_equal(noted.n, atomic ? KNOBS : KNOBS - 1);
+        assert_true(noted.changes[noted.n - 1].value.number[0] == KNOBS + atomic);
+        assert_false(nm_record_change(record, &noted));
         turn();
         const struct knobs *knobs = nm_player_self(s.player, 0);
         assert_true(knobs->others[KNOBS - 2] == KNOBS + atomic); /* and the module has them, all at once */
