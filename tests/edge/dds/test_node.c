@@ -1,5 +1,4 @@
-/* labels: threads
- * What every node of ROS 2 has: the hash of its type at each end, a service that describes types, its name in every
+/* What every node of ROS 2 has: the hash of its type at each end, a service that describes types, its name in every
  * console line, the wall clock in its stamps also after somebody has set it, use_sim_time where time is simulated; and
  * whoever uses one of its topics with another type is named. */
 #include "edge/dds/calls.h"
