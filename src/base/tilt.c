@@ -2,6 +2,7 @@
 
 static const double LONGEST_GAP = 0.1; /* s, turning longer than this on one sample is a guess           */
 static const double KEPT = 0.05;       /* s, weight of the smoothed values after a gap                    */
+static const double TURNED = 0.2;      /* rad, a change of gravity over a gap that is no push             */
 static const double REST_TAU = 0.5;    /* s, of the filters that tell rest, as in the paper               */
 static const double SHAKE_TAU = 0.1;   /* s, over which the distance to them is judged                   */
 static const double STEADY = 0.005;    /* rad/s, change of the gyroscope's reading that a rest may show  */
@@ -151,6 +152,13 @@ static struct vec3 straighten(struct nm_tilt *t, struct vec3 accel_in_gyro)
     return quat_log(correction);
 }
 
+/* After a gap: whether gravity is now far from where it was, seen from the body. */
+static bool has_turned(const struct nm_tilt *t, struct vec3 accel)
+{
+    struct vec3 was = {t->up[0].value, t->up[1].value, t->up[2].value}, is = quat_apply(t->gyro, accel);
+    return !(vec3_dot(was, is) > cos(TURNED) * vec3_norm(was) * vec3_norm(is));
+}
+
 void nm_tilt_step(struct nm_tilt *t, const struct nm_tilt_params *p, struct vec3 gyro, struct vec3 accel, double dt)
 {
     if (!isfinite(gyro.x + gyro.y + gyro.z + accel.x + accel.y + accel.z) || !(dt > 0)) return;
@@ -162,8 +170,8 @@ void nm_tilt_step(struct nm_tilt *t, const struct nm_tilt_params *p, struct vec3
     }
     if (dt > LONGEST_GAP) {
         dt = LONGEST_GAP;
-        t->seen = fmin(t->seen, KEPT);
         t->still = 0;
+        if (has_turned(t, accel)) t->seen = fmin(t->seen, KEPT);
     }
 
     /* the mean of two rates is exact to second order, and puts both sensors at the same time */

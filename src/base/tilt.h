@@ -90,9 +90,9 @@ struct nm_tilt {
 NM_EXPORT void nm_tilt_start(struct nm_tilt *tilt);
 
 /* One sample, dt seconds after the one before: rad/s and m/s^2 (about 9.81 upwards at rest) in the sensor's frame.
- * Samples that are not finite are left out; the orientation then stays. After a gap of more than 0.1 s the body may
- * have turned by any angle: the smoothed values then keep the weight of a twentieth of a second, so that new samples
- * outweigh them soon. The bias is kept. */
+ * Samples that are not finite are left out; the orientation then stays. Over a gap of more than 0.1 s the body may have
+ * turned by any angle: if gravity is elsewhere afterwards, the smoothed values keep the weight of a twentieth of a
+ * second, so that new samples outweigh them soon. The bias is kept. */
 NM_EXPORT void nm_tilt_step(struct nm_tilt *tilt, const struct nm_tilt_params *params, struct vec3 gyro,
                             struct vec3 accel, double dt);
 

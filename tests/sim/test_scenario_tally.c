@@ -108,7 +108,7 @@ static void odometry_and_orientation_are_compared_with_the_truth(void **state)
     struct nm_result r = play(s, (struct nm_run_options){.seed = 1});
     assert_true(r.values[2][0] > 0.5);
     assert_true(r.values[0][0] >= 0 && r.values[0][0] < 0.3 * r.values[2][0]);
-    assert_true(r.values[1][0] > 0 && r.values[1][0] < 0.05);
+    assert_true(r.values[1][0] > 0 && r.values[1][0] < 0.026); /* 1.5 degrees */
     nm_scenario_free(s);
 }
 
