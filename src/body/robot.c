@@ -1,5 +1,6 @@
 #include "body/robot.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -242,6 +243,25 @@ const struct nm_body *nm_body_load(struct nm_arena *arena, const char *path, str
     }
     const struct nm_urdf *urdf = nm_urdf_read(arena, path, err);
     return urdf ? nm_body_from_urdf(arena, urdf, err) : NULL;
+}
+
+const uint8_t *nm_robot_description(struct nm_arena *arena, const char *folder, size_t *n)
+{
+    enum { HEAD = 8, MOST = 4 << 20 }; /* CDR's own four bytes, and the length with its NUL */
+    struct stat info;
+    FILE *file = fopen(nm_take_format(arena, "%s/robot.urdf", folder), "rb");
+    if (!file) return NULL;
+    uint8_t *bytes = NULL;
+    if (!fstat(fileno(file), &info) && S_ISREG(info.st_mode) && info.st_size < MOST) {
+        uint32_t length = (uint32_t)info.st_size + 1;
+        bytes = nm_take(arena, HEAD + length); /* zeros */
+        bytes[1] = 1;                          /* little endian */
+        for (int i = 0; i < 4; i++) bytes[4 + i] = (uint8_t)(length >> 8 * i);
+        *n = HEAD + length;
+        if (fread(bytes + HEAD, 1, length - 1, file) != length - 1) bytes = NULL;
+    }
+    fclose(file);
+    return bytes;
 }
 
 int32_t nm_find_joint(const struct nm_body *body, const char *name)

@@ -30,35 +30,67 @@ static const char *const *files_of(struct nm_arena *arena, const char *folder, u
     return paths;
 }
 
-/* Soon done, unless the log has no summary. */
-static int read_contents(struct bag *bag, struct bag_part *part, struct nm_err *err)
+/* One file; soon done, unless it has no summary. Nothing of it stays open after a fault. */
+static int open_part(struct bag *bag, const char *path, struct nm_err *err)
 {
-    part->source.progress = bag->progress;
-    int result = nm_mcap_contents_read(&part->contents, &part->source, err);
-    part->source.progress = NULL;
-    return result;
+    struct bag_part part = {.path = nm_take_text(&bag->arena, path), .source.file = -1};
+    if (nm_mcap_open(&part.source, part.path, err)) return -1;
+    part.source.progress = bag->progress;
+    int result = part.source.size ? nm_mcap_contents_read(&part.contents, &part.source, err)
+                                  : nm_fail(err, "%s: the file is empty", path);
+    part.source.progress = NULL;
+    if (result) {
+        nm_mcap_contents_free(&part.contents);
+        nm_mcap_close(&part.source);
+        return -1;
+    }
+    part.chosen = nm_take_n(&bag->arena, bool, part.contents.n_channels + 1);
+    part.streams = nm_take_n(&bag->arena, uint32_t, part.contents.n_channels + 1);
+    bag->messages += part.contents.messages;
+    if (part.contents.messages && part.contents.first < bag->first) bag->first = part.contents.first;
+    if (part.contents.messages && part.contents.last > bag->last) bag->last = part.contents.last;
+    bag->parts[bag->n++] = part;
+    return 0;
+}
+
+/* Channels of the same topic and the same maker are one stream. */
+static void find_streams(struct bag *bag)
+{
+    uint32_t most = 1;
+    for (uint32_t i = 0; i < bag->n; i++) most += bag->parts[i].contents.n_channels;
+    const struct nm_mcap_channel **first = nm_take_n(&bag->arena, const struct nm_mcap_channel *, most);
+    for (uint32_t i = 0; i < bag->n; i++)
+        for (uint32_t k = 0; k < bag->parts[i].contents.n_channels; k++) {
+            const struct nm_mcap_channel *channel = &bag->parts[i].contents.channels[k];
+            uint32_t at = 0;
+            while (at < bag->n_streams && (!nm_bytes_equal(first[at]->topic, channel->topic) ||
+                                           !nm_bytes_equal(first[at]->metadata, channel->metadata)))
+                at++;
+            if (at == bag->n_streams) first[bag->n_streams++] = channel;
+            bag->parts[i].streams[k] = at;
+        }
 }
 
 int bag_open(struct bag *bag, const char *path, const struct nm_mcap_progress *progress, struct nm_err *err)
 {
     const char *const *paths = &path;
-    uint32_t faults = err->n;
-    *bag = (struct bag){.n = 1, .first = UINT64_MAX, .progress = progress};
-    if (nm_folder_exists(path)) paths = files_of(&bag->arena, path, &bag->n, err);
-    bag->parts = nm_take_n(&bag->arena, struct bag_part, bag->n + 1);
-    uint32_t n = bag->n;
-    for (bag->n = 0; bag->n < n && err->n == faults; bag->n++) {
-        struct bag_part *part = &bag->parts[bag->n];
-        part->path = nm_take_text(&bag->arena, paths[bag->n]);
-        part->source.file = -1;
-        if (nm_mcap_open(&part->source, part->path, err) || read_contents(bag, part, err)) continue;
-        part->chosen = nm_take_n(&bag->arena, bool, part->contents.n_channels + 1);
-        bag->messages += part->contents.messages;
-        if (part->contents.messages && part->contents.first < bag->first) bag->first = part->contents.first;
-        if (part->contents.messages && part->contents.last > bag->last) bag->last = part->contents.last;
+    uint32_t n = 1, faults = err->n;
+    *bag = (struct bag){.first = UINT64_MAX, .progress = progress};
+    bool folder = nm_folder_exists(path);
+    if (folder) paths = files_of(&bag->arena, path, &n, err);
+    bag->parts = nm_take_n(&bag->arena, struct bag_part, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        struct nm_err why = {0};
+        if (!open_part(bag, paths[i], &why)) continue;
+        nm_fail(folder ? &bag->damage : err, "%.*s%s", (int)strcspn(why.text, "\n"), why.text,
+                folder ? ": skipped" : "");
     }
     if (bag->first == UINT64_MAX) bag->first = 0;
-    if (err->n == faults) return 0;
+    find_streams(bag);
+    if (bag->n) return 0;
+    if (err->n == faults)
+        nm_fail(err, "%s: nothing in this folder can be read: %.*s", path, (int)strcspn(bag->damage.text, "\n"),
+                bag->damage.text);
     bag_close(bag);
     return -1;
 }
@@ -177,7 +209,8 @@ uint32_t bag_topics_chosen(const struct bag *bag)
 struct bag_reader {
     struct bag *bag;
     uint32_t damaged;
-    uint32_t given; /* part whose message was given last, n for none */
+    uint32_t given;   /* part whose message was given last, n for none                     */
+    uint32_t *latest; /* of each stream: sequence number of the last one that was given    */
     struct waiting {
         struct nm_mcap_query *query;
         struct nm_mcap_message message;
@@ -202,7 +235,9 @@ static void advance(struct bag_reader *reader, struct waiting *w)
 struct bag_reader *bag_reader_new(struct bag *bag, const struct nm_mcap_query_options *time)
 {
     struct bag_reader *reader = nm_take_n(&bag->arena, struct bag_reader, 1);
-    *reader = (struct bag_reader){bag, 0, bag->n, nm_take_n(&bag->arena, struct waiting, bag->n)};
+    *reader = (struct bag_reader){.bag = bag, .given = bag->n};
+    reader->waiting = nm_take_n(&bag->arena, struct waiting, bag->n);
+    reader->latest = nm_take_n(&bag->arena, uint32_t, bag->n_streams + 1);
     for (uint32_t i = 0; i < bag->n; i++) {
         struct nm_mcap_query_options options = *time;
         options.channels = bag->parts[i].chosen;
@@ -212,7 +247,20 @@ struct bag_reader *bag_reader_new(struct bag *bag, const struct nm_mcap_query_op
     return reader;
 }
 
-int bag_next(struct bag_reader *reader, struct nm_mcap_message *message, uint32_t *part, uint32_t *channel)
+/* What a file repeats at its beginning, of messages that have come already. Nothing else of ours is published before
+ * the time that the log has for it. */
+static bool is_repeated(struct bag_reader *reader, const struct waiting *w)
+{
+    const struct bag_part *part = &reader->bag->parts[w - reader->waiting];
+    const struct nm_mcap_channel *channel = &part->contents.channels[w->channel];
+    uint32_t *latest = &reader->latest[part->streams[w->channel]], sequence = w->message.sequence;
+    bool again = w->message.publish_time < w->message.log_time && sequence && sequence <= *latest &&
+                 nm_bytes_are(nm_mcap_text_at(channel->metadata, "latched"), "true");
+    if (!again) *latest = sequence;
+    return again;
+}
+
+static int next_message(struct bag_reader *reader)
 {
     uint32_t n = reader->bag->n, first = n;
     if (reader->given < n) advance(reader, &reader->waiting[reader->given]);
@@ -221,10 +269,17 @@ int bag_next(struct bag_reader *reader, struct nm_mcap_message *message, uint32_
         if (w->there && (first == n || w->message.log_time < reader->waiting[first].message.log_time)) first = i;
     }
     reader->given = first;
-    if (first == n) return 0;
-    *message = reader->waiting[first].message;
-    *channel = reader->waiting[first].channel;
-    *part = first;
+    return first < n;
+}
+
+int bag_next(struct bag_reader *reader, struct nm_mcap_message *message, uint32_t *part, uint32_t *channel)
+{
+    do {
+        if (!next_message(reader)) return 0;
+    } while (is_repeated(reader, &reader->waiting[reader->given]));
+    *message = reader->waiting[reader->given].message;
+    *channel = reader->waiting[reader->given].channel;
+    *part = reader->given;
     return 1;
 }
 

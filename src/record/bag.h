@@ -14,7 +14,8 @@ struct bag_part {
     const char *path;
     struct nm_mcap_source source;
     struct nm_mcap_contents contents;
-    bool *chosen; /* channels, by place in the list of contents */
+    bool *chosen;      /* channels, by place in the list of contents                     */
+    uint32_t *streams; /* of each channel: what the files of a recording have in common  */
 };
 
 /* Who says to have written a replay: such a log holds what was made again, not what it was made from. */
@@ -26,10 +27,13 @@ struct bag {
     struct bag_part *parts;
     uint64_t messages, first, last;
     const struct nm_mcap_progress *progress; /* is told how far long work has come; may be NULL */
-    struct nm_err damage;                    /* chunks that could not be read, each named once  */
+    struct nm_err damage;                    /* files and chunks that could not be read, each named once */
+    uint32_t n_streams;
 };
 
-/* A .mcap file, or a folder with the files that its metadata.yaml names. -1 with sentences if there is nothing to read.
+/* A .mcap file, or a folder with the files that its metadata.yaml names. A file of a folder that is missing, empty or
+ * broken, as a loss of power leaves it, is skipped and noted in `damage`. -1 with sentences if there is nothing to
+ * read.
  */
 int bag_open(struct bag *bag, const char *path, const struct nm_mcap_progress *progress, struct nm_err *err);
 void bag_close(struct bag *bag);
@@ -48,7 +52,8 @@ int bag_choose(struct bag *bag, const struct bag_choice *choice, struct nm_mcap_
 /* Different names among the channels that were chosen. */
 uint32_t bag_topics_chosen(const struct bag *bag);
 
-/* Messages of all parts in the order of time. A chunk that cannot be read is noted in the bag and left out. */
+/* Messages of all parts in the order of time. A chunk that cannot be read is noted in the bag and left out. What a file
+ * repeats from the files before it (edge/log/tape.h) comes only once. */
 struct bag_reader;
 struct bag_reader *bag_reader_new(struct bag *bag, const struct nm_mcap_query_options *time);
 /* 1, or 0 at the end. The message lives until the next call. */

@@ -372,6 +372,9 @@ int bag_export(struct bag *bag, const struct nm_mcap_query_options *time, const 
     close_outlets(&e);
     *made = e.made;
     *n = e.n;
-    if (!e.n && err->n == faults) nm_fail(err, "nothing was exported: the log has no messages of these topics");
+    uint64_t written = 0;
+    for (uint32_t i = 0; i < e.n; i++) written += e.made[i].written;
+    if (!written && err->n == faults)
+        nm_fail(err, "nothing was exported: the log has no messages of these topics in this time");
     return err->n == faults ? 0 : -1;
 }

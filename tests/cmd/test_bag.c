@@ -290,6 +290,77 @@ static void mistakes_are_answered(void **state)
     ends(0, "export --help", "nutmeg bag export LOG [FOLDER]");
 }
 
+/* ---- what a loss of power leaves ---- */
+
+static void files_that_are_empty_missing_or_broken_are_skipped_and_named(void **state)
+{
+    (void)state;
+    mkdir("crashed", 0777);
+    make_log("crashed/a_0.mcap", 0, 20);
+    make_log("crashed/a_1.mcap", 20, 20);
+    place_write("crashed", "a_2.mcap", "");
+    place_write("crashed", "a_3.mcap", "these are no bytes of a log");
+    ends(0, "info crashed", "crashed/a_2.mcap: the file is empty: skipped");
+    assert_said("a_3.mcap");
+    assert_said("in 2 files");
+    ends(0, "recover crashed crashed.mcap", "a_2.mcap: the file is empty: skipped");
+    ends(0, "check crashed.mcap", "sound");
+    place_write("crashed", "metadata.yaml",
+                "rosbag2_bagfile_information:\n  version: 5\n  storage_identifier: mcap\n"
+                "  relative_file_paths: [a_0.mcap, a_1.mcap, gone.mcap]\n");
+    ends(0, "info crashed", "gone.mcap");
+    assert_said("skipped");
+
+    mkdir("nothing", 0777);
+    place_write("nothing", "a_0.mcap", "");
+    ends(1, "info nothing", "nothing in this folder can be read");
+    ends(1, "info nothing/a_0.mcap", "the file is empty");
+}
+
+/* A log whose topic is repeated at the beginning of its second file. */
+static void make_part(const char *path, uint64_t repeated, int first)
+{
+    static String text;
+    uint8_t map[100];
+    FILE *file = fopen(path, "wb");
+    struct nm_mcap_writer *w = nm_mcap_writer_new(&(struct nm_mcap_write_options){0});
+    struct nm_mcap_schema schema = {0, nm_bytes_of(String_type.name), nm_bytes_of("ros2msg"),
+                                    nm_bytes_of(String_type.schema)};
+    size_t n = nm_mcap_add_text(map, 0, sizeof map, nm_bytes_of("latched"), nm_bytes_of("true"));
+    struct nm_mcap_channel row = {
+        0, (uint16_t)nm_mcap_add_schema(w, &schema, NULL), nm_bytes_of("/tf_static"), nm_bytes_of("cdr"), {map, n}};
+    int frames = nm_mcap_add_channel(w, &row, NULL), speech = channel_of(w, "/speech", &String_type);
+    nm_mcap_start(w, to_file, file, NULL);
+    uint8_t cdr[] = {0, 1, 0, 0, 2, 0, 0, 0, 'a', 0};
+    struct nm_mcap_message m = {(uint16_t)frames, 1, log_start + repeated, log_start, {cdr, sizeof cdr}};
+    assert_int_equal(nm_mcap_write(w, &m, NULL), 0);
+    for (int i = first; i < first + 5; i++)
+        say(w, speech, &String_type, &text, (uint32_t)i + 1, log_start + (uint64_t)i * 1000000);
+    nm_mcap_finish(w, NULL);
+    nm_mcap_writer_free(w);
+    fclose(file);
+}
+
+static void what_every_file_repeats_is_read_once(void **state)
+{
+    (void)state;
+    mkdir("latched", 0777);
+    make_part("latched/a_0.mcap", 0, 0);
+    make_part("latched/a_1.mcap", 5000000, 5);
+    ends(0, "cut latched latched.mcap --force", "latched.mcap: 11 messages of 2 channels");
+    /* of the second file alone, and from a time on, the repetition is all there is */
+    ends(0, "cut latched/a_1.mcap second.mcap", "6 messages");
+    ends(0, "cut latched later.mcap --from 0.004", "7 messages");
+}
+
+static void an_export_of_nothing_says_so_and_fails(void **state)
+{
+    (void)state;
+    ends(1, "export match.mcap nothing_out --topics /never", "nothing was exported");
+    ends(1, "export match.mcap --topics /never", "nothing was exported");
+    ends(1, "export match.mcap nothing_out --topics /imu --from 100 --to 200", "nothing was exported");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -302,6 +373,9 @@ int main(void)
         cmocka_unit_test(frames_become_pictures),
         cmocka_unit_test(raw_frames_become_jpeg),
         cmocka_unit_test(a_hostile_topic_stays_in_the_folder),
+        cmocka_unit_test(files_that_are_empty_missing_or_broken_are_skipped_and_named),
+        cmocka_unit_test(what_every_file_repeats_is_read_once),
+        cmocka_unit_test(an_export_of_nothing_says_so_and_fails),
         cmocka_unit_test(mistakes_are_answered),
     };
     return cmocka_run_group_tests(tests, begin, leave_folder);

@@ -6,14 +6,13 @@
 #include <sys/prctl.h>
 
 #include "base/clock.h"
+#include "body/robot.h"
 #include "edge/dds/domain.h"
 #include "edge/dds/inside.h"
 
 /* The thread sleeps until a cycle publishes or somebody asks, but looks at changes this often. */
 static const int64_t look_every = 200000000; /* ns */
 static const int64_t look_soon = 2000000;    /* ns; while a reply waits for its reader */
-
-enum { DESCRIPTION_MOST = 4 << 20 };
 
 void edge_wake(struct nm_dds *dds)
 {
@@ -53,23 +52,12 @@ static dds_entity_t open_known(struct nm_dds *dds, const char *name, const char 
 /* The URDF as it stands in the robot's folder, for RViz2 and robot_state_publisher. */
 static int tell_description(struct nm_dds *dds, struct nm_err *err)
 {
-    char path[4096];
+    size_t n;
     if (!dds->lineup->robot_folder || nm_lineup_topic(dds->lineup, "robot_description") != NM_NONE) return 0;
-    snprintf(path, sizeof path, "%s/robot.urdf", dds->lineup->robot_folder);
-    FILE *file = fopen(path, "rb");
-    if (!file) return 0; /* the body's loader complains */
-    char *text = malloc(DESCRIPTION_MOST + 1);
-    if (!text) abort();
-    size_t n = fread(text, 1, DESCRIPTION_MOST, file);
-    fclose(file);
-    text[n] = '\0';
+    const uint8_t *bytes = nm_robot_description(&dds->arena, dds->lineup->robot_folder, &n);
+    if (!bytes) return 0; /* the body's loader complains */
     dds->description = open_known(dds, "robot_description", "std_msgs/msg/String", err);
-    if (dds->description > 0) {
-        pack_begin(&dds->buffer);
-        pack_text(&dds->buffer, text);
-        out_write(dds, dds->description, dds->buffer.bytes, dds->buffer.n);
-    }
-    free(text);
+    if (dds->description > 0) out_write(dds, dds->description, bytes, n);
     return dds->description < 0 ? -1 : 0;
 }
 

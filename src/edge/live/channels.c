@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "body/robot.h"
 #include "codec/cdr.h"
 #include "edge/live/inside.h"
 #include "std_msgs/String.h"
@@ -19,26 +20,16 @@ static uint32_t depth_of(const struct nm_topic *topic)
     return depth < least ? least : depth;
 }
 
-/* The robot's own description, as ROS tools expect it: a text, too long for our String, so its bytes are written here.
- */
+/* The robot's own description, as ROS tools expect it. */
 static void add_description(struct nm_live *live)
 {
-    char file[1024], head[8] = {0, 1};
+    size_t n;
     struct channel *channel = &live->channels[live->n_channels];
     if (!live->lineup->robot_folder || nm_lineup_topic(live->lineup, "robot_description") != NM_NONE) return;
-    if (asset_below(live->lineup->robot_folder, "robot.urdf", file, sizeof file, NULL)) return;
-    FILE *in = fopen(file, "rb");
-    if (!in) return;
-    struct payload *payload = payload_new(ASSET_MOST);
-    size_t n = fread(payload->bytes + sizeof head, 1, ASSET_MOST - sizeof head - 1, in);
-    fclose(in);
-    uint32_t length = (uint32_t)n + 1;
-    memcpy(head + 4, &length, sizeof length);
-    memcpy(payload->bytes, head, sizeof head);
-    payload->bytes[sizeof head + n] = 0;
+    const uint8_t *bytes = nm_robot_description(&live->arena, live->lineup->robot_folder, &n);
+    if (!bytes) return;
     *channel = (struct channel){.name = "/robot_description", .type = &String_type, .port = NM_NONE};
-    channel->kept[channel->n_kept++] = payload_of(payload->bytes, sizeof head + length);
-    payload_release(payload);
+    channel->kept[channel->n_kept++] = payload_of(bytes, n);
     live->n_channels++;
 }
 

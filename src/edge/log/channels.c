@@ -8,6 +8,7 @@
 #include "codec/cdr.h"
 #include "codec/jpeg.h"
 #include "codec/thumbnail.h"
+#include "edge/dds/names.h"
 #include "edge/dds/stamps.h"
 #include "edge/log/collect.h"
 #include "sensor_msgs/CompressedImage.h"
@@ -98,7 +99,8 @@ struct nm_bytes channel_metadata(struct nm_log *log, const struct nm_type *type,
     size_t n = add_text(map, 0, ROOM, "offered_qos_profiles", qos.text);
     n = add_text(map, n, ROOM, "topic_type_hash", type->hash);
     if (maker) n = add_text(map, n, ROOM, "maker", maker);
-    if (of) n = add_text(map, n, ROOM, "of", of); /* stored with loss in place of it */
+    if (of) n = add_text(map, n, ROOM, "of", of);               /* stored with loss in place of it             */
+    if (latched) n = add_text(map, n, ROOM, "latched", "true"); /* every file repeats the last ones of it      */
     free(qos.text);
     return (struct nm_bytes){map, n};
 }
@@ -123,13 +125,15 @@ static int add_channel(struct nm_log *log, uint32_t t, uint32_t maker, struct nm
     *channel = (struct log_channel){.topic = t, .maker = maker};
     for (int k = 0; k < TAPES; k++) {
         if (!log->tapes[k]) continue;
-        bool latched = !strcmp(topic->name, "tf_static");
+        struct nm_ros_qos qos = nm_ros_qos(topic->name, topic->type);
+        bool latched = qos.latched && !qos.lifespan; /* rosout is history, and not what holds until now */
         channel->id[k] =
             is_image(topic->type)
                 ? add_image(log, k, topic, name, err)
                 : tape_channel(log->tapes[k], nm_take_format(&log->arena, "/%s", topic->name), topic->type->name,
                                topic->type->schema, channel_metadata(log, topic->type, name, latched, NULL), err);
         if (channel->id[k] < 0) return -1;
+        if (latched) tape_latch(log->tapes[k], channel->id[k], (uint32_t)qos.depth);
     }
     log->channel_of[(size_t)t * log->n_makers + maker] = log->n_channels++;
     return 0;

@@ -15,7 +15,7 @@
 enum { TAPES = 2 }; /* the log and the black box */
 
 /* Topics of the log itself. */
-enum own_topic { OWN_RECORD, OWN_TOPICS, OWN_SNAPSHOT, OWN_PARAMETERS, OWN_CYCLES, OWN_TRAFFIC, OWN };
+enum own_topic { OWN_RECORD, OWN_TOPICS, OWN_SNAPSHOT, OWN_PARAMETERS, OWN_CYCLES, OWN_TRAFFIC, OWN_DESCRIPTION, OWN };
 
 struct log_channel { /* a topic of one maker */
     uint32_t topic, maker;

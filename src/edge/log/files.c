@@ -144,15 +144,70 @@ static bool space_left(const struct tape *tape, int fd)
     return (uint64_t)disk.f_bavail * disk.f_frsize > tape->options.floor;
 }
 
-/* Attachments, metadata and standing messages: each file can be understood by itself. */
+/* A message from before this file. Its log time is that of the file, so that a tool does not show hours without
+ * anything.
+ */
+static int repeat(struct tape *tape, const struct nm_mcap_message *message)
+{
+    struct nm_mcap_message again = *message;
+    if ((int64_t)again.log_time < tape->newest) again.log_time = (uint64_t)tape->newest;
+    return nm_mcap_write(tape->writer, &again, NULL);
+}
+
+/* What a new file repeats of a latched channel. */
+static void remember(struct tape_topic *topic, const struct nm_mcap_message *message)
+{
+    if (topic->n_latched == topic->latch) { /* the oldest one goes */
+        free((void *)(uintptr_t)topic->latched[0].data.at);
+        memmove(topic->latched, topic->latched + 1, --topic->n_latched * sizeof *topic->latched);
+    }
+    uint8_t *bytes = malloc(message->data.n + 1);
+    if (!bytes) abort();
+    if (message->data.n) memcpy(bytes, message->data.at, message->data.n);
+    topic->latched[topic->n_latched] = *message;
+    topic->latched[topic->n_latched++].data.at = bytes;
+}
+
+/* Attachments, metadata, standing and latched messages: each file can be understood by itself. */
 static int begin_file(struct tape *tape)
 {
     int bad = nm_mcap_start(tape->writer, to_file, tape, NULL);
     for (uint32_t i = 0; i < tape->n_attachments; i++) bad |= nm_mcap_attach(tape->writer, &tape->attachments[i], NULL);
     for (uint32_t i = 0; i < tape->n_metadata; i++) bad |= nm_mcap_describe(tape->writer, &tape->metadata[i], NULL);
-    for (uint32_t i = 0; i < tape->n_standing; i++) bad |= nm_mcap_write(tape->writer, &tape->standing[i], NULL);
-    tape->chunks = 0;
+    for (uint32_t i = 0; i < tape->n_standing; i++) bad |= repeat(tape, &tape->standing[i]);
+    for (uint32_t i = 1; i <= CHANNELS; i++)
+        for (uint32_t k = 0; k < tape->topics[i].n_latched; k++) bad |= repeat(tape, &tape->topics[i].latched[k]);
+    tape->chunks = tape->synced = 0;
     return bad ? -1 : 0;
+}
+
+/* A name of a new file is on the disk when its folder is. */
+static void sync_folder_of(const char *path)
+{
+    struct nm_arena arena = {0};
+    int folder = open(nm_folder_of(&arena, path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder >= 0) {
+        fsync(folder);
+        close(folder);
+    }
+    nm_arena_free(&arena);
+}
+
+static void remove_old(struct tape *tape)
+{
+    uint32_t there = 0;
+    for (uint32_t i = 0; i < tape->n_files; i++) there += tape->files[i].path != NULL;
+    for (uint32_t i = 0; i < tape->n_files && tape->options.keep && there > tape->options.keep; i++) {
+        if (!tape->files[i].path) continue;
+        unlink(tape->files[i].path);
+        tape->files[i].path = NULL;
+        there--;
+    }
+    /* the list of an endless box does not grow */
+    uint32_t gone = 0;
+    while (tape->options.keep && gone + 1 < tape->n_files && !tape->files[gone].path) gone++;
+    memmove(tape->files, tape->files + gone, (tape->n_files - gone) * sizeof *tape->files);
+    tape->n_files -= gone;
 }
 
 /* Opens the next file; -1 with errno. */
@@ -174,7 +229,9 @@ static int open_file(struct tape *tape)
     atomic_fetch_add_explicit(&tape->begun, 1, memory_order_relaxed);
     tape->files[tape->n_files++] = (struct tape_file){.path = path};
     tape->opened = tape->flushed = now_of(tape);
-    if (tape->folder) write_metadata(tape);
+    remove_old(tape);
+    if (tape->folder) write_metadata(tape); /* syncs the folder too */
+    if (!tape->folder && tape->options.sync) sync_folder_of(path);
     return 0;
 }
 
@@ -242,15 +299,27 @@ static int flush(struct tape *tape)
     return 0;
 }
 
-/* Behind a write: a chunk that was closed goes to the disk. */
+/* Chunks that were closed go to the disk, if it is time for that. */
+static int sync_chunks(struct tape *tape)
+{
+    int64_t now = now_of(tape);
+    if (!tape->options.sync || tape->synced == tape->chunks || now - tape->synced_at < tape->options.sync_every)
+        return 0;
+    if (fdatasync(tape->fd) && errno != EINVAL) return give_up(tape, errno), -1;
+    tape->synced = tape->chunks;
+    tape->synced_at = now;
+    return 0;
+}
+
+/* Behind a write that may have closed a chunk. */
 static int settle(struct tape *tape)
 {
     struct nm_mcap_totals totals = nm_mcap_totals(tape->writer);
     atomic_store_explicit(&tape->bytes, totals.bytes, memory_order_relaxed);
     if (totals.chunks == tape->chunks) return 0;
     tape->flushed = now_of(tape);
-    if (tape->options.sync && fdatasync(tape->fd) && errno != EINVAL) return give_up(tape, errno), -1;
     tape->chunks = totals.chunks;
+    if (sync_chunks(tape)) return -1;
     if (!totals.open)
         for (uint32_t i = 1; i <= CHANNELS; i++) tape->topics[i].pending = 0;
     /* a file that somebody removed would be filled for nobody */
@@ -267,23 +336,6 @@ static int settle(struct tape *tape)
         return -1;
     }
     return 0;
-}
-
-static void remove_old(struct tape *tape)
-{
-    uint32_t there = 0;
-    for (uint32_t i = 0; i < tape->n_files; i++) there += tape->files[i].path != NULL;
-    for (uint32_t i = 0; i < tape->n_files && tape->options.keep && there > tape->options.keep; i++) {
-        if (!tape->files[i].path) continue;
-        unlink(tape->files[i].path);
-        tape->files[i].path = NULL;
-        there--;
-    }
-    /* the list of an endless box does not grow */
-    uint32_t gone = 0;
-    while (tape->options.keep && gone + 1 < tape->n_files && !tape->files[gone].path) gone++;
-    memmove(tape->files, tape->files + gone, (tape->n_files - gone) * sizeof *tape->files);
-    tape->n_files -= gone;
 }
 
 void files_close(struct tape *tape)
@@ -312,7 +364,6 @@ static int go_on(struct tape *tape)
     tape->fault = 0;
     if (open_file(tape)) return give_up(tape, errno), -1;
     if (begin_file(tape)) return give_up(tape, tape->fault ? tape->fault : EIO), -1;
-    remove_old(tape);
     return 0;
 }
 
@@ -340,6 +391,7 @@ void files_write(struct tape *tape, const struct nm_mcap_message *message)
     uint64_t before = nm_mcap_totals(tape->writer).chunks;
     if ((int64_t)message->log_time > tape->newest) tape->newest = (int64_t)message->log_time;
     topic->pending++;
+    if (topic->latch) remember(topic, message);
     if (nm_mcap_write(tape->writer, message, NULL)) {
         give_up(tape, tape->fault ? tape->fault : EIO);
         return;
@@ -358,6 +410,7 @@ void files_tend(struct tape *tape)
     if (now - tape->flushed >= tape->options.flush && nm_mcap_totals(tape->writer).open &&
         (flush(tape) || settle(tape)))
         return;
+    if (sync_chunks(tape)) return;
     bool large = tape->options.rotate && nm_mcap_totals(tape->writer).bytes >= tape->options.rotate;
     bool old = tape->options.rotate_after && now - tape->opened >= tape->options.rotate_after;
     if (!large && !old) return;

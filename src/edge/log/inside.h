@@ -8,13 +8,15 @@
 #include "base/arena.h"
 #include "edge/log/tape.h"
 
-enum { CHANNELS = 1024, FILES = 4096, EXTRAS = 16, STANDING = 256 };
+enum { CHANNELS = 1024, FILES = 4096, EXTRAS = 16, STANDING = 256, LATCHED = 16 };
 
 struct tape_topic {
     const char *topic, *type, *qos;
     uint64_t in_files; /* messages in files that are complete */
     uint64_t pending;  /* in the open chunk                   */
     _Atomic uint64_t dropped;
+    uint32_t latch, n_latched;       /* messages that are repeated in every new file, at most and now */
+    struct nm_mcap_message *latched; /* the oldest first; their bytes are our own                     */
 };
 
 struct tape_file {
@@ -40,8 +42,9 @@ struct tape {
     int fault;
     uint32_t n_files, next;
     struct tape_file files[FILES];
-    uint64_t chunks;                /* that were synced */
+    uint64_t chunks, synced;        /* of this file: closed, and on the disk */
     int64_t opened, flushed, retry; /* ns */
+    int64_t synced_at;              /* ns    */
     int64_t newest;                 /* ns, latest log time */
     bool broken, told;
     uint64_t unwritten; /* since it broke */

@@ -12,10 +12,13 @@
 #include "edge/log/collect.h"
 #include "edge/log/inside.h"
 
-static const int64_t look_every = 20000000;     /* ns                                              */
-static const int64_t chunk_age = 1000000000;    /* ns; a crash costs the log no more               */
-static const int64_t box_chunk_age = 250000000; /* ns; the same of the black box                   */
-static const int64_t box_file = 5000000000;     /* ns of a file of the black box                   */
+static const int64_t look_every = 20000000; /* ns                                              */
+/* ns. A crash costs an open chunk; a loss of power also what was not forced to the disk, and the time which that takes.
+ */
+static const int64_t chunk_age = 400000000;
+static const int64_t box_chunk_age = 250000000;
+static const int64_t box_sync = 1000000000; /* less often than the log: this one is written always */
+static const int64_t box_file = 5000000000; /* ns of a file of the black box                   */
 enum {
     BOX_FILES = 8,   /* seven whole ones are more than half a minute, and one is open  */
     BOXES = 4,       /* boxes of earlier runs that are kept                            */
@@ -68,6 +71,8 @@ static int open_tapes(struct nm_log *log, struct nm_err *err)
                                                     .keep = BOX_FILES,
                                                     .floor = o->floor,
                                                     .flush = box_chunk_age,
+                                                    .sync = !o->virtual_time,
+                                                    .sync_every = box_sync,
                                                     .room = BOX_ROOM,
                                                     .direct = o->virtual_time,
                                                     .said = o->said,

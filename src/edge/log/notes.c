@@ -1,8 +1,9 @@
 /* The log's own topics: which messages each run consumed and made, changes of parameters, snapshots, statistics. They
- * begin with /nutmeg/, where no line-up has a topic. */
+ * begin with /nutmeg/, where no line-up has a topic; only the robot's description has the name that ROS tools know. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "body/robot.h"
 #include "codec/cdr.h"
 #include "core/params.h"
 #include "core/stamp.h"
@@ -13,6 +14,7 @@
 #include "nutmeg_msgs/CycleTopics.h"
 #include "nutmeg_msgs/ParameterChange.h"
 #include "nutmeg_msgs/TopicStatistics.h"
+#include "std_msgs/String.h"
 
 static const int64_t report_every = 1000000000; /* ns */
 
@@ -27,6 +29,7 @@ static const struct {
     [OWN_PARAMETERS] = {"/nutmeg/parameters", &ParameterChange_type, true},
     [OWN_CYCLES] = {"/nutmeg/cycles", &CycleStatistics_type, false},
     [OWN_TRAFFIC] = {"/nutmeg/traffic", &TopicStatistics_type, false},
+    [OWN_DESCRIPTION] = {"/robot_description", &String_type, true},
 };
 
 static int64_t encode(struct nm_log *log, const struct nm_type *type, const void *message)
@@ -49,7 +52,18 @@ void log_own(struct nm_log *log, enum own_topic topic, int64_t time, const struc
                                                               {log->bytes, (size_t)n}});
 }
 
-/* ---- what the notes refer to: stands in every file ---- */
+/* ---- what stands in every file: what the notes refer to, and the robot ---- */
+
+static void stand(struct nm_log *log, enum own_topic topic, const uint8_t *bytes, size_t n)
+{
+    uint64_t time = (uint64_t)(nm_player_now(log->player) + log->offset);
+    log->own_count[topic]++;
+    for (int k = 0; k < TAPES; k++)
+        if (log->tapes[k])
+            tape_stand(log->tapes[k],
+                       &(struct nm_mcap_message){
+                           (uint16_t)log->own[topic][k], (uint32_t)log->own_count[topic], time, time, {bytes, n}});
+}
 
 static void tell_topics(struct nm_log *log, uint32_t cycle)
 {
@@ -67,15 +81,20 @@ static void tell_topics(struct nm_log *log, uint32_t cycle)
         message->topics.n = message->makers.n = i + 1;
     }
     int64_t bytes = encode(log, &CycleTopics_type, message);
-    uint64_t time = (uint64_t)(now + log->offset);
-    log->own_count[OWN_TOPICS]++;
-    for (int k = 0; k < TAPES && bytes >= 0; k++)
-        if (log->tapes[k])
-            tape_stand(log->tapes[k], &(struct nm_mcap_message){(uint16_t)log->own[OWN_TOPICS][k],
-                                                                (uint32_t)log->own_count[OWN_TOPICS],
-                                                                time,
-                                                                time,
-                                                                {log->bytes, (size_t)bytes}});
+    if (bytes >= 0) stand(log, OWN_TOPICS, log->bytes, (size_t)bytes);
+}
+
+/* So that a viewer shows the robot, whichever file it opens. */
+static void tell_description(struct nm_log *log)
+{
+    size_t n;
+    const uint8_t *bytes = nm_robot_description(&log->arena, log->lineup->robot_folder, &n);
+    if (bytes) stand(log, OWN_DESCRIPTION, bytes, n);
+}
+
+static bool has_description(const struct nm_log *log)
+{
+    return log->lineup->robot_folder && nm_lineup_topic(log->lineup, "robot_description") == NM_NONE;
 }
 
 int notes_open(struct nm_log *log, struct nm_err *err)
@@ -83,6 +102,7 @@ int notes_open(struct nm_log *log, struct nm_err *err)
     size_t most = 0;
     for (int i = 0; i < OWN; i++) {
         if (own[i].type->size > most) most = own[i].type->size;
+        if (i == OWN_DESCRIPTION && !has_description(log)) continue;
         for (int k = 0; k < TAPES; k++) {
             if (!log->tapes[k]) continue;
             log->own[i][k] = tape_channel(log->tapes[k], own[i].topic, own[i].type->name, own[i].type->schema,
@@ -94,6 +114,7 @@ int notes_open(struct nm_log *log, struct nm_err *err)
     log->noted = nm_take_n(&log->arena, uint64_t, nm_record_cycles(log->record));
     log->told = nm_take_n(&log->arena, uint64_t, nm_record_cycles(log->record));
     for (uint32_t c = 0; c < nm_record_cycles(log->record); c++) tell_topics(log, c);
+    if (has_description(log)) tell_description(log);
     size_t marks = 0;
     for (uint32_t c = 0; c < log->lineup->n_cycles; c++) marks += nm_cycle_mark_size(log->player, c);
     log->marks = nm_take(&log->arena, marks + 1);

@@ -97,6 +97,13 @@ void tape_stand(struct tape *tape, const struct nm_mcap_message *message)
     own->data = keep(tape, message->data);
 }
 
+void tape_latch(struct tape *tape, int channel, uint32_t depth)
+{
+    struct tape_topic *topic = &tape->topics[channel];
+    topic->latch = depth < LATCHED ? depth : LATCHED;
+    topic->latched = nm_take_n(&tape->arena, struct nm_mcap_message, topic->latch);
+}
+
 /* ---- the ring ---- */
 
 static size_t stride_of(size_t bytes) { return (sizeof(struct entry) + bytes + 7) / 8 * 8; }
@@ -200,6 +207,9 @@ void tape_free(struct tape *tape)
     if (!tape) return;
     tape_end(tape);
     nm_mcap_writer_free(tape->writer);
+    for (uint32_t i = 1; i <= CHANNELS; i++)
+        for (uint32_t k = 0; k < tape->topics[i].n_latched; k++)
+            free((void *)(uintptr_t)tape->topics[i].latched[k].data.at);
     free(tape->scratch);
     nm_arena_free(&tape->arena);
     free(tape);

@@ -1,7 +1,7 @@
 /* The files of a log: messages go into a bounded ring and from there, by a thread of its own, into MCAP files with
  * chunks that are synced to the disk, a metadata.yaml beside them, rotation, and a floor of free space. Whoever puts
- * messages never waits: without room a message is dropped and counted. A disk that is full, read-only or gone is told
- * once; the tape tries again and goes on in a new file when it can.
+ * messages never waits: without room a message is dropped and counted. A disk that is full, read-only or gone is
+ * reported once; the tape tries again and continues in a new file when it can.
  *
  * PATH.mcap is one file (PATH_1.mcap, … after a rotation or a fault), any other path a folder with such files. */
 #ifndef NM_EDGE_LOG_TAPE_H
@@ -21,7 +21,8 @@ struct tape_options {
     uint64_t floor;       /* bytes that are left free on the disk                                         */
     int64_t flush;        /* ns; an open chunk is no older                                                */
     int64_t retry;        /* ns between two tries after a fault; 0: 2 s                                   */
-    bool sync;            /* every chunk is on the disk before the next one: a loss of power costs no more */
+    bool sync;            /* chunks are forced to the disk, so that they survive a loss of power          */
+    int64_t sync_every;   /* ns between two times that this happens, at least; 0: after every chunk       */
     size_t room;          /* bytes of the ring                                                            */
     bool direct;          /* no thread and no ring: whoever puts writes, and nothing is dropped           */
     /* One sentence when the disk fails and one when it works again; by the tape's thread. */
@@ -36,12 +37,15 @@ void tape_end(struct tape *tape);  /* writes what is left, closes */
 void tape_free(struct tape *tape); /* ends first */
 
 /* Before the first message, or of a direct tape at any time; a schema of NULL is one that nobody knows. Every file
- * begins with the attachments, the metadata and the standing messages. */
+ * begins with the attachments, the metadata, the standing messages and the last messages of latched channels. Such a
+ * repetition has the log time at which its file began, and its own publish time. */
 int tape_channel(struct tape *tape, const char *topic, const char *type, const char *schema, struct nm_bytes metadata,
                  struct nm_err *err);
 void tape_attach(struct tape *tape, const char *name, const char *media, const void *bytes, size_t n);
 void tape_describe(struct tape *tape, const char *name, struct nm_bytes metadata);
 void tape_stand(struct tape *tape, const struct nm_mcap_message *message);
+/* The last `depth` messages of this channel stand at the beginning of every file that begins after them. */
+void tape_latch(struct tape *tape, int channel, uint32_t depth);
 /* From now on it may be written: starts the thread. */
 int tape_start(struct tape *tape, struct nm_err *err);
 

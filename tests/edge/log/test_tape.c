@@ -103,7 +103,7 @@ static bool put(struct tape *tape, uint32_t i, size_t n)
     static uint8_t bytes[1 << 16];
     uint64_t x = i + 1;
     for (size_t k = 0; k < n; k++) bytes[k] = (uint8_t)((x = x * 6364136223846793005u + 1442695040888963407u) >> 56);
-    return tape_put(tape, &(struct nm_mcap_message){1, i, 1000000u * i, 1000000u * i, {bytes, n}});
+    return tape_put(tape, &(struct nm_mcap_message){1, i, 1000000ull * i, 1000000ull * i, {bytes, n}});
 }
 
 struct read {
@@ -407,6 +407,132 @@ static void a_kill_costs_at_most_the_open_chunk(void **state)
     assert_int_equal(read_back(in_place("whole.mcap")).count, r.count);
 }
 
+/* ---- loss of power ---- */
+
+/* What is on the disk for sure: the bytes that a file had when it was last synced. */
+static struct durable {
+    char path[256];
+    off_t size;
+} durable[64];
+static uint32_t n_durable;
+
+/* In place of the C library's: it also notes what would survive. */
+int fdatasync(int fd)
+{
+    char link[64], path[256] = "";
+    struct stat about;
+    uint32_t i = 0;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    if (readlink(link, path, sizeof path - 1) < 0 || fstat(fd, &about)) return -1;
+    while (i < n_durable && strcmp(durable[i].path, path)) i++;
+    if (i == 64) return -1;
+    if (i == n_durable) snprintf(durable[n_durable++].path, sizeof path, "%s", path);
+    durable[i].size = about.st_size;
+    return fsync(fd);
+}
+
+/* The last message that a loss of power would leave now; 0: none. */
+static uint64_t newest_durable(void)
+{
+    uint64_t newest = 0;
+    for (uint32_t i = 0; i < n_durable; i++) {
+        FILE *from = fopen(durable[i].path, "rb"), *to = fopen(in_place("durable.mcap"), "wb");
+        uint8_t *bytes = malloc((size_t)durable[i].size + 1);
+        if (from && to) fwrite(bytes, 1, fread(bytes, 1, (size_t)durable[i].size, from), to);
+        if (from) fclose(from);
+        fclose(to);
+        free(bytes);
+        if (!from) continue; /* removed, as an old file of a box is */
+        struct read r = read_back(in_place("durable.mcap"));
+        if (r.count && r.last > newest) newest = r.last;
+    }
+    return newest;
+}
+
+/* A message each ms of the log's own time, which decides what is due: how much would ever be lost, in ms. */
+static uint64_t most_lost(const struct tape_options *options)
+{
+    enum { LENGTH = 6000, LOOK = 37 };
+    n_durable = 0;
+    uint64_t most = 0;
+    struct tape *tape = open_tape(options);
+    for (uint32_t i = 1; i < LENGTH; i++) {
+        put(tape, i, 20);
+        if (i % LOOK) continue;
+        uint64_t lost = i - newest_durable();
+        if (lost > most) most = lost;
+    }
+    tape_free(tape);
+    return most;
+}
+
+static void a_loss_of_power_costs_no_more_than_the_open_chunk(void **state)
+{
+    (void)state;
+    struct tape_options options = usual(in_place("log"));
+    options.direct = true;
+    options.flush = 400000000;
+    options.rotate = 40000;
+    assert_in_range(most_lost(&options), 350, 420);
+    assert_true(n_durable > 2); /* also where a new file begins */
+}
+
+static void a_box_is_synced_less_often_and_loses_little_more(void **state)
+{
+    (void)state;
+    struct tape_options options = usual(in_place("box"));
+    options.direct = true;
+    options.flush = 250000000;
+    options.sync_every = 1000000000;
+    options.rotate_after = 2000000000;
+    options.keep = 2;
+    assert_in_range(most_lost(&options), 500, 1270);
+}
+
+/* Messages of a file on a topic: sequence numbers and log times of the first ones. */
+static uint32_t on_topic(const char *path, const char *topic, struct nm_mcap_message *to, uint32_t most)
+{
+    struct nm_mcap_source source;
+    struct nm_mcap_contents contents;
+    struct nm_mcap_message message;
+    uint32_t channel, n = 0;
+    assert_int_equal(nm_mcap_open(&source, path, NULL), 0);
+    assert_int_equal(nm_mcap_contents_read(&contents, &source, NULL), 0);
+    struct nm_mcap_query *query = nm_mcap_query_new(&source, &contents, &(struct nm_mcap_query_options){0});
+    while (nm_mcap_query_next(query, &message, &channel, NULL) > 0)
+        if (nm_bytes_are(contents.channels[channel].topic, topic) && n < most) to[n++] = message;
+    nm_mcap_query_free(query);
+    nm_mcap_contents_free(&contents);
+    nm_mcap_close(&source);
+    return n;
+}
+
+static void every_file_begins_with_what_was_latched(void **state)
+{
+    (void)state;
+    struct tape_options options = usual(in_place("log"));
+    struct nm_mcap_message got[8];
+    options.direct = true;
+    options.rotate_after = 100000000;
+    struct tape *tape = tape_new(&options, NULL);
+    assert_int_equal(tape_channel(tape, "/count", "std_msgs/msg/Int64", "int64 data\n", (struct nm_bytes){0}, NULL), 1);
+    assert_int_equal(tape_channel(tape, "/tf_static", "std_msgs/msg/Int64", "int64 data\n", (struct nm_bytes){0}, NULL),
+                     2);
+    tape_latch(tape, 2, 2);
+    assert_int_equal(tape_start(tape, NULL), 0);
+    for (uint32_t i = 1; i <= 3; i++)
+        tape_put(tape, &(struct nm_mcap_message){2, i, 1000000u * i, 1000000u * i, {(const uint8_t *)"frames", 6}});
+    for (uint32_t i = 4; i < 300; i++) put(tape, i, 20);
+    tape_free(tape);
+    assert_int_equal(on_topic(in_place("log/log_0.mcap"), "/tf_static", got, 8), 3);
+    assert_int_equal(on_topic(in_place("log/log_1.mcap"), "/tf_static", got, 8), 2); /* the last two, as asked for */
+    assert_int_equal(got[0].sequence, 2);
+    assert_int_equal(got[0].publish_time, 2000000);
+    assert_true(got[0].log_time >= 100000000); /* a viewer shows no time before the file */
+    assert_int_equal(on_topic(in_place("log/log_2.mcap"), "/tf_static", got, 8), 2);
+    assert_int_equal(got[1].sequence, 3);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_place, clear_place)
@@ -422,6 +548,9 @@ int main(void)
         TEST(a_place_that_cannot_be_written_is_a_fault_at_the_start),
         TEST(a_file_cut_at_any_byte_is_readable_up_to_the_last_chunk),
         TEST(a_kill_costs_at_most_the_open_chunk),
+        TEST(a_loss_of_power_costs_no_more_than_the_open_chunk),
+        TEST(a_box_is_synced_less_often_and_loses_little_more),
+        TEST(every_file_begins_with_what_was_latched),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
