@@ -178,8 +178,8 @@ const struct nm_body *nm_body_load(struct nm_arena *arena, const char *path, str
 /* The same from a URDF in memory, without a folder's files. */
 const struct nm_body *nm_body_from_urdf(struct nm_arena *arena, const struct nm_urdf *urdf, struct nm_err *err);
 
-/* The robot.urdf of a folder as the topic robot_description carries it: the CDR of a std_msgs/String, which may be longer
- * than our String. NULL if it cannot be read or has more than 4 MB. */
+/* The robot.urdf of a folder as the topic robot_description carries it: the CDR of a std_msgs/String, which may be
+ * longer than our String. NULL if it cannot be read or has more than 4 MB. */
 const uint8_t *nm_robot_description(struct nm_arena *arena, const char *folder, size_t *n);
 
 /* -1 if there is none of that name. */

@@ -22,7 +22,7 @@ static double rms(const struct nm_diff_place *place)
     return n ? sqrt(place->squares / (double)n) : 0;
 }
 
-static double seconds(const struct compare *c, uint64_t time) { return (double)(int64_t)(time - c->first) * 1e-9; }
+static double seconds(const struct compare *c, uint64_t time) { return (double)(int64_t)(time - c->start) * 1e-9; }
 
 static void print_fields(const struct nm_diff *diff, uint32_t most)
 {

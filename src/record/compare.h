@@ -43,7 +43,8 @@ struct compare {
     struct nm_arena arena;
     /* wishes */
     uint32_t n_topics, n_leave;
-    const char *const *topics, *const *leave; /* names or patterns, with commas between; paths of members */
+    /* names or patterns, with commas between (0: all but what modules only show), and paths of members */
+    const char *const *topics, *const *leave;
     enum match match;
     double tolerance;
     /* Is told the values of each pair of numbers; `user` is the topic. May be NULL. */
@@ -53,6 +54,7 @@ struct compare {
     struct compare_topic *at; /* sorted by name */
     uint32_t ***topic_of;     /* by log, part and channel: place in `at`; UINT32_MAX where not chosen */
     uint64_t first, last;     /* ns, of all that is compared */
+    uint64_t start;           /* ns, when the recording began: what times count from */
     uint32_t damaged;         /* chunks that were left out   */
 };
 

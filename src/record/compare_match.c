@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nutmeg_msgs/Show.h"
 #include "record/compare.h"
 
 const char *const match_words[] = {"auto", "time", "sequence", "order"};
@@ -62,10 +63,13 @@ static bool is_replay(const struct bag *bag)
     return library.n == strlen(BAG_REPLAY) && !memcmp(library.at, BAG_REPLAY, library.n);
 }
 
-/* Of a replay and something else what the replay has; otherwise all. */
+/* Of a replay and something else what the replay has; otherwise all. What modules show is made only while somebody
+ * looks, so it says nothing about the modules. */
 static bool usual(const struct compare *c, const struct compare_topic *topic)
 {
     bool replay[2] = {is_replay(&c->bags[LOG_A]), is_replay(&c->bags[LOG_B])};
+    for (int s = 0; s < 2; s++)
+        if (topic->type[s] && !strcmp(topic->type[s], Show_type.name)) return false;
     if (replay[LOG_A] == replay[LOG_B]) return true;
     return topic->type[replay[LOG_A] ? LOG_A : LOG_B];
 }
@@ -229,6 +233,8 @@ static enum match choose_match(struct compare_topic *topic)
 
 int compare_match(struct compare *c, struct nm_err *err)
 {
+    bool from_b = is_replay(&c->bags[LOG_A]) && !is_replay(&c->bags[LOG_B]); /* a replay may begin in the middle */
+    c->start = c->bags[from_b ? LOG_B : LOG_A].first;
     if (find_topics(c, err)) return -1;
     read_marks(c);
     for (uint32_t t = 0; t < c->n; t++) {

@@ -115,9 +115,14 @@ static int open_player(struct replay *r, struct nm_err *err)
 static int go_to_snapshot(struct replay *r, uint64_t *begin, struct nm_err *err)
 {
     const uint64_t margin = 2000000000; /* what was made before the snapshot may have been consumed after it */
-    int64_t at = r->options->from ? (int64_t)r->from - r->offset : replay_beginning(r);
-    if (at < 0 && !r->options->from) return 0;
-    at = replay_snapshots(r, at, err);
+    int64_t at = r->options->from ? replay_snapshots(r, (int64_t)r->from - r->offset, err) : -1;
+    if (at < 0 && !err->n) {
+        at = replay_beginning(r);
+        if (at < 0 && r->options->from)
+            replay_say(r, "there is no snapshot before %s: starts at the beginning of the log", r->options->from);
+        if (at < 0) return 0;
+        at = replay_snapshots(r, at, err);
+    }
     if (err->n) return -1;
     uint64_t snapshot = (uint64_t)(at + r->offset);
     *begin = snapshot > margin ? snapshot - margin : 0;

@@ -161,7 +161,10 @@ void replay_break(struct replay *r, int64_t now, const char *before);
 void replay_pace(const struct replay *r, int64_t now, double began, int64_t first);
 
 /* replay_snapshots.c */
+/* Times are the player's, in ns. Where a log that begins in the middle can be played from; -1: it has its beginning. */
 int64_t replay_beginning(struct replay *r);
+/* Puts every cycle where its last snapshot before `at` was taken; the earliest of those times. -1 and nothing done if a
+ * cycle has none. Sentences in `err` if a snapshot cannot be taken over. */
 int64_t replay_snapshots(struct replay *r, int64_t at, struct nm_err *err);
 
 /* replay_feed.c */

@@ -91,7 +91,6 @@ int64_t replay_beginning(struct replay *r)
     return beginning;
 }
 
-/* Puts every cycle where its last snapshot before `at` was taken; the earliest of those times, -1 with a sentence. */
 int64_t replay_snapshots(struct replay *r, int64_t at, struct nm_err *err)
 {
     struct nm_mcap_query_options until = {.to = (uint64_t)(at + r->offset) + 1};
@@ -120,17 +119,16 @@ int64_t replay_snapshots(struct replay *r, int64_t at, struct nm_err *err)
         newest[c].time = (int64_t)message.log_time - r->offset;
     }
     bag_reader_free(reader);
+    bool all = true;
+    for (uint32_t c = 0; c < r->lineup->n_cycles; c++) all &= newest[c].bytes != NULL;
     for (uint32_t c = 0; c < r->lineup->n_cycles; c++) {
-        if (!newest[c].bytes) {
-            nm_fail(err, "there is no snapshot of cycle %s before this time: leave out --from",
-                    r->lineup->cycles[c].name);
-            continue;
+        if (all) {
+            nm_cdr_decode(&CycleSnapshot_type, &snapshot, newest[c].bytes, newest[c].n, NULL, NULL);
+            take_snapshot(r, &snapshot, newest[c].time, err);
+            if (newest[c].time < earliest) earliest = newest[c].time;
         }
-        nm_cdr_decode(&CycleSnapshot_type, &snapshot, newest[c].bytes, newest[c].n, NULL, NULL);
-        take_snapshot(r, &snapshot, newest[c].time, err);
-        if (newest[c].time < earliest) earliest = newest[c].time;
         free(newest[c].bytes);
     }
     free(newest);
-    return err->n ? -1 : earliest;
+    return all ? earliest : -1;
 }

@@ -15,7 +15,8 @@ struct how {         /* what is different from the plain log */
     uint64_t later;  /* ns, all of it                        */
     bool no_numbers; /* sequence is 0                        */
     bool other_type; /* speech has another definition        */
-    const char *extra;
+    bool replay;     /* written by a replay                  */
+    const char *extra, *extra_type;
 };
 
 static void make_log(const char *path, struct how how)
@@ -23,13 +24,14 @@ static void make_log(const char *path, struct how how)
     static Imu imu;
     static String text;
     FILE *file = fopen(path, "wb");
-    struct nm_mcap_writer *w = nm_mcap_writer_new(&(struct nm_mcap_write_options){.chunk_size = 5000});
+    struct nm_mcap_writer *w = nm_mcap_writer_new(
+        &(struct nm_mcap_write_options){.chunk_size = 5000, .library = how.replay ? "nutmeg replay" : "somebody"});
     int imus = channel_of(w, "/imu", &Imu_type);
     int texts =
         channel_as(w, "/speech", String_type.name, how.other_type ? "string data\nint32 volume" : "string data");
     nm_mcap_start(w, to_file, file, NULL);
     if (how.extra) {
-        int more = channel_of(w, how.extra, &String_type);
+        int more = channel_as(w, how.extra, how.extra_type ? how.extra_type : String_type.name, String_type.schema);
         say(w, more, &String_type, &text, 1, log_start);
     }
     for (int i = how.from; i < how.from + how.n; i++) {
@@ -109,6 +111,24 @@ static void a_topic_of_one_log_is_told(void **state)
     ends(2, "a.mcap more.mcap --topics trumpet", "neither log has a topic 'trumpet'");
 }
 
+/* As replay and cut count it, whichever topics are compared and where a replay begins. */
+static void time_counts_from_the_start_of_the_recording(void **state)
+{
+    (void)state;
+    make_log("bent.mcap", (struct how){.n = 100, .bent = 0.25});
+    ends(1, "a.mcap bent.mcap --from 0.4", "first at 0.500000 s: linear_acceleration.x");
+    make_log("replay.mcap", (struct how){.n = 70, .from = 30, .bent = 0.25, .replay = true});
+    ends(1, "replay.mcap a.mcap", "first at 0.500000 s: linear_acceleration.x");
+}
+
+static void what_modules_show_is_no_difference(void **state)
+{
+    (void)state;
+    make_log("shown.mcap", (struct how){.n = 100, .extra = "/show", .extra_type = "nutmeg_msgs/msg/Show"});
+    ends(0, "a.mcap shown.mcap", "2 of 2 topics are the same");
+    ends(1, "a.mcap shown.mcap --topics /show", "/show: in B only");
+}
+
 static void a_type_that_changed_is_mapped(void **state)
 {
     (void)state;
@@ -152,6 +172,8 @@ int main(void)
         cmocka_unit_test(a_difference_has_time_member_and_size),
         cmocka_unit_test(partners_are_found),
         cmocka_unit_test(a_topic_of_one_log_is_told),
+        cmocka_unit_test(time_counts_from_the_start_of_the_recording),
+        cmocka_unit_test(what_modules_show_is_no_difference),
         cmocka_unit_test(a_type_that_changed_is_mapped),
         cmocka_unit_test(a_plot_is_a_picture),
         cmocka_unit_test(what_cannot_be_compared_ends_with_2),

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "body/robot.h"
 #include "codec/cdr.h"
+#include "edge/dds/stamps.h"
 #include "edge/live/inside.h"
 #include "std_msgs/String.h"
 
@@ -38,6 +39,7 @@ static void add_topic(struct nm_live *live, uint32_t t, struct nm_edge_port *por
     const struct nm_topic *topic = &live->lineup->topics[t];
     struct channel *channel = &live->channels[live->n_channels++];
     *channel = (struct channel){.name = nm_take_format(&live->arena, "/%s", topic->name), .type = topic->type};
+    channel->times = !live->options.virtual_time && nm_has_times(topic->type);
     channel->port = t;
     channel->queue = topic->queue || !topic->type->blobs;
     channel->latest = !channel->queue;
@@ -88,6 +90,10 @@ int channels_new(struct nm_live *live, struct nm_err *err)
             ports[t] = (struct nm_edge_port){.topic = topic->name, .kind = NM_PORT_QUEUE, .depth = depth_of(topic)};
     }
     add_description(live);
+    uint32_t largest = 1;
+    for (uint32_t i = 0; i < live->n_channels; i++)
+        if (live->channels[i].times && live->channels[i].type->size > largest) largest = live->channels[i].type->size;
+    live->stamped = nm_take(&live->arena, largest);
     live->show = nm_lineup_topic(lineup, "show");
     live->reading = nm_edge_new(live->player, "live", ports, lineup->n_topics, err);
     return live->reading && !open_writing(live, err) ? 0 : -1;
@@ -106,18 +112,28 @@ int64_t live_log_time(const struct nm_live *live, int64_t time)
     return time + nm_wall() - nm_clock();
 }
 
-static struct payload *encode(const struct nm_type *type, const void *message)
+/* The times inside a message, too: a viewer puts what it draws where they say. */
+static struct payload *encode(struct nm_live *live, const struct channel *channel, const void *message)
 {
-    size_t size = nm_cdr_size(type, message);
-    if (size > MESSAGE_MOST) return NULL;
-    struct payload *payload = payload_new(size);
-    int64_t n = nm_cdr_encode(type, message, payload->bytes, size);
-    if (n >= 0) {
-        payload->n = (size_t)n;
-        return payload;
+    const struct nm_type *type = channel->type;
+    struct payload *payload = NULL;
+    if (channel->times) {
+        nm_copy(type, live->stamped, message);
+        nm_shift_times(type, live->stamped, live_log_time(live, 0));
+        message = live->stamped;
     }
-    payload_release(payload);
-    return NULL;
+    size_t size = nm_cdr_size(type, message);
+    if (size <= MESSAGE_MOST) {
+        payload = payload_new(size);
+        int64_t n = nm_cdr_encode(type, message, payload->bytes, size);
+        payload->n = n < 0 ? 0 : (size_t)n;
+        if (n < 0) {
+            payload_release(payload);
+            payload = NULL;
+        }
+    }
+    if (channel->times) nm_reset(type, live->stamped); /* gives its blobs back */
+    return payload;
 }
 
 static void send_all(struct nm_live *live, uint32_t id, struct payload *payload, int64_t time)
@@ -145,7 +161,7 @@ static void forward(struct nm_live *live, struct channel *channel, const void *m
 {
     bool once = !strcmp(channel->name, "/tf_static");
     if (!channel->listeners && !once) return;
-    struct payload *payload = encode(channel->type, message);
+    struct payload *payload = encode(live, channel, message);
     if (!payload) return;
     if (once) keep(channel, payload);
     send_all(live, (uint32_t)(channel - live->channels) + 1, payload, live_log_time(live, nm_slot(message)->time));
@@ -193,7 +209,7 @@ void channels_welcome(struct nm_live *live, struct client *client, struct subscr
         if (message && !nm_slot(message)->seq) message = NULL;
         if (message) time = nm_slot(message)->time;
     }
-    struct payload *payload = message ? encode(channel->type, message) : NULL;
+    struct payload *payload = message ? encode(live, channel, message) : NULL;
     if (!payload) return;
     client_message(live, client, subscription, payload, live_log_time(live, time));
     payload_release(payload);

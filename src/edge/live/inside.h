@@ -47,6 +47,7 @@ struct channel {
     uint32_t port;      /* of the reading edge; NM_NONE: none                              */
     bool latest;        /* a value with a blob: only the newest message counts             */
     bool queue;         /* the port is a queue                                             */
+    bool times;         /* its type holds times                                            */
     uint32_t listeners; /* subscriptions                                                   */
     void *last;         /* newest message of a small value, for those who come later; NULL */
     int64_t last_time;  /* ns; -1: none yet                                                */
@@ -84,7 +85,7 @@ struct subscription {
 };
 
 struct publication {
-    uint32_t id, topic;
+    uint32_t id, topic; /* NM_NONE: no topic of the line-up, and nothing is expected on it */
     bool json;
 };
 
@@ -167,6 +168,7 @@ struct nm_live {
     int listener, wake;
     struct connection *connections;
     uint8_t *scratch; /* bytes that have just come */
+    void *stamped;    /* a message on its way out, with the times of the day */
     struct nm_edge *reading, *writing;
     uint32_t *write_ports; /* for each topic, NM_NONE: clients may not publish it */
 

@@ -6,6 +6,7 @@
 
 #include "codec/cdr.h"
 #include "codec/text.h"
+#include "edge/dds/stamps.h"
 #include "edge/live/inside.h"
 
 static const int64_t patience = 10LL * 1000000000; /* ns; a service that has not answered by then does not */
@@ -69,13 +70,16 @@ static void tell_failure(struct client *client, uint32_t service, uint32_t call,
     client_json(client, &json);
 }
 
-/* A message as a client wrote it; large payloads go into blocks of the topic's pool. */
-static int decode(const struct nm_type *type, void *message, bool json, const uint8_t *bytes, size_t size,
-                  struct nm_blob_pool *pool, struct nm_err *err)
+/* A message as a client wrote it, with the player's times; large payloads go into blocks of the topic's pool. */
+static int decode(const struct nm_live *live, const struct nm_type *type, void *message, bool json,
+                  const uint8_t *bytes, size_t size, struct nm_blob_pool *pool, struct nm_err *err)
 {
     if (type->blobs && !pool) return nm_fail(err, "%s holds large payloads, for which there is no room", type->name);
-    return json ? nm_parse_text(type, message, "message", (const char *)bytes, size, pool, err)
-                : nm_cdr_decode(type, message, bytes, size, pool, err);
+    if (json ? nm_parse_text(type, message, "message", (const char *)bytes, size, pool, err)
+             : nm_cdr_decode(type, message, bytes, size, pool, err))
+        return -1;
+    nm_shift_times(type, message, -live_log_time(live, 0)); /* its times are those of the day */
+    return 0;
 }
 
 static int read_encoding(const char *encoding, bool *json, struct nm_err *err)
@@ -104,8 +108,8 @@ static int call(struct nm_live *live, struct client *client, const struct nm_fox
     void *scratch = calloc(1, type->size);
     if (!scratch) abort();
     nm_reset(type, scratch);
-    int bad =
-        decode(type, scratch, json, frame->data, frame->size, nm_edge_pool(live->writing, service->request_port), err);
+    int bad = decode(live, type, scratch, json, frame->data, frame->size,
+                     nm_edge_pool(live->writing, service->request_port), err);
     if (!bad) {
         nm_edge_begin(live->writing, nm_player_now(live->player));
         void *request = nm_edge_push(live->writing, service->request_port);
@@ -183,22 +187,30 @@ void services_expire(struct nm_live *live)
 
 /* ---- topics from outside ---- */
 
-static int advertise(struct nm_live *live, struct client *client, const struct nm_fox_item *item, struct nm_err *err)
+/* Whether a client may write this topic of the line-up, as it says that it will. */
+static int check_topic(struct nm_live *live, struct client *client, uint32_t topic, const struct nm_fox_item *item,
+                       struct nm_err *err)
 {
-    bool json;
-    const struct nm_lineup *lineup = live->lineup;
-    uint32_t topic = nm_lineup_topic(lineup, item->topic);
+    const struct nm_topic *row = &live->lineup->topics[topic];
     if (!write_allowed(live, client, err)) return -1;
-    if (topic == NM_NONE || !lineup->topics[topic].remote || live->write_ports[topic] == NM_NONE ||
-        lineup->topics[topic].role != NM_ROLE_TOPIC)
+    if (!row->remote || live->write_ports[topic] == NM_NONE || row->role != NM_ROLE_TOPIC)
         return nm_fail(err, "%.100s does not come from outside: list it under remote: in %s", item->topic,
-                       lineup->file);
+                       live->lineup->file);
     const char *maker = nm_player_hardware(live->player, topic);
     if (maker) return nm_fail(err, "%.100s is refused: the edge '%s' of this process makes it", item->topic, maker);
-    const struct nm_type *type = lineup->topics[topic].type;
-    if (nm_type_find(&nm_all_types, item->schema_name) != type)
-        return nm_fail(err, "%.100s carries %s, not %.100s", item->topic, type->name, item->schema_name);
-    if (read_encoding(item->encoding, &json, err)) return -1;
+    if (nm_type_find(&nm_all_types, item->schema_name) != row->type)
+        return nm_fail(err, "%.100s carries %s, not %.100s", item->topic, row->type->name, item->schema_name);
+    return 0;
+}
+
+/* Viewers advertise topics of their own as soon as they connect (a clicked point, a goal), whether or not anybody reads
+ * them: that is no fault. A message on one of them is. */
+static int advertise(struct nm_live *live, struct client *client, const struct nm_fox_item *item, struct nm_err *err)
+{
+    bool json = false;
+    uint32_t topic = nm_lineup_topic(live->lineup, item->topic);
+    if (topic != NM_NONE && (check_topic(live, client, topic, item, err) || read_encoding(item->encoding, &json, err)))
+        return -1;
     for (uint32_t i = 0; i < client->n_publications; i++)
         if (client->publications[i].id == item->id) return nm_fail(err, "channel %u is in use already", item->id);
     if (client->n_publications == PUBLICATIONS) return nm_fail(err, "more than %d channels", PUBLICATIONS);
@@ -229,12 +241,15 @@ static int publish(struct nm_live *live, struct client *client, const struct nm_
         if (client->publications[i].id == frame->id) publication = &client->publications[i];
     if (!publication) return nm_fail(err, "there is no channel %u", frame->id);
     if (!write_allowed(live, client, err)) return -1;
+    if (publication->topic == NM_NONE)
+        return nm_fail(err, "nobody reads the topic of channel %u: list it under remote: in %s", frame->id,
+                       live->lineup->file);
     const struct nm_topic *topic = &live->lineup->topics[publication->topic];
     uint32_t port = live->write_ports[publication->topic];
     void *scratch = calloc(1, topic->type->size);
     if (!scratch) abort();
     nm_reset(topic->type, scratch);
-    int bad = decode(topic->type, scratch, publication->json, frame->data, frame->size,
+    int bad = decode(live, topic->type, scratch, publication->json, frame->data, frame->size,
                      nm_edge_pool(live->writing, port), err);
     if (!bad) bad = nm_gate_admit(live->gate, publication->topic, false, scratch, err);
     if (!bad) {

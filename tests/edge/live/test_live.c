@@ -3,6 +3,8 @@
  * the cycles do not meet. Virtual time where figures count: the test drives player and server. */
 #include "core/started.h"
 
+#include <time.h>
+
 #include "edge/live/live.h"
 #include "edge/live/viewer.h"
 #include "sensor_msgs/Image.h"
@@ -260,13 +262,26 @@ static void test_an_answer_finds_its_caller(void **state)
     viewer_close(&v);
 }
 
+/* The time inside a message is that of the day, as the time of the message itself. */
+static void assert_stamped(const struct viewer *v)
+{
+    int64_t log_time;
+    int32_t sec;
+    memcpy(&log_time, v->frame + 5, sizeof log_time);
+    memcpy(&sec, v->frame + 13 + 4, sizeof sec);
+    assert_in_range(llabs(time(NULL) - sec), 0, 100);
+    assert_in_range(llabs(log_time / 1000000000 - sec), 0, 1);
+}
+
 /* Subscribes when the topics are told, and counts messages. */
 static uint32_t follow(struct viewer *v)
 {
     uint32_t seen = 0;
     while (viewer_next(v)) {
         if (v->opcode == 1 && strstr((char *)v->frame, "\"advertise\"")) subscribe(v, "\"/scan\"", 1);
-        seen += v->opcode == 2;
+        if (v->opcode != 2) continue;
+        assert_stamped(v);
+        seen++;
     }
     return seen;
 }

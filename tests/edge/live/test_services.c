@@ -218,6 +218,22 @@ static double shown(uint32_t bytes)
     return value;
 }
 
+/* Foxglove advertises what its panels could publish as soon as it has connected. */
+static void topics_that_nobody_reads_are_advertised_quietly(void **state)
+{
+    (void)state;
+    static const uint8_t point[] = "\1\10\0\0\0{\"data\": 1.5}";
+    advertise(8, "/clicked_point", "geometry_msgs/msg/PointStamped", "json");
+    advertise(9, "/initialpose", "some_msgs/msg/Unknown", "cbor");
+    set_time(4);
+    do { /* nothing is said about them before the answer to what was asked later */
+        wait_until(viewer_next(&v), turn());
+        assert_null(strstr((char *)v.frame, "advertise: "));
+    } while (!strstr((char *)v.frame, "\"value\": 4"));
+    viewer_send(&v, 2, point, sizeof point - 1);
+    hear("publish: nobody reads the topic of channel 8");
+}
+
 /* More of them than a pool has blocks, so each one has to come back. */
 static void images_can_be_published(void **state)
 {
@@ -236,6 +252,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(nobody_writes_while_the_robot_plays, begin, end),
         cmocka_unit_test_setup_teardown(what_an_edge_of_ours_makes_is_refused, begin, end),
         cmocka_unit_test_setup_teardown(penalties_breaks_and_the_end_open_it_again, begin, end),
+        cmocka_unit_test_setup_teardown(topics_that_nobody_reads_are_advertised_quietly, begin, end),
         cmocka_unit_test_setup_teardown(images_can_be_published, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
