@@ -4,18 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* xoroshiro128+, Blackman and Vigna */
-static double uniform(struct nm_cma *c)
-{
-    uint64_t a = c->rng[0], b = c->rng[1], sum = a + b;
-    b ^= a;
-    c->rng[0] = ((a << 24) | (a >> 40)) ^ b ^ (b << 16);
-    c->rng[1] = (b << 37) | (b >> 27);
-    return (double)(sum >> 11) * 0x1p-53;
-}
-
-static double gauss(struct nm_cma *c) { return sqrt(-2 * log(1 - uniform(c))) * cos(2 * M_PI * uniform(c)); }
-
 /* Constants of the tutorial, table 1. */
 static void set_constants(struct nm_cma *c)
 {
@@ -43,7 +31,7 @@ static void sample(struct nm_cma *c)
     double *z = c->scratch;
     for (uint32_t k = 0; k < c->population; k++) {
         double *x = c->candidates + (size_t)k * c->n;
-        for (uint32_t j = 0; j < c->n; j++) z[j] = c->lengths[j] * gauss(c);
+        for (uint32_t j = 0; j < c->n; j++) z[j] = c->lengths[j] * nm_dice_gauss(&c->dice);
         for (uint32_t i = 0; i < c->n; i++) {
             double sum = 0;
             for (uint32_t j = 0; j < c->n; j++) sum += c->axes[i * c->n + j] * z[j];
@@ -56,8 +44,7 @@ struct nm_cma *nm_cma_new(struct nm_arena *arena, uint32_t n, const double *star
                           uint32_t population, uint64_t seed)
 {
     struct nm_cma *c = nm_take(arena, sizeof *c);
-    *c =
-        (struct nm_cma){.n = n, .sigma = sigma, .best_score = INFINITY, .rng = {seed * 0x9e3779b97f4a7c15u + 1, ~seed}};
+    *c = (struct nm_cma){.n = n, .sigma = sigma, .best_score = INFINITY, .dice = nm_dice_new(seed, 0, 0)};
     c->population = population ? population : 4 + (uint32_t)(3 * log(n));
     c->parents = c->population / 2;
     double **const arrays[] = {&c->mean, &c->best, &c->lengths, &c->path_sigma, &c->path_c};
@@ -74,7 +61,6 @@ struct nm_cma *nm_cma_new(struct nm_arena *arena, uint32_t n, const double *star
         c->covariance[i * n + i] = c->lengths[i] * c->lengths[i];
     }
     set_constants(c);
-    for (int i = 0; i < 16; i++) uniform(c);
     sample(c);
     return c;
 }

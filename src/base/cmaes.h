@@ -16,10 +16,11 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/random.h"
 
 struct nm_cma {
     uint32_t n, population, parents;
-    uint64_t rng[2];
+    struct nm_dice dice;
     uint64_t generation;
     double sigma;                /* step size                                              */
     double *mean;                /* n                                                      */

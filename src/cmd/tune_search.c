@@ -9,7 +9,7 @@
 #include "cmd/sim_play.h"
 #include "cmd/stopping.h"
 #include "cmd/tune.h"
-#include "sim/dice.h"
+#include "base/random.h"
 
 /* One round of runs: point x scenario x seed. */
 struct round {

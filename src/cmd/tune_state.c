@@ -46,8 +46,9 @@ static void write_state(const struct tune *t, FILE *to)
     for (uint32_t i = 0; i < t->params.n; i++)
         fprintf(to, "  - {name: \"%s\", range: [%.17g, %.17g]}\n", tune_name(&t->params.at[i], name),
                 t->params.at[i].low, t->params.at[i].high);
-    fprintf(to, "population: %u\ngeneration: %llu\nrandom: [%llu, %llu]\nsigma: %.17g\n", c->population,
-            (unsigned long long)c->generation, (unsigned long long)c->rng[0], (unsigned long long)c->rng[1], c->sigma);
+    fprintf(to, "population: %u\ngeneration: %llu\nrandom: [", c->population, (unsigned long long)c->generation);
+    for (int i = 0; i < 4; i++) fprintf(to, "%s%llu", i ? ", " : "", (unsigned long long)c->dice.s[i]);
+    fprintf(to, "]\nsigma: %.17g\n", c->sigma);
     fprintf(to, "best_score: %s%.17g\n", isfinite(c->best_score) ? "" : "1e300 # ",
             isfinite(c->best_score) ? c->best_score : 0);
     arrays_of(c, arrays);
@@ -135,9 +136,10 @@ static int read_state(struct tune *t, const struct nm_yaml *file, struct nm_err 
         return nm_fail(err, "its population was %llu", (unsigned long long)population);
     if (!(node = nm_yaml_get(file, "generation")) || nm_yaml_uint(node, &c->generation, err))
         return nm_fail(err, "its generation is missing");
-    if (!random || random->kind != NM_YAML_LIST || random->n != 2 || nm_yaml_uint(random->first, &c->rng[0], err) ||
-        nm_yaml_uint(random->first->next, &c->rng[1], err))
-        return nm_fail(err, "its random numbers are missing");
+    uint32_t n_random = 0;
+    nm_yaml_each(number, random && random->kind == NM_YAML_LIST && random->n == 4 ? random : NULL) n_random +=
+        !nm_yaml_uint(number, &c->dice.s[n_random], err);
+    if (n_random != 4) return nm_fail(err, "its random numbers are missing");
     if (!(node = nm_yaml_get(file, "sigma")) || nm_yaml_number(node, &c->sigma, err) ||
         !(c->sigma > 0 && c->sigma < 1e6))
         return nm_fail(err, "its step size is missing");

@@ -55,27 +55,8 @@ bool nm_tf(struct nm *nm, const char *from, const char *to, int64_t at, struct p
     return nm->cycle->tf && tf_get(nm->cycle->tf, from, to, at, from_to_to);
 }
 
-/* xoshiro256**, Blackman and Vigna 2018 */
-static uint64_t next_random(uint64_t s[4])
-{
-    uint64_t five = s[1] * 5, result = ((five << 7) | (five >> 57)) * 9, t = s[1] << 17;
-    s[2] ^= s[0];
-    s[3] ^= s[1];
-    s[1] ^= s[2];
-    s[0] ^= s[3];
-    s[2] ^= t;
-    s[3] = (s[3] << 45) | (s[3] >> 19);
-    return result;
-}
-
-double nm_random(struct nm *nm) { return (double)(next_random(nm->rng) >> 11) * 0x1p-53; }
-
-/* Box and Muller; one of the pair is thrown away, which keeps the state in four words */
-double nm_gauss(struct nm *nm)
-{
-    double u = 1 - nm_random(nm), v = nm_random(nm);
-    return sqrt(-2 * log(u)) * cos(2 * M_PI * v);
-}
+double nm_random(struct nm *nm) { return nm_dice_roll(&nm->dice); }
+double nm_gauss(struct nm *nm) { return nm_dice_gauss(&nm->dice); }
 
 void nm_log_(struct nm *nm, int level, const char *file, const char *function, int line, const char *format, ...)
 {

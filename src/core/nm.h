@@ -38,6 +38,7 @@
 #include "base/error.h"
 #include "base/export.h"
 #include "base/geometry.h"
+#include "base/random.h"
 #include "base/type.h"
 
 /* Changes when the meaning of anything in this file changes: a plug-in built against another number is refused. */
@@ -55,7 +56,7 @@ struct nm {
     int64_t dt;                 /* ns since the cycle's previous run (its period at the first)       */
     uint64_t run;               /* counts the cycle's runs from 1                                    */
     bool watched;               /* somebody looks at nm_show                                         */
-    uint64_t rng[4];            /* random numbers of this instance alone, seeded from its name       */
+    struct nm_dice dice;        /* random numbers of this instance alone, seeded from its name       */
     const char *name;           /* of the instance                                                   */
     const struct nm_body *body; /* the robot's model (body/robot.h), shared and constant; NULL without a robot */
     struct nm_err *err;         /* during init: where a sentence goes that says why it refuses                */

@@ -10,19 +10,10 @@
 #include "rcl_interfaces/Log.h"
 #include "tf2_msgs/TFMessage.h"
 
-/* splitmix64, Steele et al. 2014: spreads a seed over the state of a generator */
-static uint64_t spread(uint64_t *x)
-{
-    uint64_t z = (*x += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
 static void seed_instance(struct nm_instance *instance, uint64_t seed)
 {
     for (const char *c = instance->plan->name; *c; c++) seed = (seed ^ (uint8_t)*c) * 0x100000001b3u;
-    for (int i = 0; i < 4; i++) instance->nm.rng[i] = spread(&seed);
+    instance->nm.dice = nm_dice_new(seed, 0, 0);
 }
 
 static void list_ports(struct nm_arena *arena, struct nm_instance *instance)

@@ -121,7 +121,7 @@ static void put_struct(struct out *out, const struct nm_instance *instance)
 static void put_instance(struct out *out, const struct nm_instance *instance)
 {
     put_text(out, instance->plan->name);
-    put(out, instance->nm.rng, sizeof instance->nm.rng);
+    put(out, instance->nm.dice.s, sizeof instance->nm.dice.s);
     put_u32(out, instance->n_ports);
     for (uint32_t i = 0; i < instance->n_ports; i++) {
         put_u64(out, instance->ports[i].taken);
@@ -298,7 +298,7 @@ static void get_instance(struct nm_cycle *cycle, struct in *in, struct nm_err *n
     get_text(in, name);
     for (uint32_t i = 0; i < cycle->n_instances; i++)
         if (!strcmp(cycle->instances[i]->plan->name, name)) instance = cycle->instances[i];
-    const uint8_t *rng = get(in, sizeof instance->nm.rng);
+    const uint8_t *rng = get(in, sizeof instance->nm.dice.s);
     uint32_t n_ports = get_u32(in);
     if (n_ports > in->n / 16) in->bad = true;
     const uint8_t *ports = in->bad ? NULL : get(in, (size_t)n_ports * 16);
@@ -314,7 +314,7 @@ static void get_instance(struct nm_cycle *cycle, struct in *in, struct nm_err *n
         nm_fail(notes, "%s: its struct has changed since; it begins anew", name);
         return;
     }
-    memcpy(instance->nm.rng, rng, sizeof instance->nm.rng);
+    memcpy(instance->nm.dice.s, rng, sizeof instance->nm.dice.s);
     for (uint32_t i = 0; i < n_ports; i++) memcpy(&instance->ports[i].taken, ports + 16 * (size_t)i, 8);
     rebind(instance);
 }

@@ -11,7 +11,7 @@
 #include "nutmeg_msgs/ServoStates.h"
 #include "sensor_msgs/CameraInfo.h"
 #include "sensor_msgs/Imu.h"
-#include "sim/dice.h"
+#include "base/random.h"
 #include "sim/world.h"
 
 enum nm_fault_kind {

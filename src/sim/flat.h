@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/geometry.h"
-#include "sim/dice.h"
+#include "base/random.h"
 #include "sim/field.h"
 #include "sim/scene.h"
 

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "sim/dice.h"
+#include "base/random.h"
 
 /* The inverse of the normal distribution at (i + 1/2) / NM_GRAINS, shuffled by a fixed permutation: deterministic,
  * exactly normal, and made by the compiler's arithmetic alone. Acklam's rational approximation. */

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "body/camera.h"
-#include "sim/dice.h"
+#include "base/random.h"
 #include "sim/field.h"
 #include "sim/scene.h"
 

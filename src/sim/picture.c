@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/dice.h"
+#include "base/random.h"
 #include "sim/grain.h"
 #include "sim/ray_tile.h"
 #include "sim/wide.h"

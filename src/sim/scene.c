@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/dice.h"
+#include "base/random.h"
 
 static void set_pose(struct nm_solid *s, struct pose3 p)
 {

@@ -5,7 +5,7 @@
 #include <mujoco/mujoco.h>
 
 #include "base/arena.h"
-#include "sim/dice.h"
+#include "base/random.h"
 #include "sim/power.h"
 #include "sim/world.h"
 

@@ -19,4 +19,5 @@ once() {
 once clock src/base/clock.h 'clock_gettime\('
 once 'way from a Time to nanoseconds and back' src/core/stamp.h '((->|\.)sec \* 1000000000|int32_t\)\(.* / 1000000000\), \(uint32_t)'
 once clamp src/base/clamp.h 'static (inline )?double (nm_)?(clamp|within)\('
+once 'random generator' src/base/random.h '0xbf58476d1ce4e5b9|xor(o)?shiro'
 [ "$faults" = 0 ]

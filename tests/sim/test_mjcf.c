@@ -4,7 +4,7 @@
 
 #include <mujoco/mujoco.h>
 
-#include "sim/dice.h"
+#include "base/random.h"
 
 static void random_pose(const struct nm_body *body, struct nm_dice *dice, double *q, double share)
 {

@@ -2,7 +2,7 @@
  * rule book's paint, and a golden picture that somebody has looked at. */
 #include "sim/sim_help.h"
 
-#include "sim/dice.h"
+#include "base/random.h"
 #include "sim/picture.h"
 
 static struct nm_camera wide_camera(enum nm_lens lens)

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
+
 enum { GROUPS = 4 };
 
 struct waiting { /* on its way to a radio */
@@ -36,15 +38,6 @@ static struct seat *seat_of(struct nm_radio *radio) { return (struct seat *)(voi
 
 /* ---- chance ---- */
 
-/* splitmix64's finaliser */
-static uint64_t mix(uint64_t x)
-{
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-}
-
 static uint64_t number_of(struct nm_air_place place) { return (uint64_t)place.host << 16 | place.port; }
 
 /* Numbers that belong to one datagram between two places, and to one use: its first copy, its second, whether there is
@@ -56,15 +49,15 @@ struct chance {
 
 static struct chance chance_of(const struct nm_air *air, const struct seat *from, const struct seat *to, uint32_t use)
 {
-    uint64_t state = mix(air->options.seed);
-    state = mix(state ^ number_of(from->place));
-    state = mix(state ^ number_of(to->place));
-    return (struct chance){mix(state ^ (from->sent << 2 | use))};
+    uint64_t state = nm_spread(air->options.seed);
+    state = nm_spread(state ^ number_of(from->place));
+    state = nm_spread(state ^ number_of(to->place));
+    return (struct chance){nm_spread(state ^ (from->sent << 2 | use))};
 }
 
 static double draw(struct chance *chance)
 {
-    chance->state = mix(chance->state);
+    chance->state = nm_spread(chance->state);
     return (double)(chance->state >> 11) * 0x1p-53;
 }
 

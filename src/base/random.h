@@ -1,7 +1,8 @@
-/* Random numbers of the simulator: xoshiro256++ (Blackman, Vigna 2019), one stream for each thing that is random, so
- * that adding a robot or a camera changes no other stream. A stream is named by the seed and up to two numbers. */
-#ifndef NM_SIM_DICE_H
-#define NM_SIM_DICE_H
+/* Random numbers: xoshiro256++ (Blackman, Vigna 2019), seeded through splitmix64 (Steele et al. 2014). A stream is
+ * named by a seed and up to two numbers, so that adding a robot or a camera changes no other stream. Modules have a
+ * stream of their own behind nm_random and nm_gauss. */
+#ifndef NM_BASE_RANDOM_H
+#define NM_BASE_RANDOM_H
 
 #include <math.h>
 #include <stdint.h>
