@@ -20,7 +20,7 @@
 
 enum {
     NM_REQUEST_LINE = 65536, /* bytes of a request           */
-    NM_REQUEST_SETS = 256,   /* parameters in one set        */
+    NM_REQUEST_SETS = 1024,  /* parameters in one set        */
     NM_REQUEST_TEXT = 4096,  /* bytes of one of its texts    */
 };
 

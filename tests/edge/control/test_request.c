@@ -126,7 +126,7 @@ static void test_what_is_too_large_is_refused(void **state)
     strcpy(line, "{op: set, set: [");
     for (int i = 0; i <= NM_REQUEST_SETS; i++) strcat(line, "a.b=1,");
     strcat(line, "]}");
-    refused(line, "1 to 256 texts");
+    refused(line, "1 to 1024 texts");
     line[0] = '\0';
     for (int i = 0; i < 1000; i++) strcat(line, "[");
     refused(line, "request:1");
