@@ -8,8 +8,8 @@
 #include "base/clock.h"
 #include "bench_motion.h"
 #include "cmd/calibrate.h"
-#include "cmd/console.h"
 #include "cmd/pool.h"
+#include "cmd/progress.h"
 #include "cmd/sim_play.h"
 #include "cmd/stopping.h"
 
@@ -17,6 +17,7 @@ struct play {
     struct motion_trial *trials;
     const struct motion_options *options;
     uint32_t n, ended;
+    struct progress progress;
     uint32_t trial[4096]; /* of each piece */
     uint32_t index[4096];
 };
@@ -43,6 +44,17 @@ static void leave(void *user)
     in_cycles += cpu_now() - entered;
 }
 
+static struct sim_control control; /* of the one run that a process plays */
+
+static int ready(void *user, uint32_t robot, struct nm_player *player, struct nm_err *err)
+{
+    const struct motion_options *o = ((const struct play *)user)->options;
+    (void)robot;
+    (void)err;
+    sim_control_add(&control, o->setup, o->robot, player);
+    return 0;
+}
+
 static void work(void *user, uint32_t piece, void *result)
 {
     const struct play *p = user;
@@ -59,6 +71,8 @@ static void work(void *user, uint32_t piece, void *result)
                                      .registry = &o->setup->registry,
                                      .enter = enter,
                                      .leave = leave,
+                                     .ready = ready,
+                                     .user = user,
                                      .bus = &sim_bus};
     struct nm_run *run = nm_run_new(t->read, &options, &err);
     if (!run) {
@@ -66,9 +80,11 @@ static void work(void *user, uint32_t piece, void *result)
         return;
     }
     in_cycles = 0;
-    while (nm_run_step(run) > 0) {}
+    while (!stopping() && nm_run_step(run) > 0) sim_control_poll(&control, nm_clock_seconds());
+    sim_control_free(&control);
     nm_run_result(run, &played);
-    m->outcome.done = !played.n_faults;
+    m->outcome.done = !played.n_faults && !stopping();
+    if (stopping()) snprintf(m->why, sizeof m->why, "interrupted");
     if (played.n_faults) snprintf(m->why, sizeof m->why, "%.150s", played.fault);
     m->outcome.cpu = in_cycles;
     m->outcome.span = nm_seconds(played.time);
@@ -81,12 +97,7 @@ static void done(void *user, uint32_t piece, const void *result, const char *die
     struct motion_trial *t = &p->trials[p->trial[piece]];
     const struct message *m = result;
     if (m) t->outcomes[p->index[piece]] = m->outcome;
-    p->ended++;
-    if (isatty(STDERR_FILENO)) {
-        clear_line(stderr);
-        fprintf(stderr, "%u of %u runs", p->ended, p->n);
-        fflush(stderr);
-    }
+    progress_tell(&p->progress, "%u of %u runs", ++p->ended, p->n);
     if ((died || !m->outcome.done) && !*t->why) snprintf(t->why, sizeof t->why, "%.159s", died ? died : m->why);
 }
 
@@ -132,8 +143,9 @@ void motion_play(struct motion_trial *trials, uint32_t n, const struct motion_op
                         .user = &p};
     struct nm_err err = {0};
     stop_by_signals();
+    progress_begin(&p.progress, "");
     pool_run(&pool, &err);
-    if (isatty(STDERR_FILENO)) clear_line(stderr);
+    progress_end(&p.progress);
 }
 
 void motion_calibrate(struct motion_trial *raw, struct motion_trial *calibrated, const struct motion_options *o)

@@ -65,6 +65,7 @@ struct nm_field {
     uint32_t first;             /* offset of `at` inside a sequence struct                              */
     uint32_t text_bound;        /* `string<=N`, 0 if unbounded                                          */
     const struct nm_type *type; /* of NM_STRUCT                                                         */
+    const char *about;          /* the comment in the .msg: meaning, unit, frame; "" without one        */
 };
 
 struct nm_constant {
@@ -73,6 +74,7 @@ struct nm_constant {
     int64_t i;        /* integers and bool */
     double f;         /* floats            */
     const char *text; /* strings           */
+    const char *about;
 };
 
 /* The type as a flat program with nested structs written out, so that a codec's inner loop is a copy of long runs. */
@@ -122,6 +124,7 @@ struct nm_type {
     const struct nm_op *blob_ops;      /* those of them with a blob in or below them                     */
     const struct nm_span *spans;       /* bytes to clear on reset: everything but the storage of sequences */
     const struct nm_default *defaults; /* to write after clearing (where not all zero)                    */
+    const char *about;                 /* the comment at the top of the .msg                              */
 };
 
 /* Every type that nmgen knows, sorted by name. */

@@ -332,7 +332,8 @@ static int rewrite(const char *from, const char *work, const struct part_flags *
     struct nm_err err = {0};
     char size[32];
     if (open_log(&log, from, work)) return EXIT_FAILED;
-    int result = choose(&log.bag, part, &time, &err) || bag_rewrite(&log.bag, &time, new, &made, &err) ? -1 : 0;
+    bool chosen = !choose(&log.bag, part, &time, &err);
+    int result = chosen ? bag_rewrite(&log.bag, &time, new, &made, &err) : -1;
     progress_end(&log.line);
     if (!result)
         printf("%s: %llu messages of %u channels, %.3f s, %s\n", made.path, (unsigned long long)made.totals.messages,
@@ -341,7 +342,7 @@ static int rewrite(const char *from, const char *work, const struct part_flags *
     if (!result && made.damaged) nm_fail(&err, "%u chunks could not be read and are missing", made.damaged);
     complain(&err);
     close_log(&log);
-    return err.n ? EXIT_FAILED : EXIT_OK;
+    return !chosen ? EXIT_USAGE : err.n ? EXIT_FAILED : EXIT_OK;
 }
 
 static int bag_cut(int argc, char **argv)
@@ -466,7 +467,7 @@ static int bag_export_verb(int argc, char **argv)
                made[i].frames ? "frames" : "messages");
     complain(&err);
     close_log(&log);
-    return err.n ? EXIT_FAILED : EXIT_OK;
+    return !chosen ? EXIT_USAGE : err.n ? EXIT_FAILED : EXIT_OK;
 }
 
 /* ---- record ---- */

@@ -6,7 +6,8 @@
 
 #include "cmd/commands.h"
 #include "cmd/console.h"
-#include "cmd/options.h"
+#include "cmd/setup.h"
+#include "cmd/stopping.h"
 #include "sim/world.h"
 
 /* "7", or "1-20" */
@@ -51,10 +52,15 @@ int cmd_bench(int argc, char **argv)
     options.jobs = (uint32_t)jobs;
     if (seeds && !read_seeds(seeds, &options))
         return usage_wrong(&usage, "--seeds wants a number, or a range such as 20001-20020, not '%s'", seeds);
-    int missed = nm_bench_run(&options, &err);
+    struct setup setup;
+    setup_begin(&setup);
+    bool known = !robot || setup_robot(&setup, robot, &err);
+    setup_end(&setup);
+    int missed = known ? nm_bench_run(&options, &err) : -1;
     if (missed < 0) {
         complain(&err);
         return EXIT_USAGE;
     }
+    if (interrupted()) return tell_interrupted("the figures are of a part of the runs, or missing");
     return missed ? EXIT_FAILED : EXIT_OK;
 }

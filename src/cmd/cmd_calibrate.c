@@ -7,6 +7,7 @@
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/sim_play.h"
+#include "cmd/stopping.h"
 #include "core/files.h"
 
 enum { DRIVES = 256 };
@@ -77,13 +78,23 @@ static int fit(const struct drive_steps *drives, uint32_t n, const struct order 
     printf("  uncorrected %.1f cm, linear %.1f cm, locally weighted %.1f cm\n", 100 * plain, 100 * by_linear,
            100 * by_local);
     const struct nm_step_model *chosen = many || o->linear || by_linear <= by_local ? &linear : &local;
-    FILE *to = o->output ? fopen(o->output, "w") : stdout;
-    if (!to) return nm_fail(err, "%s cannot be written", o->output);
+    if (!o->output) {
+        print_model(stdout, chosen);
+        return 0;
+    }
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    if (!to) abort();
     print_model(to, chosen);
-    if (o->output) fclose(to);
-    return 0;
+    fclose(to);
+    int bad = nm_file_replace(o->output, text, size, err);
+    free(text);
+    if (!bad) printf("the parameters are in %s\n", o->output);
+    return bad;
 }
 
+/* The exit code, or -1 with sentences. */
 static int odometry(struct setup *setup, const struct order *o, uint64_t first, uint64_t last, char **logs, int n_logs,
                     struct nm_err *err)
 {
@@ -98,6 +109,10 @@ static int odometry(struct setup *setup, const struct order *o, uint64_t first, 
     if (!bad && o->sim) {
         uint32_t most = (uint32_t)(last - first + 1 < DRIVES - n ? last - first + 1 : DRIVES - n);
         n += calibrate_sim(setup, robot, (uint64_t)o->body, first, most, (uint32_t)o->jobs, drives + n, err);
+    }
+    if (interrupted()) {
+        free(drives);
+        return tell_interrupted("%u drives were made; nothing is fitted and nothing is written", n);
     }
     if (!bad && n < 3) bad = nm_fail(err, "%u drives are not enough: drive at least three times, in all directions", n);
     if (!bad) bad = fit(drives, n, o, err);
@@ -142,7 +157,8 @@ static int cmd_odometry(int argc, char **argv)
     struct setup setup;
     struct nm_err err = {0};
     setup_begin(&setup);
-    code = odometry(&setup, &o, first, last, argv + 1, n, &err) ? EXIT_USAGE : EXIT_OK;
+    code = odometry(&setup, &o, first, last, argv + 1, n, &err);
+    if (code < 0) code = EXIT_USAGE;
     if (err.n) complain(&err);
     setup_end(&setup);
     return code;

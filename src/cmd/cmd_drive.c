@@ -418,6 +418,13 @@ int cmd_drive(int argc, char **argv)
     struct sigaction action = {.sa_handler = on_signal};
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
+    if (d.robot) {
+        struct setup setup;
+        setup_begin(&setup);
+        bool known = setup_robot(&setup, d.robot, &err);
+        setup_end(&setup);
+        if (!known) return complain(&err), EXIT_USAGE;
+    }
     for (int i = 0; i < 4; i++) sigaction((int[]){SIGINT, SIGTERM, SIGHUP, SIGQUIT}[i], &action, NULL);
     int bad = find_robot(&d, &err) || open_hands(&d, &err);
     if (!bad) {

@@ -1,9 +1,10 @@
-/* nutmeg lineup check: everything that could be wrong with line-ups, told before anything starts. */
+/* nutmeg lineup: which there are, and everything that could be wrong with them, told before anything starts. */
 #include <string.h>
 
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/setup.h"
+#include "core/files.h"
 
 static void show_cycles(const struct nm_lineup *lineup)
 {
@@ -109,9 +110,66 @@ static int lineup_check(int argc, char **argv)
     return code;
 }
 
+/* ---- list ---- */
+
+/* The first sentence of the remark that a file begins with. */
+static void about_text(const char *path, char *to, size_t size)
+{
+    FILE *file = fopen(path, "r");
+    char line[256];
+    size_t used = 0;
+    *to = '\0';
+    while (file && fgets(line, sizeof line, file) && line[0] == '#' && used < size) {
+        line[strcspn(line, "\n")] = '\0';
+        used += (size_t)snprintf(to + used, size - used, "%s%s", used ? " " : "", line + 1 + strspn(line + 1, " "));
+    }
+    if (file) fclose(file);
+    char *end = strstr(to, ". ");
+    if (end) *end = '\0';
+}
+
+static int lineup_list(int argc, char **argv)
+{
+    const struct usage usage = {"nutmeg lineup list",
+                                "[PATTERN]",
+                                "Lists the line-ups in lineups/ whose name holds PATTERN, which may use * and ?.",
+                                NULL,
+                                0,
+                                1};
+    int code, n = usage_begin(&usage, argc, argv, &code);
+    if (n < 0) return code;
+    struct setup setup;
+    struct table table;
+    uint32_t n_names;
+    setup_begin(&setup);
+    const char *const *names = setup_names(&setup, "lineups", &n_names);
+    const char *home = nm_path(&setup.arena, setup.root, "lineups");
+    table_begin(&table, (const char *const[]){"line-up", "robot", ">cycles", ">modules", "about", NULL});
+    for (uint32_t i = 0; i < n_names; i++) {
+        struct nm_err err = {0};
+        char about[400];
+        if (!nm_matches(names[i], n ? argv[1] : NULL)) continue;
+        const char *path = nm_take_format(&setup.arena, "%s/%s.yaml", home, names[i]);
+        struct nm_lineup *lineup = setup_lineup(&setup, path, &(struct lineup_flags){0}, &err);
+        about_text(path, about, sizeof about);
+        if (lineup)
+            table_row(&table, "%s\t%s\t%u\t%u\t%s", names[i], lineup->robot ? lineup->robot : "", lineup->n_cycles,
+                      lineup->n_instances, about);
+        else
+            table_row(&table, "%s\t\t\t\tbroken: nutmeg lineup check %s", names[i], names[i]);
+        nm_lineup_free(lineup);
+    }
+    code = table.n_rows ? EXIT_OK : EXIT_FAILED;
+    if (code) fprintf(stderr, "no line-up in %s holds '%s'\n", home, n ? argv[1] : "");
+    table_print(&table, stdout);
+    setup_end(&setup);
+    return code;
+}
+
 int cmd_lineup(int argc, char **argv)
 {
     const struct verb verbs[] = {
+        {"list", "lists the line-ups there are", lineup_list},
         {"check", "checks line-ups and tells every fault", lineup_check},
         {0},
     };

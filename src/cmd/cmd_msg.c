@@ -104,14 +104,14 @@ static void show_fields(const struct nm_type *type)
 {
     void *message = message_new(type);
     struct table table;
-    table_begin(&table, (const char *const[]){"  field", "type", "room", ">offset", "default", NULL});
+    table_begin(&table, (const char *const[]){"  field", "type", "room", ">offset", "default", "about", NULL});
     for (uint32_t i = 0; i < type->n_fields; i++) {
         const struct nm_field *field = &type->fields[i];
         char what[256], room[64], value[128];
         type_text(field, what, sizeof what);
         room_text(field, room, sizeof room);
         default_text(type, field, message, value, sizeof value);
-        table_row(&table, "  %s\t%s\t%s\t%u\t%s", field->name, what, room, field->offset, value);
+        table_row(&table, "  %s\t%s\t%s\t%u\t%s\t%s", field->name, what, room, field->offset, value, field->about);
     }
     table_print(&table, stdout);
     free(message);
@@ -121,17 +121,17 @@ static void show_constants(const struct nm_type *type)
 {
     if (!type->n_constants) return;
     struct table table;
-    table_begin(&table, (const char *const[]){"  constant", "type", "value", NULL});
+    table_begin(&table, (const char *const[]){"  constant", "type", "value", "about", NULL});
     for (uint32_t i = 0; i < type->n_constants; i++) {
         const struct nm_constant *c = &type->constants[i];
         if (c->kind == NM_STRING)
-            table_row(&table, "  %s\tstring\t\"%s\"", c->name, c->text);
+            table_row(&table, "  %s\tstring\t\"%s\"\t%s", c->name, c->text, c->about);
         else if (c->kind == NM_FLOAT32 || c->kind == NM_FLOAT64)
-            table_row(&table, "  %s\t%s\t%.17g", c->name, kind_names[c->kind], c->f);
+            table_row(&table, "  %s\t%s\t%.17g\t%s", c->name, kind_names[c->kind], c->f, c->about);
         else if (c->kind == NM_UINT64)
-            table_row(&table, "  %s\t%s\t%llu", c->name, kind_names[c->kind], (unsigned long long)c->i);
+            table_row(&table, "  %s\t%s\t%llu\t%s", c->name, kind_names[c->kind], (unsigned long long)c->i, c->about);
         else
-            table_row(&table, "  %s\t%s\t%lld", c->name, kind_names[c->kind], (long long)c->i);
+            table_row(&table, "  %s\t%s\t%lld\t%s", c->name, kind_names[c->kind], (long long)c->i, c->about);
     }
     fputc('\n', stdout);
     table_print(&table, stdout);
@@ -139,7 +139,9 @@ static void show_constants(const struct nm_type *type)
 
 static void show_all(const struct nm_type *type)
 {
-    printf("%s%s%s\n\n", ink(stdout, INK_BOLD), type->name, ink(stdout, INK_PLAIN));
+    printf("%s%s%s\n", ink(stdout, INK_BOLD), type->name, ink(stdout, INK_PLAIN));
+    if (*type->about) printf("%s\n", type->about);
+    printf("\n");
     show_fields(type);
     show_constants(type);
     const char *kept = type->flat ? "flat" : type->blobs ? "with payload in shared memory" : "with sequences";
@@ -175,7 +177,8 @@ static int msg_show(int argc, char **argv)
     const struct usage usage = {
         "nutmeg msg show",
         "TYPE",
-        "Shows a message type: fields with their room, defaults, constants, size, type hash,\n"
+        "Shows a message type: fields with their room, defaults, meaning, units and frames, constants,\n"
+        "size, type hash,\n"
         "names in C and on the wire, schema. TYPE is sensor_msgs/msg/Imu, sensor_msgs/Imu or Imu.",
         flags,
         1,

@@ -60,6 +60,13 @@ static void source_close(struct source *s)
     }
 }
 
+/* The exit code after an answer, or none. */
+static int source_code(const struct source *s, const struct nm_yaml *answer)
+{
+    if (answer) return EXIT_OK;
+    return s->file ? EXIT_USAGE : s->asking.code ? s->asking.code : EXIT_FAILED;
+}
+
 /* Cuts "instance.parameter" in two; the parameter is NULL where only an instance is named. */
 static void cut_name(char *name, const char **instance, const char **param)
 {
@@ -133,7 +140,7 @@ static int print_params(struct source *source, char *name, enum choice choice, b
     else if (answer)
         table_print(&table, stdout);
     source_close(source);
-    return answer ? EXIT_OK : source->file ? EXIT_USAGE : EXIT_FAILED;
+    return source_code(source, answer);
 }
 
 static int param_list(int argc, char **argv)
@@ -204,7 +211,7 @@ static int param_get(int argc, char **argv)
     const struct nm_yaml *answer = source_read(&source, instance, param);
     nm_yaml_each(p, nm_yaml_get(answer, "params")) puts(nm_reply_text(p, "value"));
     source_close(&source);
-    return answer ? EXIT_OK : source.file ? EXIT_USAGE : EXIT_FAILED;
+    return source_code(&source, answer);
 }
 
 /* ---- set, reset, save ---- */
@@ -226,13 +233,12 @@ static int param_set(int argc, char **argv)
     if (n < 0) return code;
     if (remote.name) return ros_param_set(&remote, (const char *const *)(argv + 1), (uint32_t)n);
     struct asking asking;
-    if (asking_begin(&asking, to)) return EXIT_FAILED;
+    if ((code = asking_begin(&asking, to))) return code;
     const struct nm_request request = {
         .op = NM_CONTROL_SET, .n_set = (uint32_t)n, .set = (const char *const *)(argv + 1)};
     const struct nm_yaml *answer = ask(&asking, &request);
     if (answer) printf("set, generation %lld\n", (long long)nm_reply_whole(answer, "generation"));
-    asking_end(&asking);
-    return answer ? EXIT_OK : EXIT_FAILED;
+    return asking_end(&asking);
 }
 
 static int param_reset(int argc, char **argv)
@@ -253,12 +259,11 @@ static int param_reset(int argc, char **argv)
     if (n < 0) return code;
     if (n) cut_name(argv[1], &instance, &param);
     struct asking asking;
-    if (asking_begin(&asking, to)) return EXIT_FAILED;
+    if ((code = asking_begin(&asking, to))) return code;
     const struct nm_request request = {.op = NM_CONTROL_RESET, .instance = instance, .param = param, .layer = layer};
     const struct nm_yaml *answer = ask(&asking, &request);
     if (answer) printf("%lld taken back\n", (long long)nm_reply_whole(answer, "n"));
-    asking_end(&asking);
-    return answer ? EXIT_OK : EXIT_FAILED;
+    return asking_end(&asking);
 }
 
 static int param_save(int argc, char **argv)
@@ -281,14 +286,13 @@ static int param_save(int argc, char **argv)
     if (n < 0) return code;
     if (!layer) return usage_wrong(&usage, "say where to save: --layer robot, place, lineup, …");
     struct asking asking;
-    if (asking_begin(&asking, to)) return EXIT_FAILED;
+    if ((code = asking_begin(&asking, to))) return code;
     const struct nm_yaml *answer = ask(&asking, &(struct nm_request){.op = NM_CONTROL_SAVE, .layer = layer});
     if (answer && nm_reply_whole(answer, "n"))
         printf("%lld saved in %s\n", (long long)nm_reply_whole(answer, "n"), nm_reply_text(answer, "file"));
     else if (answer)
         puts("nothing to save");
-    asking_end(&asking);
-    return answer ? EXIT_OK : EXIT_FAILED;
+    return asking_end(&asking);
 }
 
 int cmd_param(int argc, char **argv)

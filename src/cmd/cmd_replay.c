@@ -155,8 +155,12 @@ int cmd_replay(int argc, char **argv)
     if (!setup_plugins(&setup, &plugins, &err) &&
         (!lineup || (options.lineup = setup_lineup(&setup, lineup, &lineup_flags, &err)))) {
         progress_begin(&line, "replaying");
-        if (!replay(&options, &result, &err)) code = tell(&result);
+        int bad = replay(&options, &result, &err);
         progress_end(&line);
+        if (!bad && !result.stopped) code = tell(&result);
+        if (!bad && result.stopped)
+            code = tell_interrupted("the log was not played to its end%s%s%s", options.out ? "; " : "",
+                                    options.out ? options.out : "", options.out ? " is not written" : "");
         complain(&result.damage);
         replay_result_free(&result);
     }

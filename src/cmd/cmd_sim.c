@@ -19,6 +19,7 @@ struct report {
 static void tell(void *user, const struct sim_outcome *outcome)
 {
     struct report *r = user;
+    if (!outcome->done && interrupted()) return; /* half a seed is no result */
     if (r->n < r->room) r->outcomes[r->n++] = *outcome;
     if (r->options->json) sim_json(r->scenario, outcome, stdout);
 }
@@ -30,7 +31,7 @@ const char *sim_find(struct setup *setup, const char *folder, const char *what, 
     uint32_t n;
     if (nm_file_exists(name)) return name;
     if (nm_file_exists(file)) return file;
-    const char *const *names = nm_files_in(&setup->arena, home, ".yaml", &n);
+    const char *const *names = setup_names(setup, folder, &n);
     nm_fail(err, "%s: no such file, and no %s of this name in %s%s", name, what, home, nm_hint(name, names, n).text);
     return NULL;
 }
@@ -73,13 +74,54 @@ static int play(struct setup *setup, struct sim_options *o, const char *seeds, s
     if (r.n && !o->json) sim_table(scenario, r.outcomes, r.n, nm_clock_seconds() - began, stdout);
     for (uint32_t i = 0; i < r.n && code == EXIT_OK; i++)
         if (!r.outcomes[i].done || !r.outcomes[i].result.passed) code = EXIT_FAILED;
+    if (interrupted() && r.n < r.room)
+        code = tell_interrupted("%u of %u seeds of %s were played to their end", r.n, r.room, scenario->name);
     free(r.outcomes);
     nm_scenario_free(scenario);
     return code;
 }
 
+/* ---- list ---- */
+
+static int sim_list(int argc, char **argv)
+{
+    const struct usage usage = {"nutmeg sim list",
+                                "[PATTERN]",
+                                "Lists the scenarios whose name holds PATTERN, which may use * and ?.",
+                                NULL,
+                                0,
+                                1};
+    int code, n = usage_begin(&usage, argc, argv, &code);
+    if (n < 0) return code;
+    struct setup setup;
+    struct table table;
+    uint32_t n_names;
+    setup_begin(&setup);
+    const char *const *names = setup_names(&setup, "scenarios", &n_names);
+    const char *home = nm_path(&setup.arena, setup.root, "scenarios");
+    table_begin(&table, (const char *const[]){"scenario", ">robots", ">seconds", "seeds", "about", NULL});
+    for (uint32_t i = 0; i < n_names; i++) {
+        struct nm_err err = {0};
+        if (!nm_matches(names[i], n ? argv[1] : NULL)) continue;
+        struct nm_scenario *s =
+            nm_scenario_read(nm_take_format(&setup.arena, "%s/%s.yaml", home, names[i]), setup.root, &err);
+        if (s)
+            table_row(&table, "%s\t%u\t%g\t%llu-%llu\t%s", names[i], s->n_robots, s->duration,
+                      (unsigned long long)s->first_seed, (unsigned long long)s->last_seed, s->about);
+        else
+            table_row(&table, "%s\t\t\t\tbroken: %.*s", names[i], (int)strcspn(err.text, "\n"), err.text);
+        nm_scenario_free(s);
+    }
+    code = table.n_rows ? EXIT_OK : EXIT_FAILED;
+    if (code) fprintf(stderr, "no scenario in %s holds '%s'\n", home, n ? argv[1] : "");
+    table_print(&table, stdout);
+    setup_end(&setup);
+    return code;
+}
+
 int cmd_sim(int argc, char **argv)
 {
+    if (argc > 1 && !strcmp(argv[1], "list")) return sim_list(argc - 1, argv + 1);
     struct sim_options o = {.workers = 1, .jobs = 1, .photo_folder = "out/sim", .log = LOGGING_NONE};
     const char *speed = NULL, *seeds = NULL;
     const struct flag flags[] = {
@@ -112,7 +154,9 @@ int cmd_sim(int argc, char **argv)
         "nutmeg sim",
         "SCENARIO",
         "Plays a scenario (a file, or a name in scenarios/) without a window and prints what was\n"
-        "measured. The exit code is 1 if something that the scenario expects did not happen.",
+        "measured. The exit code is 1 if something that the scenario expects did not happen.\n"
+        "While it plays, nutmeg topic, param, why and tasks reach each robot by its name (--to).\n"
+        "nutmeg sim list lists the scenarios.",
         flags,
         1,
         1};

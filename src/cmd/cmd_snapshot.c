@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cmd/commands.h"
+#include "cmd/console.h"
 #include "cmd/options.h"
 #include "cmd/setup.h"
 #include "core/files.h"
@@ -200,8 +201,12 @@ static int make(struct snapshot *s, const struct wishes *w, struct nm_err *err)
     const char *file =
         nm_path(arena, nm_path(arena, s->setup.root, "fields"), nm_take_format(arena, "%s.yaml", w->field));
     if (!nm_file_exists(file)) file = w->field;
-    if (!nm_file_exists(file))
-        return nm_fail(err, "there is no field '%s': neither in fields/ nor as a file", w->field);
+    if (!nm_file_exists(file)) {
+        uint32_t n;
+        const char *const *names = setup_names(&s->setup, "fields", &n);
+        return nm_fail(err, "there is no field '%s', neither in fields/ nor as a file%s", w->field,
+                       nm_hint(w->field, names, n).text);
+    }
     if (nm_pitch_read(&s->pitch, file, err) < 0) return -1;
     if (sscanf(w->ball, "%lf,%lf", &ball_x, &ball_y) != 2 || !isfinite(ball_x + ball_y))
         return nm_fail(err, "'%s' is no place for the ball: X,Y", w->ball);
@@ -256,8 +261,9 @@ int cmd_snapshot(int argc, char **argv)
     if (!s) return EXIT_FAILED;
     setup_begin(&s->setup);
     int result = make(s, &w, &err);
-    if (result < 0) fputs(err.text, stderr);
+    complain(&err);
+    if (!result) printf("written: %s\n", w.output);
     setup_end(&s->setup);
     free(s);
-    return result < 0 ? EXIT_FAILED : EXIT_OK;
+    return result < 0 ? EXIT_USAGE : EXIT_OK;
 }

@@ -10,8 +10,7 @@ int cmd_stop(int argc, char **argv)
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct asking asking;
-    if (asking_begin(&asking, to)) return EXIT_FAILED;
-    const struct nm_yaml *answer = ask(&asking, &(struct nm_request){.op = NM_CONTROL_STOP});
-    asking_end(&asking);
-    return answer ? EXIT_OK : EXIT_FAILED;
+    if ((code = asking_begin(&asking, to))) return code;
+    ask(&asking, &(struct nm_request){.op = NM_CONTROL_STOP});
+    return asking_end(&asking);
 }

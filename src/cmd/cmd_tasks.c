@@ -4,18 +4,18 @@
 #include "cmd/console.h"
 #include "cmd/tables.h"
 
+/* The exit code. */
 static int show(const char *to, bool cycles_only)
 {
     struct asking asking;
-    if (asking_begin(&asking, to)) return -1;
+    if (asking_begin(&asking, to)) return asking.code;
     const struct nm_yaml *answer = ask(&asking, &(struct nm_request){.op = NM_CONTROL_TASKS});
     if (answer) {
         clear_screen(stdout);
         tasks_print(answer, !cycles_only, stdout);
         fflush(stdout);
     }
-    asking_end(&asking);
-    return answer ? 0 : -1;
+    return asking_end(&asking);
 }
 
 int cmd_tasks(int argc, char **argv)
@@ -44,7 +44,7 @@ int cmd_tasks(int argc, char **argv)
     if (n < 0) return code;
     if (once && watch) return usage_wrong(&usage, "--once and --watch exclude each other");
     do {
-        if (show(to, cycles)) return EXIT_FAILED;
+        if ((code = show(to, cycles))) return code;
     } while (watch && pause_for(every));
     return EXIT_OK;
 }

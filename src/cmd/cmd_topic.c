@@ -8,6 +8,7 @@
 #include "cmd/console.h"
 #include "cmd/ros_topics.h"
 #include "cmd/tables.h"
+#include "core/registry.h"
 
 /* ---- list ---- */
 
@@ -51,7 +52,7 @@ static int topic_list(int argc, char **argv)
     if (n < 0) return code;
     if (ros.dds) return ros_list_kind(&ros, ROS_TOPICS, n ? argv[1] : NULL);
     struct asking asking;
-    if (asking_begin(&asking, to)) return EXIT_FAILED;
+    if ((code = asking_begin(&asking, to))) return code;
     const struct nm_yaml *answer = ask(&asking, &(struct nm_request){.op = NM_CONTROL_TOPICS});
     struct table table;
     table_begin(&table, (const char *const[]){"topic", "type", ">messages", ">Hz", ">age", ">lost", "made by",
@@ -59,8 +60,7 @@ static int topic_list(int argc, char **argv)
     nm_yaml_each(topic, nm_yaml_get(answer, "topics")) if (nm_matches(nm_reply_text(topic, "name"), n ? argv[1] : NULL))
         list_row(&table, topic, nm_reply_whole(answer, "now"));
     if (answer) table_print(&table, stdout);
-    asking_end(&asking);
-    return answer ? EXIT_OK : EXIT_FAILED;
+    return asking_end(&asking);
 }
 
 /* ---- echo ---- */
@@ -110,32 +110,36 @@ static int topic_echo(int argc, char **argv)
     if (n < 0) return code;
     if (ros.dds) return ros_echo(&ros, argv[1], count);
     struct asking asking;
-    if (asking_begin(&asking, to)) return EXIT_FAILED;
-    bool ok = ask(&asking, &(struct nm_request){.op = NM_CONTROL_ECHO, .topic = argv[1]});
-    if (ok) ok = print_stream(&asking, count);
-    asking_end(&asking);
-    return ok ? EXIT_OK : EXIT_FAILED;
+    if ((code = asking_begin(&asking, to))) return code;
+    if (ask(&asking, &(struct nm_request){.op = NM_CONTROL_ECHO, .topic = argv[1]}) && !print_stream(&asking, count))
+        asking.code = EXIT_FAILED;
+    return asking_end(&asking);
 }
 
 /* ---- hz ---- */
 
-/* Messages made so far and the player's time, of one topic; false after a complaint. */
-static bool count_messages(const char *to, const char *name, int64_t *seq, int64_t *now)
+/* Messages made so far and the player's time, of one topic; the exit code after a complaint, otherwise EXIT_OK. */
+static int count_messages(const char *to, const char *name, int64_t *seq, int64_t *now)
 {
     struct asking asking;
+    const char *names[1024];
+    uint32_t n = 0;
     bool found = false;
-    if (asking_begin(&asking, to)) return false;
+    if (asking_begin(&asking, to)) return asking.code;
     const struct nm_yaml *answer = ask(&asking, &(struct nm_request){.op = NM_CONTROL_TOPICS});
     nm_yaml_each(topic, nm_yaml_get(answer, "topics"))
     {
+        if (n < 1024) names[n++] = nm_reply_text(topic, "name");
         if (strcmp(nm_reply_text(topic, "name"), name + (*name == '/'))) continue;
         *seq = nm_reply_whole(topic, "seq");
         *now = nm_reply_whole(answer, "now");
         found = true;
     }
-    if (answer && !found) fprintf(stderr, "there is no topic '%s'; nutmeg topic list shows all\n", name);
-    asking_end(&asking);
-    return found;
+    if (answer && !found) {
+        fprintf(stderr, "there is no topic '%s'%s\n", name, nm_hint(name, names, n).text);
+        asking.code = EXIT_USAGE;
+    }
+    return asking_end(&asking);
 }
 
 static int topic_hz(int argc, char **argv)
@@ -156,9 +160,9 @@ static int topic_hz(int argc, char **argv)
     if (n < 0) return code;
     if (ros.dds) return ros_rate(&ros, argv[1], every, count, false);
     int64_t seq, before, now, then;
-    if (!count_messages(to, argv[1], &before, &then)) return EXIT_FAILED;
+    if ((code = count_messages(to, argv[1], &before, &then))) return code;
     for (int64_t i = 0; (!count || i < count) && pause_for(every); i++) {
-        if (!count_messages(to, argv[1], &seq, &now)) return EXIT_FAILED;
+        if ((code = count_messages(to, argv[1], &seq, &now))) return code;
         printf("%.2f Hz\n", now > then ? (double)(seq - before) / ((double)(now - then) * 1e-9) : 0);
         fflush(stdout);
         before = seq;

@@ -78,6 +78,30 @@ static void progress(const struct tune *t, uint64_t generations, double seconds)
     fflush(stderr);
 }
 
+/* A file that is written whole or not at all, and named when it is there. */
+struct written {
+    FILE *to;
+    char *text;
+    size_t size;
+};
+
+static FILE *write_begin(struct written *w)
+{
+    *w = (struct written){0};
+    w->to = open_memstream(&w->text, &w->size);
+    if (!w->to) abort();
+    return w->to;
+}
+
+static int write_end(struct written *w, const char *path, int bad, struct nm_err *err)
+{
+    fclose(w->to);
+    if (!bad) bad = nm_file_replace(path, w->text, w->size, err);
+    if (!bad) printf("written: %s\n", path);
+    free(w->text);
+    return bad;
+}
+
 static int write_plot(const struct tune *t, const char *output, struct nm_err *err)
 {
     char path[PATH_MAX], title[200] = "";
@@ -86,32 +110,30 @@ static int write_plot(const struct tune *t, const char *output, struct nm_err *e
         size_t used = strlen(title);
         snprintf(title + used, sizeof title - used, "%s%s", i ? ", " : "", t->scenarios[i]->name);
     }
-    FILE *to = fopen(path, "w");
-    if (!to) return nm_fail(err, "%s: %s", path, strerror(errno));
-    tune_plot(t->history, t->n_history, title, to);
-    return fclose(to) ? nm_fail(err, "%s cannot be written", path) : 0;
+    struct written w;
+    tune_plot(t->history, t->n_history, title, write_begin(&w));
+    return write_end(&w, path, 0, err);
 }
 
 static int write_animation(const struct tune *t, const double *x, const char *output, struct nm_err *err)
 {
     struct nm_arena *arena = &t->setup->arena;
     const char *path = nm_take_format(arena, "%s/%s.yaml", nm_folder_of(arena, output), t->animation);
-    FILE *to = fopen(path, "w");
-    if (!to) return nm_fail(err, "%s: %s", path, strerror(errno));
-    int bad = tune_write_animation(&t->params, x, t->robot, t->animation, to, err);
-    return fclose(to) ? nm_fail(err, "%s cannot be written", path) : bad;
+    struct written w;
+    int bad = tune_write_animation(&t->params, x, t->robot, t->animation, write_begin(&w), err);
+    return write_end(&w, path, bad, err);
 }
 
 static int write_params(const struct tune *t, const double *x, double before, double after, const char *path,
                         struct nm_err *err)
 {
-    FILE *to = fopen(path, "w");
-    if (!to) return nm_fail(err, "%s: %s", path, strerror(errno));
+    struct written w;
+    FILE *to = write_begin(&w);
     fprintf(to,
             "# nutmeg tune, %u generations; score on seeds %llu-%llu, which the search never saw: %.4f, before %.4f\n",
             t->n_history, (unsigned long long)t->test_first, (unsigned long long)t->test_last, after, before);
     tune_print(&t->params, x, to);
-    if (fclose(to)) return nm_fail(err, "%s cannot be written", path);
+    if (write_end(&w, path, 0, err)) return -1;
     return t->animation ? write_animation(t, x, path, err) : 0;
 }
 
@@ -178,10 +200,10 @@ static int search(struct tune *t, const struct order *o, const char *state, stru
     }
     if (isatty(STDERR_FILENO)) fputc('\n', stderr);
     if (t->n_died) fprintf(stderr, "%llu runs crashed, the last: %s\n", (unsigned long long)t->n_died, t->died);
-    if (stopped > 0) fprintf(stderr, "interrupted; --resume goes on\n");
     return stopped;
 }
 
+/* The exit code, or -1. */
 static int tune(struct tune *t, const struct order *o, char **names, int n, struct nm_err *err)
 {
     const char *state = o->state ? o->state : nm_take_format(&t->setup->arena, "%s.state", o->output);
@@ -194,9 +216,13 @@ static int tune(struct tune *t, const struct order *o, char **names, int n, stru
     if (o->resume && tune_load(t, state, err)) return -1;
     if (nm_make_folders(o->output, err)) return -1;
     stop_by_signals();
-    int stopped = search(t, o, state, err);
-    if (t->n_history && write_plot(t, o->output, err)) return -1;
-    return stopped ? -1 : conclude(t, o->output, err);
+    int bad = search(t, o, state, err) < 0;
+    if (!bad && t->n_history && write_plot(t, o->output, err)) bad = -1;
+    if (!bad && !interrupted()) bad = conclude(t, o->output, err);
+    if (!interrupted()) return bad ? -1 : EXIT_OK;
+    if (!t->n_history) return tell_interrupted("no generation was finished; nothing is written");
+    return tell_interrupted("%u generations were played; %s is not written. --resume goes on from %s", t->n_history,
+                            o->output, state);
 }
 
 int cmd_tune(int argc, char **argv)
@@ -247,7 +273,8 @@ int cmd_tune(int argc, char **argv)
     if (t->test_first <= t->last && t->first <= t->test_last)
         return usage_wrong(&usage, "seeds of the search and test seeds must be different ones");
     setup_begin(&setup);
-    code = tune(t, &o, argv + 1, n, &err) ? (err.n ? EXIT_USAGE : EXIT_FAILED) : EXIT_OK;
+    code = tune(t, &o, argv + 1, n, &err);
+    if (code < 0) code = err.n ? EXIT_USAGE : EXIT_FAILED;
     if (err.n) complain(&err);
     for (uint32_t i = 0; i < t->n_scenarios; i++) nm_scenario_free(t->scenarios[i]);
     free(t->history);

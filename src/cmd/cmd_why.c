@@ -30,11 +30,10 @@ static int from_file(const char *file, const char *name, const struct lineup_fla
 static int from_player(const char *to, const char *name)
 {
     struct asking asking;
-    if (asking_begin(&asking, to)) return EXIT_FAILED;
+    if (asking_begin(&asking, to)) return asking.code;
     const struct nm_yaml *answer = ask(&asking, &(struct nm_request){.op = NM_CONTROL_WHY, .topic = name});
     nm_yaml_each(sentence, nm_yaml_get(answer, "sentences")) puts(sentence->text);
-    asking_end(&asking);
-    return answer ? EXIT_OK : EXIT_FAILED;
+    return asking_end(&asking);
 }
 
 int cmd_why(int argc, char **argv)

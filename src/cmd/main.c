@@ -26,6 +26,7 @@ int main(int argc, char **argv)
         {"why", "who makes a topic, how old it is, and why it is stale", cmd_why},
         {"param", "lists, changes and saves parameters", cmd_param},
         {"topic", "lists and prints what a running line-up publishes", cmd_topic},
+        {"plot", "plots numbers of messages over time, of a running line-up or a log", cmd_plot},
         {"node", "the nodes of a ROS 2 world", cmd_node},
         {"service", "calls services of a ROS 2 world", cmd_service},
         {"action", "sends goals to actions of a ROS 2 world", cmd_action},

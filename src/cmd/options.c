@@ -175,7 +175,10 @@ static void verbs_help(const char *program, const char *about, const struct verb
     for (const struct verb *v = verbs; v->name; v++)
         if (v->run) table_row(&table, "  %s\t%s", v->name, v->about);
     table_print(&table, to);
-    fprintf(to, "\n%s COMMAND --help tells more.\n", program);
+    fprintf(to,
+            "\n%s COMMAND --help tells more.\n"
+            "Exit codes: 0 done, 1 failed, 2 asked for what does not exist or cannot be, 130 interrupted.\n",
+            program);
 }
 
 static int unknown_verb(const char *program, const struct verb *verbs, const char *word)

@@ -21,7 +21,12 @@
 #include "base/error.h"
 
 /* How every command ends. */
-enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+enum {
+    EXIT_OK = 0,
+    EXIT_FAILED = 1,       /* the work failed, or what was checked or expected does not hold            */
+    EXIT_USAGE = 2,        /* it was asked for what does not exist or cannot be; nothing was done       */
+    EXIT_INTERRUPTED = 130 /* a signal ended it before its end, as shells have it; nothing half is kept */
+};
 
 enum flag_kind {
     FLAG_SWITCH = 1, /* bool *: present or not              */

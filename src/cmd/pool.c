@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ struct crew {
     const struct pool *pool;
     uint32_t n, next;
     struct job jobs[JOBS];
+    bool dismissed;
 };
 
 static void write_all(int to, const unsigned char *bytes, size_t n)
@@ -90,9 +92,10 @@ static void end(struct crew *c, struct job *job)
     c->pool->done(c->pool->user, job->index, NULL, died);
 }
 
-/* Waits until a child has written or ended. */
+/* Waits a moment for a child to write or to end. */
 static void listen_to(struct crew *c)
 {
+    enum { MOMENT = 200 }; /* ms */
     struct pollfd fds[JOBS];
     uint32_t which[JOBS], count = 0;
     for (uint32_t i = 0; i < c->n; i++)
@@ -100,7 +103,7 @@ static void listen_to(struct crew *c)
             fds[count] = (struct pollfd){.fd = c->jobs[i].pipe, .events = POLLIN};
             which[count++] = i;
         }
-    if (poll(fds, count, -1) < 0) return;
+    if (poll(fds, count, MOMENT) < 0) return;
     for (uint32_t k = 0; k < count; k++) {
         struct job *job = &c->jobs[which[k]];
         if (!fds[k].revents) continue;
@@ -117,6 +120,14 @@ static bool working(const struct crew *c)
     return false;
 }
 
+/* What is being done is not needed any more. */
+static void dismiss(struct crew *c)
+{
+    for (uint32_t i = 0; i < c->n && !c->dismissed; i++)
+        if (c->jobs[i].pid) kill(c->jobs[i].pid, SIGTERM);
+    c->dismissed = true;
+}
+
 int pool_run(const struct pool *pool, struct nm_err *err)
 {
     struct crew c = {.pool = pool, .n = pool->jobs < 1 ? 1 : pool->jobs > JOBS ? JOBS : pool->jobs};
@@ -129,6 +140,7 @@ int pool_run(const struct pool *pool, struct nm_err *err)
         bool quit = pool->quit && pool->quit();
         for (uint32_t i = 0; i < c.n && !bad && !quit; i++)
             if (!c.jobs[i].pid && c.next < pool->n) bad = begin(&c, &c.jobs[i], err);
+        if (quit) dismiss(&c);
         if (!working(&c)) break;
         listen_to(&c);
     }

@@ -18,7 +18,7 @@ struct pool {
     void (*work)(void *user, uint32_t index, void *result);
     /* In the parent, as pieces end, in any order. `died` says why there is no result. */
     void (*done)(void *user, uint32_t index, const void *result, const char *died);
-    bool (*quit)(void); /* true: nothing more is begun. NULL: never */
+    bool (*quit)(void); /* true: nothing more is begun, and what was begun gets SIGTERM. NULL: never */
     void *user;
 };
 

@@ -1,16 +1,18 @@
-/* A line on a terminal that shows how far a long work is; nothing elsewhere, or where it is done soon. */
+/* How far long work has come, on stderr: on a terminal one line that changes, elsewhere a line every ten seconds. Work
+ * that is done soon says nothing. */
 #ifndef NM_CMD_PROGRESS_H
 #define NM_CMD_PROGRESS_H
 
 #include "codec/mcap_read.h"
 
 struct progress {
-    struct nm_mcap_progress as; /* for whoever does the work      */
-    const char *what;           /* may be changed on the way      */
-    double begun, shown;        /* s                              */
-    bool visible;
+    struct nm_mcap_progress as; /* for work on logs: "reading 40 %" */
+    const char *what;           /* of that; may be changed on the way */
+    double shown;               /* s, when it was told last         */
+    bool visible;               /* a line stands there              */
 };
 void progress_begin(struct progress *progress, const char *what);
-void progress_end(struct progress *progress);
+void progress_tell(struct progress *progress, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void progress_end(struct progress *progress); /* also before anything else is printed */
 
 #endif

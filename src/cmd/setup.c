@@ -65,6 +65,33 @@ int setup_plugins(struct setup *setup, const struct texts *plugins, struct nm_er
     return bad ? -1 : 0;
 }
 
+static bool is_saved(const char *name)
+{
+    size_t n = strlen(name), tail = strlen(".saved");
+    return n > tail && !strcmp(name + n - tail, ".saved");
+}
+
+const char *const *setup_names(struct setup *setup, const char *folder, uint32_t *n)
+{
+    enum { MOST = 1024 };
+    struct nm_arena *arena = &setup->arena;
+    const char *home = nm_path(arena, setup->root, folder);
+    const char **names = nm_take_n(arena, const char *, MOST);
+    uint32_t n_here, n_folders;
+    const char *const *here = nm_files_in(arena, home, ".yaml", &n_here);
+    const char *const *folders = setup_robots(setup, home, &n_folders); /* whatever is a folder */
+    *n = 0;
+    for (uint32_t i = 0; i < n_here && *n < MOST; i++)
+        if (!is_saved(here[i])) names[(*n)++] = here[i];
+    for (uint32_t f = 0; f < n_folders; f++) {
+        uint32_t n_there;
+        const char *const *there = nm_files_in(arena, nm_path(arena, home, folders[f]), ".yaml", &n_there);
+        for (uint32_t i = 0; i < n_there && *n < MOST; i++)
+            if (!is_saved(there[i])) names[(*n)++] = nm_take_format(arena, "%s/%s", folders[f], there[i]);
+    }
+    return names;
+}
+
 const char *const *setup_robots(struct setup *setup, const char *folder, uint32_t *n)
 {
     uint32_t all;
@@ -111,7 +138,7 @@ struct nm_lineup *setup_lineup(struct setup *setup, const char *name, const stru
     const char *file = nm_take_format(&setup->arena, "%s/%s.yaml", folder, name);
     if (!strchr(name, '/') && nm_file_exists(file)) return nm_lineup_load(file, &setup->registry, &options, err);
     uint32_t n;
-    const char *const *names = nm_files_in(&setup->arena, folder, ".yaml", &n);
+    const char *const *names = setup_names(setup, "lineups", &n);
     nm_fail(err, "%s: no such file, and no line-up of this name in %s%s", name, folder, nm_hint(name, names, n).text);
     return NULL;
 }

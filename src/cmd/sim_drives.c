@@ -5,6 +5,7 @@
 #include "body/state.h"
 #include "cmd/calibrate.h"
 #include "cmd/pool.h"
+#include "cmd/progress.h"
 #include "cmd/sim_play.h"
 #include "cmd/stopping.h"
 #include "nav_msgs/Odometry.h"
@@ -20,7 +21,8 @@ struct driving {
     const char *robot;
     uint64_t body, first_seed;
     struct drive_steps *drives;
-    uint32_t n;
+    uint32_t n, ended, wanted;
+    struct progress progress;
     struct nm_edge *edge;
     char why[160];
 };
@@ -85,7 +87,7 @@ static void work(void *user, uint32_t index, void *result)
     struct nm_result outcome;
     bool begun = false;
     if (!run) return;
-    while (nm_run_step(run) > 0) {
+    while (!stopping() && nm_run_step(run) > 0) {
         int64_t now = nm_stage_now(nm_run_stage(run));
         follow(d, &steps, &m->drive, now);
         if (steps.begun && !begun) start = truth(nm_run_stage(run)), begun = true;
@@ -93,7 +95,7 @@ static void work(void *user, uint32_t index, void *result)
     nm_run_result(run, &outcome);
     m->drive.end = pose2_mul(pose2_inv(start), truth(nm_run_stage(run)));
     m->drive.turn_known = true;
-    m->done = begun && outcome.passed && m->drive.n < DRIVE_STEPS;
+    m->done = begun && outcome.passed && m->drive.n < DRIVE_STEPS && !stopping();
 }
 
 static void done(void *user, uint32_t index, const void *result, const char *died)
@@ -102,6 +104,7 @@ static void done(void *user, uint32_t index, const void *result, const char *die
     const struct message *m = result;
     (void)index;
     if (!died && m->done) d->drives[d->n++] = m->drive;
+    progress_tell(&d->progress, "%u of %u drives", ++d->ended, d->wanted);
 }
 
 uint32_t calibrate_sim(struct setup *setup, const char *robot, uint64_t body, uint64_t first_seed, uint32_t n,
@@ -121,7 +124,10 @@ uint32_t calibrate_sim(struct setup *setup, const char *robot, uint64_t body, ui
                         .quit = stopping,
                         .user = &d};
     stop_by_signals();
+    d.wanted = n;
+    progress_begin(&d.progress, "");
     if (pool_run(&pool, err)) d.n = 0;
+    progress_end(&d.progress);
     nm_scenario_free(scenario);
     return d.n;
 }

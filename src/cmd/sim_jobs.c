@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd/pool.h"
+#include "cmd/progress.h"
 #include "cmd/sim_play.h"
 #include "cmd/stopping.h"
 
@@ -12,7 +13,8 @@ struct crew {
     const struct nm_scenario *scenario;
     struct sim_outcome *outcomes; /* of every seed */
     bool *ended;
-    uint64_t seeds, told;
+    uint64_t seeds, told, n_ended;
+    struct progress progress;
     void (*tell)(void *user, const struct sim_outcome *outcome);
     void *user;
 };
@@ -24,7 +26,7 @@ static void work(void *user, uint32_t index, void *result)
     struct sim_outcome *outcome = result;
     struct nm_err err = {0};
     struct sim_options options = *c->options;
-    options.json = true; /* no progress line */
+    options.quiet = true;
     if (sim_play(c->setup, &options, c->scenario, options.first + index, outcome, &err)) {
         outcome->done = false;
         snprintf(outcome->died, sizeof outcome->died, "%.*s", (int)strcspn(err.text, "\n"), err.text);
@@ -39,6 +41,9 @@ static void done(void *user, uint32_t index, const void *result, const char *die
     if (died) snprintf(o->died, sizeof o->died, "%s", died);
     o->result.seed = c->options->first + index;
     c->ended[index] = true;
+    c->n_ended++;
+    progress_tell(&c->progress, "%s  %llu of %llu seeds", c->scenario->name, (unsigned long long)c->n_ended,
+                  (unsigned long long)c->seeds);
     while (c->told < c->seeds && c->ended[c->told]) c->tell(c->user, &c->outcomes[c->told++]);
 }
 
@@ -57,7 +62,9 @@ int sim_play_jobs(struct setup *setup, const struct sim_options *options, const 
                               .done = done,
                               .quit = stopping,
                               .user = &c};
+    progress_begin(&c.progress, "");
     int bad = room ? pool_run(&pool, err) : nm_fail(err, "no memory for %llu seeds", (unsigned long long)c.seeds);
+    progress_end(&c.progress);
     free(c.outcomes);
     free(c.ended);
     return bad;

@@ -67,6 +67,14 @@ struct pose3 sim_view_stand(const struct nm_stage *stage)
     return look((struct vec3){middle.x + 0.35 * away, middle.y - 0.85 * away, 0.25 + 0.45 * away}, middle);
 }
 
+static int no_view(const struct nm_stage *stage, const char *name, struct nm_err *err)
+{
+    const char *names[NM_PLAYERS + 2] = {"top", "stand"};
+    uint32_t n = 2;
+    for (uint32_t i = 0; i < nm_stage_robots(stage); i++) names[n++] = nm_stage_robot(stage, i)->name;
+    return nm_fail(err, "no pictures can be taken from '%s'%s", name, nm_hint(name, names, n).text);
+}
+
 static int add_view(struct sim_photos *p, const char *name, struct nm_err *err)
 {
     struct view *v = &p->views[p->n];
@@ -77,7 +85,7 @@ static int add_view(struct sim_photos *p, const char *name, struct nm_err *err)
     snprintf(v->name, sizeof v->name, "%s", name);
     if (strcmp(name, "top") && strcmp(name, "stand")) {
         v->robot = nm_stage_find(p->stage, name);
-        if (v->robot < 0) return nm_fail(err, "no pictures can be taken from '%s': top, stand, or a robot", name);
+        if (v->robot < 0) return no_view(p->stage, name, err);
         const struct nm_body *body = nm_stage_body(p->stage, (uint32_t)v->robot);
         if (!body->n_cameras) return nm_fail(err, "robot %s has no camera", name);
         camera = body->cameras[0].lens;

@@ -9,15 +9,14 @@
 #include "core/alloc_guard.h"
 #include "cmd/console.h"
 #include "cmd/crash.h"
+#include "cmd/progress.h"
 #include "cmd/stopping.h"
 #include "core/files.h"
 #include "edge/live/live.h"
 
-static const double PROGRESS = 0.25;     /* s between two progress lines      */
 static const double KEYBOARD = 0.05;     /* s between two looks at it         */
 static const double LATE = 0.1;          /* s behind the clock                */
 static const int64_t VIEWERS = 12000000; /* ns, simulated, between two looks at them */
-static const double FILE_PROGRESS = 10;  /* s, where it is no terminal        */
 
 struct playing {
     const struct sim_options *options;
@@ -29,15 +28,13 @@ struct playing {
     struct sim_wire *wire; /* NULL: brains play here */
     struct nm_live *live;  /* NULL: nobody looks     */
     struct sim_prompt prompt;
-    struct nm_lineup_options loaded;
-    uint32_t n_controls;
-    struct nm_control *controls[NM_PLAYERS];
+    struct sim_control control;
     uint32_t n_logs;
     struct nm_log *logs[NM_PLAYERS];
-    double began, paced;  /* s, real time: of the run, and since when it keeps pace   */
-    int64_t paced_from;   /* ns, simulated                                          */
-    double looked, shown; /* s */
-    bool line;            /* a progress line stands there */
+    double began, paced; /* s, real time: of the run, and since when it keeps pace   */
+    int64_t paced_from;  /* ns, simulated                                          */
+    double looked;       /* s */
+    struct progress progress;
 };
 
 static void sleep_for(double seconds)
@@ -48,31 +45,20 @@ static void sleep_for(double seconds)
 
 /* ---- terminal ---- */
 
-static void wipe(struct playing *p)
-{
-    if (p->line) clear_line(stderr);
-    p->line = false;
-}
-
 static void show_progress(struct playing *p, double now)
 {
-    bool terminal = isatty(STDERR_FILENO);
-    if (p->options->json || now - p->shown < (terminal ? PROGRESS : FILE_PROGRESS)) return;
     double simulated = nm_seconds(nm_stage_now(nm_run_stage(p->run)));
-    p->shown = now;
-    wipe(p);
-    fprintf(stderr, "%s seed %llu  %.1f of %.1f s  %.1f x real time%s", p->scenario->name, (unsigned long long)p->seed,
-            simulated, nm_run_length(p->run), simulated / (now - p->began), terminal ? "" : "\n");
-    fflush(stderr);
-    p->line = terminal;
+    if (p->options->quiet) return;
+    progress_tell(&p->progress, "%s seed %llu  %.1f of %.1f s  %.1f x real time", p->scenario->name,
+                  (unsigned long long)p->seed, simulated, nm_run_length(p->run), simulated / (now - p->began));
 }
 
 static void said(void *user, uint32_t robot, const Log *line)
 {
     struct playing *p = user;
-    if (p->options->json || (line->level < NM_WARN && !p->options->verbose)) return;
+    if (p->options->json || p->options->quiet || (line->level < NM_WARN && !p->options->verbose)) return;
     enum ink colour = line->level >= NM_ERROR ? INK_RED : line->level >= NM_WARN ? INK_YELLOW : INK_FAINT;
-    wipe(p);
+    progress_end(&p->progress);
     fprintf(stderr, "%s%8.3f %s %s: %s%s\n", ink(stderr, colour), nm_seconds(nm_slot(line)->time),
             p->scenario->robots[robot].name, line->name, line->msg, ink(stderr, INK_PLAIN));
 }
@@ -114,7 +100,6 @@ static int open_live(struct playing *p, struct nm_player *player, struct nm_err 
     return 0;
 }
 
-/* Whoever sits at the keyboard may also want to look in: nutmeg tasks, why, param, topic. */
 static int ready(void *user, uint32_t robot, struct nm_player *player, struct nm_err *err)
 {
     struct playing *p = user;
@@ -123,18 +108,13 @@ static int ready(void *user, uint32_t robot, struct nm_player *player, struct nm
     if (open_live(p, player, err)) return -1;
     if (p->options->ready && p->options->ready(p->options->user, robot, player, err)) return -1;
     if (p->options->log.path && open_log(p, robot, player, err)) return -1;
-    if (!p->options->interactive) return 0;
-    struct nm_control_options options = {.registry = &p->setup->registry, .lineup = &p->loaded};
-    struct nm_control *control = nm_control_new(player, &options, err);
-    if (!control) return -1;
-    p->controls[p->n_controls++] = control;
+    sim_control_add(&p->control, p->setup, p->options->robot, player);
     return 0;
 }
 
 static void close_run(struct playing *p)
 {
-    for (uint32_t i = 0; i < p->n_controls; i++) nm_control_free(p->controls[i]);
-    p->n_controls = 0;
+    sim_control_free(&p->control);
     for (uint32_t i = 0; i < p->n_logs; i++) logging_close(p->logs[i], stderr);
     p->n_logs = 0;
     sim_photos_free(p->photos);
@@ -164,7 +144,6 @@ static int open_run(struct playing *p, struct nm_err *err)
                                      .user = p,
                                      .bus = &sim_bus,
                                      .elsewhere = o->wire};
-    p->loaded = (struct nm_lineup_options){.root = p->setup->root};
     if (o->wire && !(p->wire = sim_wire_new(o, p->scenario, p->seed, err))) return -1;
     p->run = nm_run_new(p->scenario, &options, err);
     if (p->run && p->wire && sim_wire_open(p->wire, nm_run_stage(p->run), err)) close_run(p);
@@ -173,7 +152,8 @@ static int open_run(struct playing *p, struct nm_err *err)
         if (!p->photos || sim_photos_take(p->photos, err)) close_run(p);
     }
     if (!p->run) close_run(p);
-    p->began = p->paced = p->shown = nm_clock_seconds();
+    p->began = p->paced = nm_clock_seconds();
+    progress_begin(&p->progress, "");
     p->paced_from = 0;
     return p->run ? 0 : -1;
 }
@@ -199,10 +179,7 @@ static void serve(struct playing *p, double now)
     p->looked = now;
     do {
         sim_prompt_serve(&p->prompt, stage, p->prompt.paused ? 50 : 0);
-        for (uint32_t i = 0; i < p->n_controls; i++) {
-            nm_control_poll(p->controls[i], 0);
-            p->prompt.quit |= nm_control_stopped(p->controls[i]);
-        }
+        sim_control_poll(&p->control, nm_clock_seconds());
     } while (p->prompt.paused && !p->prompt.quit && !p->prompt.reset && !stopping());
     if (p->prompt.repace) repace(p);
 }
@@ -225,6 +202,7 @@ static int play_once(struct playing *p, struct nm_err *err)
         serve(p, now);
         if (p->prompt.quit || p->prompt.reset) break;
         more = nm_run_step(p->run);
+        sim_control_poll(&p->control, now);
         for (uint32_t i = 0; i < p->n_logs; i++) nm_log_poll(p->logs[i]);
         if (p->wire) sim_wire_turn(p->wire);
         if (p->live && nm_stage_now(nm_run_stage(p->run)) % VIEWERS == 0) nm_live_poll(p->live);
@@ -233,7 +211,7 @@ static int play_once(struct playing *p, struct nm_err *err)
         show_progress(p, now);
         keep_pace(p, now);
     }
-    wipe(p);
+    progress_end(&p->progress);
     return p->prompt.reset && !stopping();
 }
 
@@ -252,7 +230,8 @@ int sim_play(struct setup *setup, const struct sim_options *options, const struc
         if (!again) {
             nm_run_result(p.run, &outcome->result);
             outcome->wall = nm_clock_seconds() - p.began;
-            outcome->done = true;
+            outcome->done = !interrupted();
+            if (!outcome->done) snprintf(outcome->died, sizeof outcome->died, "interrupted");
         }
         close_run(&p);
     }

@@ -17,6 +17,7 @@ struct sim_options {
     const char *lineup; /* file, or NULL                            */
     const char *robot;  /* folder, or NULL                          */
     bool json, verbose, interactive;
+    bool quiet;         /* no progress and no lines of brains: somebody else tells */
     double photo_every; /* s; 0: none */
     const char *photo_folder, *photo_from;
     struct logging_flags log; /* of every robot, one file each in the folder */
@@ -35,8 +36,8 @@ struct sim_options {
 struct sim_outcome {
     struct nm_result result;
     double wall;    /* s of real time           */
-    bool done;      /* the seed was played      */
-    char died[120]; /* why not                  */
+    bool done;      /* the seed was played to its end                    */
+    char died[120]; /* why not; the result is what was measured up to then */
 };
 
 /* Plays one seed. -1 with sentences if it cannot begin. */
@@ -47,6 +48,19 @@ const char *sim_log_path(struct nm_arena *arena, const struct sim_options *optio
 
 /* A file, or the name of one in a folder of the root, such as motion/forward in scenarios; NULL with a sentence. */
 const char *sim_find(struct setup *setup, const char *folder, const char *what, const char *name, struct nm_err *err);
+
+/* sim_control.c: the control sockets of the players of a simulation. A simulation that gets none plays all the same. */
+struct sim_control {
+    uint32_t n;
+    struct nm_control *at[NM_PLAYERS];
+    struct nm_lineup_options loaded;
+    double polled; /* s, real time */
+    bool refused;  /* that was told */
+};
+/* Before the player starts; `robot`: folder in place of the line-up's, or NULL. */
+void sim_control_add(struct sim_control *control, struct setup *setup, const char *robot, struct nm_player *player);
+void sim_control_poll(struct sim_control *control, double now); /* after every step, with nm_clock_seconds() */
+void sim_control_free(struct sim_control *control);             /* before the stage                    */
 
 /* sim_jobs.c: all seeds in processes of their own, `jobs` at a time; told in the order of the seeds. */
 int sim_play_jobs(struct setup *setup, const struct sim_options *options, const struct nm_scenario *scenario,

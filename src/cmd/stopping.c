@@ -1,15 +1,18 @@
 #include "cmd/stopping.h"
 
 #include <signal.h>
-#include <stddef.h>
+#include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cmd/console.h"
 #include "cmd/crash.h"
+#include "cmd/options.h"
 
-static volatile sig_atomic_t stop;
+static volatile sig_atomic_t stop, signalled;
 static volatile int64_t first; /* ns, when the first signal came; 0: none yet */
 
 /* What comes this soon after the first is the same wish: `timeout` and shells tell a process and its group. */
@@ -33,7 +36,7 @@ static void on_signal(int number)
         signal(number, SIG_DFL);
         raise(number);
     }
-    stop = 1;
+    stop = signalled = 1;
 }
 
 static void on_alarm(int number)
@@ -53,3 +56,16 @@ void stop_by_signals(void)
 void stop_now(void) { stop = 1; }
 
 bool stopping(void) { return stop; }
+
+bool interrupted(void) { return signalled; }
+
+int tell_interrupted(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fprintf(stderr, "%sinterrupted: ", ink(stderr, INK_YELLOW));
+    vfprintf(stderr, format, args);
+    fprintf(stderr, "%s\n", ink(stderr, INK_PLAIN));
+    va_end(args);
+    return EXIT_INTERRUPTED;
+}

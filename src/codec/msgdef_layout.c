@@ -42,6 +42,15 @@ static uint32_t element_size(const struct nm_def_field *field)
     return field->kind == NM_STRUCT ? field->def->type->size : nm_kind_width(field->kind);
 }
 
+/* The comment lines above and the one behind, as one line. */
+static const char *about_text(const struct nm_defs *set, const char *above, const char *behind)
+{
+    char *text = nm_take_format(set->arena, "%s%s%s", above, *above && *behind ? " " : "", behind);
+    for (char *at = text; *at; at++)
+        if (*at == '\n') *at = ' ';
+    return text;
+}
+
 /* Offset, element and storage of every member, and the size of the struct. */
 static int place_members(struct layout *l, struct nm_def *def)
 {
@@ -61,7 +70,8 @@ static int place_members(struct layout *l, struct nm_def *def)
                                 .bound = from->bound,
                                 .elem = element_size(from),
                                 .text_bound = from->text_bound,
-                                .type = from->def ? from->def->type : NULL};
+                                .type = from->def ? from->def->type : NULL,
+                                .about = about_text(l->set, from->above, from->comment)};
         if (from->shape == NM_SEQ) to->first = (uint32_t)align_up(sizeof(uint32_t), element_align(from));
         at +=
             from->shape == NM_BLOB ? sizeof(struct nm_blob) : align_up(to->first + (uint64_t)to->cap * to->elem, align);
@@ -240,7 +250,8 @@ static struct nm_constant *copy_constants(const struct nm_defs *set, const struc
     struct nm_constant *constants = nm_take_n(set->arena, struct nm_constant, def->n_constants);
     for (uint32_t i = 0; i < def->n_constants; i++) {
         const struct nm_def_constant *c = &def->constants[i];
-        constants[i] = (struct nm_constant){c->name, c->kind, c->value.i, c->value.f, c->value.text};
+        constants[i] = (struct nm_constant){c->name,    c->kind,       c->value.i,
+                                            c->value.f, c->value.text, about_text(set, c->above, c->comment)};
     }
     return constants;
 }
@@ -271,7 +282,8 @@ static int lay_out(const struct nm_defs *set, struct nm_def *def, struct nm_err 
                              .dds_name = nm_def_dds_name(set, def),
                              .flat = true,
                              .n_fields = def->n_fields,
-                             .n_constants = def->n_constants};
+                             .n_constants = def->n_constants,
+                             .about = about_text(set, def->comment, "")};
     if (place_members(&l, def)) return -1;
     for (uint32_t i = 0; i < def->n_fields; i++) {
         const struct nm_field *field = &l.fields[i];

@@ -31,10 +31,11 @@ struct nm_saved {
 
 /* Puts values into the saved file of a layer (NM_LAYER_DEFAULT … NM_LAYER_LINEUP), merged with what it holds. Either
  * the whole file is replaced or, with a sentence and -1, nothing changes; it survives a loss of power. A file that
- * would become empty is removed. Only a line-up's file takes an instance whose name is not its module's: in the shared
- * ones other line-ups would not know it. */
-int nm_layers_save(const struct nm_lineup *lineup, const struct nm_lineup_options *options, enum nm_layer layer,
-                   const struct nm_saved *values, uint32_t n, struct nm_err *err);
+ * would become empty is removed. Only a line-up's file takes an instance whose name is not its module's, or a module
+ * from a plug-in: in the shared ones other line-ups would not know it. */
+int nm_layers_save(const struct nm_lineup *lineup, const struct nm_registry *registry,
+                   const struct nm_lineup_options *options, enum nm_layer layer, const struct nm_saved *values,
+                   uint32_t n, struct nm_err *err);
 
 /* The path of that file, from the arena; NULL with a sentence if the layer is not in use (no robot, no place …). */
 const char *nm_layers_saved_file(struct nm_arena *arena, const struct nm_lineup *lineup,

@@ -42,7 +42,7 @@
 #include "base/type.h"
 
 /* Changes when the meaning of anything in this file changes: a plug-in built against another number is refused. */
-#define NM_ABI 2
+#define NM_ABI 3
 
 /* ---- context ---- */
 

@@ -195,7 +195,8 @@ static int name_order(const void *name, const void *module)
 void nm_registry_init(struct nm_registry *registry, struct nm_arena *arena, const struct nm_module *const *begin,
                       const struct nm_module *const *end)
 {
-    *registry = (struct nm_registry){.arena = arena, .cap = (uint32_t)(end - begin) + 8};
+    *registry = (struct nm_registry){
+        .arena = arena, .cap = (uint32_t)(end - begin) + 8, .linked_begin = begin, .linked_end = end};
     registry->at = nm_take_n(arena, const struct nm_module *, registry->cap);
     for (const struct nm_module *const *module = begin; module != end; module++)
         if (*module) registry->at[registry->n++] = *module;
@@ -206,6 +207,13 @@ const struct nm_module *nm_registry_find(const struct nm_registry *registry, con
 {
     const struct nm_module **found = bsearch(name, registry->at, registry->n, sizeof *registry->at, name_order);
     return found ? *found : NULL;
+}
+
+bool nm_registry_linked(const struct nm_registry *registry, const char *name)
+{
+    for (const struct nm_module *const *module = registry->linked_begin; module != registry->linked_end; module++)
+        if (*module && !strcmp((*module)->name, name)) return true;
+    return false;
 }
 
 static void add(struct nm_registry *registry, const struct nm_module *module)

@@ -8,13 +8,17 @@
 struct nm_registry {
     struct nm_arena *arena;
     uint32_t n, cap;
-    const struct nm_module **at; /* sorted by name */
+    const struct nm_module **at;                                     /* sorted by name */
+    const struct nm_module *const *linked_begin, *const *linked_end; /* those of the program itself */
 };
 
 /* Takes the modules of the linker section `nm_modules` (given by its bounds, so that tests can bring their own). */
 void nm_registry_init(struct nm_registry *registry, struct nm_arena *arena, const struct nm_module *const *begin,
                       const struct nm_module *const *end);
 const struct nm_module *nm_registry_find(const struct nm_registry *registry, const char *name);
+
+/* Whether the program itself has a module of this name: then every line-up knows it, also without plug-ins. */
+bool nm_registry_linked(const struct nm_registry *registry, const char *name);
 
 /* Opens a plug-in and checks its module. Refused with a sentence: no such file, no module inside, another ABI number, a
  * message whose layout differs from ours, a table that is not well formed. The library stays open for good. The dynamic

@@ -139,7 +139,8 @@ static int read_old(struct merge *m, const char *path, uint32_t n_new)
     return 0;
 }
 
-static int add_new(struct merge *m, const struct nm_lineup *lineup, enum nm_layer layer, const struct nm_saved *saved)
+static int add_new(struct merge *m, const struct nm_lineup *lineup, const struct nm_registry *registry,
+                   enum nm_layer layer, const struct nm_saved *saved)
 {
     const struct nm_lineup_instance *instance = &lineup->instances[saved->instance];
     const struct nm_param *param = &instance->module->params[saved->param];
@@ -148,6 +149,12 @@ static int add_new(struct merge *m, const struct nm_lineup *lineup, enum nm_laye
         return nm_fail(m->err,
                        "%s.%s: layer '%s' belongs to all line-ups, which know no '%s'; save it in layer 'lineup'",
                        instance->name, param->name, nm_layer_name(layer), instance->name);
+    if (layer != NM_LAYER_LINEUP && saved->value && !nm_registry_linked(registry, instance->module->name))
+        return nm_fail(
+            m->err,
+            "%s.%s: '%s' is a plug-in, and layer '%s' belongs to all line-ups, also to those without it; save "
+            "it in layer 'lineup'",
+            instance->name, param->name, instance->module->name, nm_layer_name(layer));
     if (saved->value && !(text = value_text(&m->arena, param, saved->value))) return nm_fail(m->err, "out of memory");
     return add_entry(m, instance->name, param->name, text);
 }
@@ -179,14 +186,15 @@ static const char *print_file(struct nm_arena *arena, const struct entry *entrie
     return text && !kept ? "" : text;
 }
 
-int nm_layers_save(const struct nm_lineup *lineup, const struct nm_lineup_options *options, enum nm_layer layer,
-                   const struct nm_saved *values, uint32_t n, struct nm_err *err)
+int nm_layers_save(const struct nm_lineup *lineup, const struct nm_registry *registry,
+                   const struct nm_lineup_options *options, enum nm_layer layer, const struct nm_saved *values,
+                   uint32_t n, struct nm_err *err)
 {
     struct merge m = {.err = err};
     const char *path = nm_layers_saved_file(&m.arena, lineup, options, layer, err);
     int rc = path ? read_old(&m, path, n) : -1;
     for (uint32_t i = 0; i < n && m.entries; i++)
-        if (add_new(&m, lineup, layer, &values[i])) rc = -1;
+        if (add_new(&m, lineup, registry, layer, &values[i])) rc = -1;
     if (!rc) {
         qsort(m.entries, m.n, sizeof *m.entries, by_name);
         const char *text = print_file(&m.arena, m.entries, m.n);

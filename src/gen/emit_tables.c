@@ -60,6 +60,8 @@ static void put_fields(FILE *out, const struct nm_type *type)
         fprintf(out, "    {\"%s\", %s, %s, %u, %u, %u, %u, %u, %u, ", f->name, kinds[f->kind], shapes[f->shape],
                 f->offset, f->cap, f->bound, f->elem, f->first, f->text_bound);
         put_type_ref(out, f->type);
+        fputs(", ", out);
+        put_string(out, f->about);
         fputs("},\n", out);
     }
     fputs("};\n", out);
@@ -77,6 +79,8 @@ static void put_constants(FILE *out, const struct nm_type *type)
         else
             fputs(isnan(c->f) ? "__builtin_nan(\"\"), " : c->f < 0 ? "-__builtin_inf(), " : "__builtin_inf(), ", out);
         put_string(out, c->text);
+        fputs(", ", out);
+        put_string(out, c->about);
         fputs("},\n", out);
     }
     fputs("};\n", out);
@@ -153,7 +157,9 @@ static void put_type(FILE *out, const struct nm_def *def)
     fprintf(out, "    .ops = %s_ops,\n    .spans = %s_spans,\n", t->c_name, t->c_name);
     if (t->n_blob_ops) fprintf(out, "    .n_blob_ops = %u,\n    .blob_ops = %s_blob_ops,\n", t->n_blob_ops, t->c_name);
     if (t->n_defaults) fprintf(out, "    .defaults = %s_defaults,\n", t->c_name);
-    fputs("};\n", out);
+    fputs("    .about = ", out);
+    put_string(out, t->about);
+    fputs(",\n};\n", out);
 }
 
 void nm_emit_tables(FILE *out, const struct nm_unit *units, uint32_t n)

@@ -132,8 +132,10 @@ static int no_topic(struct bag *bag, const char *word, struct nm_err *err)
         const struct nm_mcap_contents *c = &bag->parts[i].contents;
         const char **more = nm_take_n(&bag->arena, const char *, n + c->n_channels + 1);
         if (n) memcpy(more, names, n * sizeof *names);
-        for (uint32_t k = 0; k < c->n_channels; k++)
-            more[n++] = nm_take_text(&bag->arena, BAG_CLEAN(c->channels[k].topic));
+        for (uint32_t k = 0; k < c->n_channels; k++) {
+            const char *topic = BAG_CLEAN(c->channels[k].topic);
+            more[n++] = nm_take_text(&bag->arena, topic + (*topic == '/' && *word != '/')); /* as it was asked for */
+        }
         names = more;
     }
     const char *near = nm_nearest(word, names, n);

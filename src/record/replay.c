@@ -85,7 +85,6 @@ static void run_all(struct replay *r, uint64_t begin)
     }
     uint32_t damaged = bag_reader_free(reader);
     if (damaged) replay_cause(r, "%u chunks of the log cannot be read", damaged);
-    if (r->options->stopping()) replay_cause(r, "stopped before the end of the log");
 }
 
 /* ---- life ---- */

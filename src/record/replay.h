@@ -41,6 +41,7 @@ struct replay_result {
     double length;                     /* s of the log that were played; 0: only a part      */
     bool by_time;                      /* nothing could be compared                          */
     bool notes;                        /* the log has notes of runs                          */
+    bool stopped;                      /* it was ended early, and nothing was written        */
     uint64_t runs, made;               /* messages that were made                            */
     uint64_t compared, differ, absent; /* of these; absent: not in the log, though its topic is    */
     uint32_t topics;                   /* that were compared                   */

@@ -49,8 +49,10 @@ int replay_out_begin(struct replay *r, struct nm_err *err)
 
 int replay_out_end(struct replay *r, struct nm_err *err)
 {
+    r->result->stopped = r->options->stopping();
     if (!r->writer) return 0;
     int bad = nm_mcap_finish(r->writer, err);
+    if (r->result->stopped) return bag_out_end(&r->out, false, NULL), 0; /* half a log is none */
     return bag_out_end(&r->out, !bad, err) || bad ? -1 : 0;
 }
 

@@ -357,7 +357,6 @@ static void gather_causes(struct timed *t)
     if (t->silences)
         replay_cause(r, "%u long silence%s of the log, together %.0f s, %s left out", t->silences,
                      t->silences == 1 ? "" : "s", nm_seconds(t->left_out), t->silences == 1 ? "was" : "were");
-    if (r->options->stopping()) replay_cause(r, "stopped before the end of the log");
     if (t->too_long) replay_cause(r, "the log is longer than a day: the rest was not played");
     for (uint32_t i = 0; i < r->lineup->n_topics; i++) {
         struct nm_topic_stats stats;

@@ -106,9 +106,9 @@ static void a_part_of_a_log_is_a_log(void **state)
     ends(0, "cut match.mcap part.mcap --force --from -1 --topics /imu --compress none", "11 messages of 1 channel");
     ends(0, "cut match.mcap part.mcap --force --from @1700000009.5 --topics imu_r*", "5 messages of 1 channel");
     ends(0, "cut match.mcap part.mcap --force --topics nev", "0 messages of 1 channel");
-    ends(1, "cut match.mcap x.mcap --topics /speach", "no topic '/speach'; did you mean /speech?");
-    ends(1, "cut match.mcap x.mcap --from soon", "--from wants seconds");
-    ends(1, "cut match.mcap x.mcap --from 5 --to 5", "there is no time between");
+    ends(2, "cut match.mcap x.mcap --topics /speach", "no topic '/speach'; did you mean /speech?");
+    ends(2, "cut match.mcap x.mcap --from soon", "--from wants seconds");
+    ends(2, "cut match.mcap x.mcap --from 5 --to 5", "there is no time between");
     ends(2, "cut match.mcap x.mcap --compress bzip", "--compress is zstd, lz4 or none");
     ends(1, "cut match.mcap no/such/folder.mcap", "No such file");
     assert_int_not_equal(access("x.mcap", F_OK), 0);

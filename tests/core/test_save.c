@@ -73,7 +73,7 @@ static int save(struct nm_lineup *lineup, enum nm_layer layer, const char *const
             fail_msg("%s", err->text);
         saved[i].value = keep ? &values[i] : NULL;
     }
-    return nm_layers_save(lineup, &options, layer, saved, n, err);
+    return nm_layers_save(lineup, &registry, &options, layer, saved, n, err);
 }
 
 static void saves(struct nm_lineup *lineup, enum nm_layer layer, const char *const *what, uint32_t n)
@@ -230,6 +230,27 @@ static void an_instance_of_its_own_name_is_saved_with_the_line_up(void **state)
     nm_lineup_free(l);
 }
 
+/* A line-up that does not load the plug-in would not know its name, and would no longer start. */
+static void a_plug_in_is_saved_with_the_line_up(void **state)
+{
+    (void)state;
+    char text[2000];
+    struct nm_err err;
+    static const char *const speed[] = {"striker.speed=0.5"};
+    struct nm_lineup *l = load();
+    const struct nm_module *const *end = registry.linked_end;
+    registry.linked_end = registry.linked_begin; /* all modules are from outside now */
+    assert_int_equal(save(l, NM_LAYER_ROBOT, speed, 1, &err), -1);
+    assert_non_null(strstr(err.text, "striker.speed: 'striker' is a plug-in"));
+    assert_int_equal(save(l, NM_LAYER_DEFAULT, speed, 1, &err), -1);
+    assert_string_equal(place_read(root, "robots/kid70/params.saved.yaml", text, sizeof text), "(none)");
+    assert_string_equal(place_read(root, "config/default.saved.yaml", text, sizeof text), "(none)");
+    saves(l, NM_LAYER_LINEUP, speed, 1);
+    registry.linked_end = end;
+    nm_lineup_free(l);
+    nm_lineup_free(load());
+}
+
 static void a_layer_that_is_not_in_use_cannot_be_saved(void **state)
 {
     (void)state;
@@ -338,6 +359,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_file_that_we_did_not_write_is_left_alone, set_up_root, tear_down_root),
         cmocka_unit_test_setup_teardown(an_instance_of_its_own_name_is_saved_with_the_line_up, set_up_root,
                                         tear_down_root),
+        cmocka_unit_test_setup_teardown(a_plug_in_is_saved_with_the_line_up, set_up_root, tear_down_root),
         cmocka_unit_test_setup_teardown(a_layer_that_is_not_in_use_cannot_be_saved, set_up_root, tear_down_root),
         cmocka_unit_test_setup_teardown(a_full_disk_leaves_the_old_file, set_up_root, tear_down_root),
         cmocka_unit_test_setup_teardown(a_folder_that_cannot_be_written_is_a_sentence, set_up_root, tear_down_root),

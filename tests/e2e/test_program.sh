@@ -38,8 +38,15 @@ nutmeg() { "$program" "$@"; }
 ends 2 nutmeg
 says "nutmeg COMMAND" "plays a line-up"
 ends 0 nutmeg --help
+says "130 interrupted"
 ends 0 nutmeg help msg show
 says "nutmeg msg show TYPE"
+ends 0 nutmeg msg show BallModel
+says "m, where it comes to rest" "Frame of the header"
+ends 0 nutmeg sim list 'motion/*'
+says "motion/forward"
+ends 0 nutmeg lineup list
+says "A robot that walks where cmd_vel"
 ends 2 nutmeg grpah
 says "no command 'grpah'; did you mean 'graph'?"
 ends 2 nutmeg msg list --jsno
@@ -170,10 +177,17 @@ ends 0 nutmeg topic echo score --count 1
 says "data:"
 ends 0 nutmeg topic hz ball --count 1 --every 0.2
 says "Hz"
-ends 1 nutmeg topic echo bal
+ends 0 nutmeg plot ball.position.x ball.valid --seconds 0.2
+says "ball.position.x: " "ball.valid: " "⠀"
+ends 0 nutmeg plot ball.position.x --seconds 0.2 -o live.svg
+says "written: live.svg"
+grep -q "</svg>" live.svg || wrong "no picture of a running line-up"
+ends 2 nutmeg plot ball.position
+says "is not a number"
+ends 2 nutmeg topic echo bal
 says "did you mean 'ball'?"
 
-ends 1 nutmeg param set keeper.reach=0.5 keeper.body=99
+ends 2 nutmeg param set keeper.reach=0.5 keeper.body=99
 says "keeper.body: 99 is outside"
 ends 0 nutmeg param get keeper.reach
 says "0.8"
@@ -193,13 +207,13 @@ ends 0 nutmeg param reset keeper --layer lineup
 [ ! -e mine.saved.yaml ] || wrong "the saved value is still there"
 ends 0 nutmeg param get keeper.reach
 says "0.8"
-ends 1 nutmeg param save --layer robot
+ends 2 nutmeg param save --layer robot
 says "no robot"
 
 "$program" run play --name other --seconds 2 >other.log 2>&1 &
 second=$!
 until_ok nutmeg why ball --to other
-ends 1 nutmeg tasks
+ends 2 nutmeg tasks
 says "several players run here; choose one with --to:"
 ends 0 nutmeg tasks --to mine
 wait "$second"
@@ -215,6 +229,25 @@ until_ok nutmeg why ball
 kill -INT "$running"
 wait "$running" || wrong "Ctrl-C is no failure"
 running=
+
+# ---- parameters of a plug-in: a file that all line-ups read would keep those from starting that do not know it
+
+"$program" run mine/smoother.yaml >run.log 2>&1 &
+running=$!
+until_ok nutmeg why smoother/smooth
+ends 0 nutmeg param list smoother
+saved=$(nutmeg param list smoother | awk 'NR == 2 { print $1 "=" $2 }')
+ends 0 nutmeg param set "$saved"
+ends 2 nutmeg param save --layer default
+says "'smoother' is a plug-in" "layer 'lineup'"
+[ ! -e "$root/config/default.saved.yaml" ] || wrong "it is saved all the same"
+ends 0 nutmeg param save --layer lineup
+says "mine/smoother.saved.yaml"
+ends 0 nutmeg lineup check play --quiet
+ends 0 nutmeg stop
+wait "$running"
+running=
+rm mine/smoother.saved.yaml
 
 # ---- a module that changes while it runs
 

@@ -52,7 +52,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check(lineup);
         uint32_t at = nm_lineup_instance(lineup, "ball_filter");
         struct nm_value value = lineup->instances[at].values[0];
-        if (nm_layers_save(lineup, &options, NM_LAYER_LINEUP, &(struct nm_saved){at, 0, &value}, 1, &err)) abort();
+        if (nm_layers_save(lineup, &registry, &options, NM_LAYER_LINEUP, &(struct nm_saved){at, 0, &value}, 1, &err))
+            abort();
         if (!(again = load(&registry, &options, &err))) abort();
         if (!nm_value_equal(&lineup->instances[at].module->params[0], &again->instances[at].values[0], &value)) abort();
     }

@@ -178,7 +178,7 @@ static int take_out(struct nm_control *control, enum nm_layer layer, const struc
         if (to_saved(control, &list[i], &saved[n_saved], NULL)) continue;
         saved[n_saved++].value = NULL;
     }
-    int bad = nm_layers_save(lineup, control->options.lineup, layer, saved, n_saved, err);
+    int bad = nm_layers_save(lineup, control->options.registry, control->options.lineup, layer, saved, n_saved, err);
     free(saved);
     return bad;
 }
@@ -220,7 +220,9 @@ int control_save(struct nm_control *control, const struct nm_request *request, s
     struct nm_saved *saved = n > 0 ? calloc((size_t)n, sizeof *saved) : NULL;
     int bad = n < 0 || (n > 0 && !saved);
     for (int64_t i = 0; i < n && !bad; i++) bad = to_saved(control, &list[i], &saved[i], err);
-    if (!bad && n > 0) bad = nm_layers_save(lineup, control->options.lineup, layer, saved, (uint32_t)n, err);
+    if (!bad && n > 0)
+        bad =
+            nm_layers_save(lineup, control->options.registry, control->options.lineup, layer, saved, (uint32_t)n, err);
     /* from now on the file says so, until somebody sets it again */
     for (int64_t i = 0; i < n && !bad; i++) {
         list[i].value.layer = NM_LAYER_SAVED;

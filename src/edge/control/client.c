@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "core/registry.h"
 #include "edge/control/place.h"
 
 enum { ANSWER_MOST = 4 << 20, ASK_TIMEOUT = 10000, NAMES = 64 };
@@ -20,6 +21,7 @@ struct nm_link {
     char *in;
     size_t n, room;
     char name[108];
+    bool refused;
 };
 
 /* ---- who runs ---- */
@@ -63,7 +65,7 @@ static const char *choose(const char *folder, struct nm_arena *arena, const char
     else if (!n)
         nm_fail(err, "no player runs here; nutmeg run LINEUP starts one");
     else if (wanted)
-        nm_fail(err, "no player of the name %.64s runs here; there are: %s", wanted, list);
+        nm_fail(err, "no player of the name %.64s runs here%s", wanted, nm_hint(wanted, names, n).text);
     else if (n > 1)
         nm_fail(err, "several players run here; choose one with --to: %s", list);
     return n == 1 && !wanted ? names[0] : NULL;
@@ -174,6 +176,7 @@ const struct nm_yaml *nm_link_ask(struct nm_link *link, struct nm_arena *arena, 
                                   struct nm_err *err)
 {
     struct nm_json json;
+    link->refused = false;
     nm_json_begin(&json, NM_REQUEST_LINE - 1);
     write_request(&json, request);
     int bad = json.over ? nm_fail(err, "the request is longer than %d bytes", NM_REQUEST_LINE) : 0;
@@ -188,10 +191,13 @@ const struct nm_yaml *nm_link_ask(struct nm_link *link, struct nm_arena *arena, 
     }
     const struct nm_yaml *refused = nm_yaml_get(reply, "error");
     if (!refused) return reply;
+    link->refused = true;
     /* its sentences end with a newline of their own */
     nm_fail(err, "%.*s", (int)(strlen(refused->text) - (strlen(refused->text) > 0)), refused->text);
     return NULL;
 }
+
+bool nm_link_refused(const struct nm_link *link) { return link->refused; }
 
 /* ---- members ---- */
 

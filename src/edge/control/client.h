@@ -19,6 +19,8 @@ uint32_t nm_link_names(const char *folder, struct nm_arena *arena, const char **
  * left NULL are not sent. The answer lives in the arena. */
 const struct nm_yaml *nm_link_ask(struct nm_link *link, struct nm_arena *arena, const struct nm_request *request,
                                   struct nm_err *err);
+/* Whether the last request was refused by the player: it was wrong, and nothing was done. */
+bool nm_link_refused(const struct nm_link *link);
 /* The next object of a stream. NULL without a sentence when `timeout` (ms, -1: none) is over or a signal came, with one
  * when the player is gone. */
 const struct nm_yaml *nm_link_next(struct nm_link *link, struct nm_arena *arena, int timeout, struct nm_err *err);

@@ -15,6 +15,7 @@ typedef void nm_outside(void *user, const char *topic, nm_say *say, void *to);
 
 struct nm_control_options {
     const char *folder; /* of the sockets; NULL: the usual one */
+    bool spare;         /* where the player's name is taken, NAME.PID is used; otherwise that is a fault */
     /* how the line-up was loaded, to read its files again and to save; both NULL: refused */
     struct nm_registry *registry;
     const struct nm_lineup_options *lineup;

@@ -181,7 +181,15 @@ static int listen_at(struct nm_control *control, struct nm_err *err)
     const char *name = nm_player_name(control->player);
     const char *in = control->options.folder ? control->options.folder : folder;
     if (!control->options.folder && nm_control_folder(folder, sizeof folder, true, err)) return -1;
-    if (nm_control_address(in, name, &control->address, err) || remove_stale(&control->address, err)) return -1;
+    struct nm_err taken = {0};
+    if (nm_control_address(in, name, &control->address, err)) return -1;
+    if (remove_stale(&control->address, control->options.spare ? &taken : err)) {
+        char other[128];
+        snprintf(other, sizeof other, "%.100s.%d", name, (int)getpid());
+        if (!control->options.spare || nm_control_address(in, other, &control->address, err) ||
+            remove_stale(&control->address, err))
+            return -1;
+    }
     control->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     control->wake = eventfd(0, EFD_CLOEXEC);
     control->bound = control->listener >= 0 && control->wake >= 0 &&

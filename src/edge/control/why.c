@@ -1,6 +1,8 @@
 /* Why a topic is as it is, in sentences. Who makes and reads it stands in the line-up; how old it is and what holds it
  * up is asked of the running player: a maker whose cycle does not run, whose inputs are stale, or that chose not to
- * publish. Stale inputs are followed upstream until something has no stale input of its own: there it begins. */
+ * publish. Stale inputs are followed upstream until something has no stale input of its own: that is a first cause, and
+ * all of them are named at the end. An input is followed only where it can be a cause: one that fell silent when the
+ * topic did, not one that the topic was made without. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,7 +12,7 @@
 #include "edge/control/control.h"
 
 /* A topic is stale when it is older than so many periods of the cycle that makes it, and than this at least. */
-enum { STALE_PERIODS = 5 };
+enum { STALE_PERIODS = 5, ROOTS = 8 };
 static const int64_t stale_least = 500000000;   /* ns */
 static const int64_t stale_remote = 1000000000; /* ns; nobody knows the sender's period */
 
@@ -21,6 +23,8 @@ struct why {
     int64_t now;
     bool *seen; /* topics already explained, so that loops end */
     uint32_t depth;
+    uint32_t n_roots;
+    char roots[ROOTS][400]; /* first causes, each told once */
     nm_say *say;
     void *user;
 };
@@ -37,6 +41,21 @@ static void say(struct why *why, const char *format, ...)
     vsnprintf(text + indent, sizeof text - (size_t)indent, format, args);
     va_end(args);
     why->say(why->user, text);
+}
+
+/* Where a chain ends. */
+static void say_root(struct why *why, uint32_t topic, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void say_root(struct why *why, uint32_t topic, const char *format, ...)
+{
+    char text[400];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    say(why, "root cause: %s", text);
+    if (why->n_roots < ROOTS)
+        snprintf(why->roots[why->n_roots++], sizeof why->roots[0], "%.100s: %.290s", why->lineup->topics[topic].name,
+                 text);
 }
 
 static const char *span_text(char to[32], int64_t ns)
@@ -197,13 +216,13 @@ static bool cycle_stands(const struct why *why, uint32_t cycle)
     return !stats.runs || (why->view->cycle_rates && why->view->cycle_rates[cycle] == 0);
 }
 
-static void explain_cycle(struct why *why, uint32_t index)
+static void explain_cycle(struct why *why, uint32_t index, uint32_t topic)
 {
     const struct nm_lineup_cycle *cycle = &why->lineup->cycles[index];
     int64_t age;
     if (cycle->trigger == NM_NONE) {
-        say(why, "root cause: the cycle %s does not run; a module in it does not return from its step (nutmeg tasks).",
-            cycle->name);
+        say_root(why, topic, "the cycle %s does not run; a module in it does not return from its step (nutmeg tasks).",
+                 cycle->name);
         return;
     }
     const struct nm_topic *trigger = &why->lineup->topics[cycle->trigger];
@@ -211,34 +230,69 @@ static void explain_cycle(struct why *why, uint32_t index)
         say(why, "the cycle %s does not run: it waits for %s.", cycle->name, trigger->name);
         follow(why, cycle->trigger, age);
     } else {
-        say(why, "root cause: the cycle %s does not run although %s is there (nutmeg tasks).", cycle->name,
-            trigger->name);
+        say_root(why, topic, "the cycle %s does not run although %s is there (nutmeg tasks).", cycle->name,
+                 trigger->name);
     }
+}
+
+/* Whether an input of this age may be why a topic of that age is not made any more. What was never there when the topic
+ * was still made, or was gone long before, is not. */
+static bool may_cause(const struct why *why, uint32_t input, int64_t input_age, int64_t age)
+{
+    const int64_t slack = patience(why, &why->lineup->topics[input]);
+    if (age == INT64_MAX) return true;
+    return input_age != INT64_MAX && input_age >= age - slack && input_age <= age + slack;
+}
+
+/* Follows the stale inputs of a maker that may be the cause; how many there were. */
+static uint32_t follow_inputs(struct why *why, uint32_t index, const struct nm_lineup_instance *maker, int64_t age)
+{
+    uint32_t n = 0;
+    for (uint32_t port = 0; port < maker->n_ports; port++) {
+        enum nm_port_kind kind = maker->module->ports[port].kind;
+        uint32_t input = maker->topics[port];
+        int64_t input_age;
+        if (kind == NM_PORT_OUT || kind == NM_PORT_OUT_QUEUE || input == index) continue;
+        /* a queue that is empty is no fault: nobody asked, nothing happened */
+        if (kind == NM_PORT_QUEUE || kind == NM_PORT_LAST_QUEUE || !is_stale(why, input, &input_age)) continue;
+        if (!may_cause(why, input, input_age, age)) continue;
+        if (!n++) say(why, "%s runs, but what it reads is stale.", maker->name);
+        follow(why, input, input_age);
+    }
+    return n;
 }
 
 static void explain_maker(struct why *why, uint32_t index, const struct nm_end *end)
 {
     const struct nm_lineup_instance *maker = instance_of(why, end);
+    int64_t age;
     if (cycle_stands(why, maker->cycle)) {
-        explain_cycle(why, maker->cycle);
+        explain_cycle(why, maker->cycle, index);
         return;
     }
-    uint32_t stale = 0;
-    for (uint32_t port = 0; port < maker->n_ports; port++) {
-        enum nm_port_kind kind = maker->module->ports[port].kind;
-        uint32_t input = maker->topics[port];
-        int64_t age;
-        if (kind == NM_PORT_OUT || kind == NM_PORT_OUT_QUEUE || input == index) continue;
-        /* a queue that is empty is no fault: nobody asked, nothing happened */
-        if (kind == NM_PORT_QUEUE || kind == NM_PORT_LAST_QUEUE || !is_stale(why, input, &age)) continue;
-        if (!stale++) say(why, "%s runs, but what it reads is stale.", maker->name);
-        follow(why, input, age);
+    is_stale(why, index, &age);
+    if (follow_inputs(why, index, maker, age)) return;
+    say_root(why, index,
+             "%s runs and its inputs are fresh: it chose not to publish (nutmeg module show %s tells what it needs).",
+             maker->name, maker->module->name);
+}
+
+/* What is made again and again may still be made from old things. */
+static void explain_fresh(struct why *why, uint32_t index)
+{
+    const struct nm_topic *topic = &why->lineup->topics[index];
+    for (uint32_t i = 0; i < topic->n_producers; i++) {
+        const struct nm_lineup_instance *maker = instance_of(why, &topic->producers[i]);
+        for (uint32_t port = 0; port < maker->n_ports; port++) {
+            enum nm_port_kind kind = maker->module->ports[port].kind;
+            int64_t age;
+            uint32_t input = maker->topics[port];
+            bool read = kind == NM_PORT_IN || kind == NM_PORT_LAST;
+            if (!read || input == index || !is_stale(why, input, &age) || age == INT64_MAX) continue;
+            say(why, "But %s makes it from what is stale:", maker->name);
+            follow(why, input, age);
+        }
     }
-    if (stale) return;
-    say(why,
-        "root cause: %s runs and its inputs are fresh: it chose not to publish (nutmeg module show %s tells what it "
-        "needs).",
-        maker->name, maker->module->name);
 }
 
 static void explain(struct why *why, uint32_t index)
@@ -246,7 +300,7 @@ static void explain(struct why *why, uint32_t index)
     const struct nm_topic *topic = &why->lineup->topics[index];
     why->seen[index] = true;
     if (topic->remote && !topic->n_producers)
-        say(why, "root cause: nothing comes in from outside; is its sender there?");
+        say_root(why, index, "nothing comes in from outside; is its sender there?");
     for (uint32_t i = 0; i < topic->n_producers; i++) explain_maker(why, index, &topic->producers[i]);
 }
 
@@ -273,8 +327,12 @@ void nm_why(const struct nm_view *view, uint32_t topic, nm_say *say_, void *user
         say(&why, "It is stale:");
         why.depth++;
         explain(&why, topic);
+        why.depth--;
     } else {
         say(&why, "It is fresh.");
+        why.seen[topic] = true;
+        explain_fresh(&why, topic);
     }
+    for (uint32_t i = 0; i < why.n_roots; i++) say(&why, "First cause: %s", why.roots[i]);
     free(why.seen);
 }

@@ -382,6 +382,12 @@ static void test_two_players_of_one_name_do_not_share_a_socket(void **state)
     start(&other, players_lineup);
     assert_null(nm_control_new(other.player, &(struct nm_control_options){.folder = folder}, &err));
     assert_non_null(strstr(err.text, "a player of this name runs already"));
+    struct nm_control *spare =
+        nm_control_new(other.player, &(struct nm_control_options){.folder = folder, .spare = true}, NULL);
+    assert_non_null(spare);
+    assert_non_null(strstr(nm_control_path(spare), ".sock"));
+    assert_string_not_equal(nm_control_path(spare), nm_control_path(control));
+    nm_control_free(spare);
     stop(&other);
     ask("{op: info}"); /* the first one still listens */
 }
@@ -443,7 +449,7 @@ static void test_a_client_finds_the_only_player_and_gets_its_answers(void **stat
     nm_link_close(link);
     memset(&err, 0, sizeof err);
     assert_null(nm_link_open(folder, "other", &err));
-    assert_string_equal(err.text, "no player of the name other runs here; there are: test\n");
+    assert_string_equal(err.text, "no player of the name other runs here; there is only test\n");
     served = true;
     pthread_join(thread, NULL);
 }

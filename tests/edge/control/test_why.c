@@ -143,6 +143,26 @@ static void test_what_another_edge_knows_is_told_too(void **state)
     stop(&s);
 }
 
+/* It was made without `far` before: only what fell silent with it can be why. */
+static void test_the_chain_leads_to_what_fell_silent_first(void **state)
+{
+    (void)state;
+    struct started s;
+    start(&s, "cycles:\n  all:\n    period: 10 ms\n    modules: [counter, doubler]\nremote: [far]\n");
+    struct nm_change change = {.instance = nm_lineup_instance(s.lineup, "counter"), .value.whole = true};
+    run_until(&s, 2000);
+    why(s.lineup, s.player, "doubled");
+    SAYS("It is fresh.\n");
+    SAYS_NOT("irst cause");
+    assert_true(nm_player_set(s.player, &change, 1, NULL) > 0);
+    run_until(&s, 5000);
+    why(s.lineup, s.player, "doubled");
+    SAYS("doubler runs, but what it reads is stale.");
+    SAYS_NOT("far");
+    SAYS("\nFirst cause: number: counter runs and its inputs are fresh");
+    stop(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -153,6 +173,7 @@ int main(void)
         cmocka_unit_test(test_nothing_from_outside_is_the_root),
         cmocka_unit_test(test_stale_inputs_are_followed_upstream),
         cmocka_unit_test(test_what_another_edge_knows_is_told_too),
+        cmocka_unit_test(test_the_chain_leads_to_what_fell_silent_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,30 @@
+/* Values over time as a picture: lines of Braille letters for a terminal, PNG or SVG for a file. Each series has a
+ * panel of its own, with its own scale; time is common to all. */
+#ifndef NM_CMD_PLOT_H
+#define NM_CMD_PLOT_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/error.h"
+
+struct plot_series {
+    const char *name; /* "odometry.pose.pose.position.x" */
+    uint32_t n, room;
+    struct plot_point {
+        double time, value; /* s */
+    } * at;                 /* in the order of time */
+};
+
+/* Keeps a point. What is not a number is a gap in the line. */
+void plot_add(struct plot_series *series, double time, double value);
+/* Forgets points before a time. */
+void plot_forget(struct plot_series *series, double before);
+void plot_free(struct plot_series *series);
+
+/* `columns` wide, each panel `rows` high with its head. */
+void plot_print(const struct plot_series *series, uint32_t n, uint32_t columns, uint32_t rows, FILE *to);
+/* The ending of the path says what it becomes: .png or .svg. */
+int plot_write(const struct plot_series *series, uint32_t n, const char *path, struct nm_err *err);
+
+#endif
