@@ -431,36 +431,3 @@ void nm_dxl_encode(const struct nm_dxl_register *r, double value, uint8_t *bytes
     if (r->code == NM_DXL_SIGN_BIT && n < 0) n = 1024 - n;
     nm_dxl_put(bytes, (uint32_t)n, r->size);
 }
-
-struct rate {
-    uint8_t count;
-    uint32_t baud;
-};
-static const struct rate rates_1[] = {{0, 2000000}, {1, 1000000}, {3, 500000},    {7, 250000},    {16, 115200},
-                                      {34, 57600},  {207, 9600},  {250, 2250000}, {251, 2500000}, {252, 3000000}};
-static const struct rate rates_2[] = {{0, 9600},    {1, 57600},   {2, 115200},  {3, 1000000},
-                                      {4, 2000000}, {5, 3000000}, {6, 4000000}, {7, 4500000}};
-
-static const struct rate *rates_of(int protocol, size_t *n)
-{
-    *n = protocol == 1 ? sizeof rates_1 / sizeof *rates_1 : sizeof rates_2 / sizeof *rates_2;
-    return protocol == 1 ? rates_1 : rates_2;
-}
-
-uint32_t nm_dxl_baud(int protocol, uint8_t count)
-{
-    size_t n;
-    const struct rate *rates = rates_of(protocol, &n);
-    for (size_t i = 0; i < n; i++)
-        if (rates[i].count == count) return rates[i].baud;
-    return protocol == 1 && count < 250 ? 2000000u / (count + 1u) : 0;
-}
-
-int nm_dxl_baud_count(int protocol, uint32_t baud)
-{
-    size_t n;
-    const struct rate *rates = rates_of(protocol, &n);
-    for (size_t i = 0; i < n; i++)
-        if (rates[i].baud == baud) return rates[i].count;
-    return -1;
-}

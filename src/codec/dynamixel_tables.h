@@ -72,8 +72,4 @@ const struct nm_dxl_register *nm_dxl_register_at(const struct nm_dxl_model *mode
 double nm_dxl_decode(const struct nm_dxl_register *r, const uint8_t *bytes);
 void nm_dxl_encode(const struct nm_dxl_register *r, double value, uint8_t *bytes);
 
-/* Baud rate behind a baud register's count, 0 when unknown; and the count for a rate, -1 when there is none. */
-uint32_t nm_dxl_baud(int protocol, uint8_t count);
-int nm_dxl_baud_count(int protocol, uint32_t baud);
-
 #endif

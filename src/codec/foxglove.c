@@ -25,8 +25,6 @@ static const struct {
     [NM_FOX_FETCH_ASSET] = {"fetchAsset", NULL, LIST_NONE},
 };
 
-const char *nm_fox_op_name(enum nm_fox_op op) { return ops[op].name; }
-
 static int read_text(const struct nm_yaml *map, const char *key, size_t most, const char **text, struct nm_err *err)
 {
     const struct nm_yaml *node = nm_yaml_get(map, key);

@@ -39,7 +39,6 @@ enum nm_fox_op {
     NM_FOX_FETCH_ASSET,
     NM_FOX_OPS
 };
-const char *nm_fox_op_name(enum nm_fox_op op);
 
 struct nm_fox_item {              /* texts are NULL where the operation has none                             */
     uint32_t id;                  /* of a subscription, or of a client's channel                             */

@@ -181,12 +181,6 @@ static void names_are_forgiving_and_numbers_exact(void **state)
     assert_ptr_equal(nm_dxl_model_by_number(1100, 2), nm_dxl_model("XH540-W270", 2));
     assert_null(nm_dxl_model_by_number(320, 2));
     assert_null(nm_dxl_model_by_number(0, 2));
-    assert_int_equal(nm_dxl_baud(1, 1), 1000000);
-    assert_int_equal(nm_dxl_baud(1, 252), 3000000);
-    assert_int_equal(nm_dxl_baud(2, 6), 4000000);
-    assert_int_equal(nm_dxl_baud(2, 99), 0);
-    assert_int_equal(nm_dxl_baud_count(2, 2000000), 4);
-    assert_int_equal(nm_dxl_baud_count(1, 12345), -1);
 }
 
 /* P = 850 of the 2.0 firmware is practically P = 32 of the 1.0 firmware. */
