@@ -1,4 +1,4 @@
-/* The own body in the own picture: every shape of the robot that its camera can see, as a convex polygon of pixels.
+/* The parts of the robot's own body that its camera can see: each shape as a convex polygon of pixels.
  * What lies inside is no ball, no line and no obstacle. */
 #ifndef NM_BODY_SILHOUETTE_H
 #define NM_BODY_SILHOUETTE_H
