@@ -15,7 +15,7 @@ uint16_t nm_dxl_crc(uint16_t crc, const uint8_t *bytes, size_t n)
     return crc;
 }
 
-uint8_t nm_dxl_checksum(const uint8_t *from_id, size_t n)
+static uint8_t dxl_checksum(const uint8_t *from_id, size_t n)
 {
     unsigned sum = 0;
     for (size_t i = 0; i < n; i++) sum += from_id[i];
@@ -105,7 +105,7 @@ static size_t end(struct draft *d)
         put_raw(d, 0);
         if (d->full) return 0;
         d->out[3] = (uint8_t)(d->used - 4);
-        d->out[d->used - 1] = nm_dxl_checksum(d->out + 2, d->used - 3);
+        d->out[d->used - 1] = dxl_checksum(d->out + 2, d->used - 3);
         return d->used;
     }
     put_raw(d, 0);
@@ -297,7 +297,7 @@ static enum look look_1(struct nm_dxl_parser *p, struct nm_dxl_packet *packet)
     if (b[3] < 2) return GARBAGE;
     uint32_t total = b[3] + 4u;
     if (p->used < total) return MORE;
-    if (b[total - 1] != nm_dxl_checksum(b + 2, total - 3)) return DAMAGED;
+    if (b[total - 1] != dxl_checksum(b + 2, total - 3)) return DAMAGED;
     *packet = (struct nm_dxl_packet){.protocol = 1,
                                      .id = b[2],
                                      .instruction = p->answers ? NM_DXL_STATUS : b[4],

@@ -84,7 +84,6 @@ size_t nm_dxl_bulk_write(const struct nm_dxl_block *blocks, size_t n, uint8_t *o
 /* Bytes on the wire of a status answer with n data bytes (without stuffing). */
 size_t nm_dxl_status_size(int protocol, size_t n);
 
-uint8_t nm_dxl_checksum(const uint8_t *from_id, size_t n);
 uint16_t nm_dxl_crc(uint16_t crc, const uint8_t *bytes, size_t n);
 
 struct nm_dxl_packet {

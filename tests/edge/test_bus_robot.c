@@ -24,7 +24,8 @@ static void every_robot_comes_up(void **state)
         struct nm_arena arena = {0};
         struct nm_err err = {0};
         struct nm_bus_tables t;
-        if (nm_bus_tables(load(&arena, names[r]), &t, &err)) fail_msg("%s", err.text);
+        const struct nm_body *body = load(&arena, names[r]);
+        if (nm_bus_tables(body, &t, &err)) fail_msg("%s", err.text);
         assert_int_equal(t.n_servos, 20);
         struct nm_vbus *wires = nm_vbus_of_tables(&t, &err);
         if (!wires) fail_msg("%s", err.text);
@@ -38,7 +39,11 @@ static void every_robot_comes_up(void **state)
             nm_bus_cycle(bus, &goals, &states);
             nm_vbus_advance(wires, began + 10 * MS);
         }
-        for (int i = 0; i < t.n_servos; i++) assert_int_equal(states.servo[i].phase, NM_BUS_ON);
+        for (int i = 0; i < t.n_servos; i++) {
+            assert_int_equal(states.servo[i].phase, NM_BUS_ON);
+            assert_float_equal(states.servo[i].voltage, body->voltage,
+                               0.11); /* a full battery, as its servos read it */
+        }
         for (int i = 0; i < t.n_boards; i++) assert_true(states.board[i].fresh);
         struct nm_bus_event e;
         if (nm_bus_next_event(bus, &e)) fail_msg("%s", e.text);

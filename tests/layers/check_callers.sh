@@ -21,8 +21,8 @@ xargs -0 nm -A -g --defined-only <"$scratch/ours" 2>/dev/null |
 used() { xargs -0r nm -u | awk '{ print $NF }' | sort -u; }
 objects "$build"/CMakeFiles/nm_*.dir/src "$build"/CMakeFiles/nutmeg.dir "$build"/CMakeFiles/nmgen.dir | used >"$scratch/used"
 objects "$build"/tests | used >"$scratch/tested"
-# what modules outside of the tree may call is offered on purpose: it stands in the one header that they include
-grep -ohE '\bnm_[a-z0-9_]+' "$root/src/core/nm.h" | sort -u >"$scratch/public"
+# what modules outside of the tree may call is exported on purpose (NM_EXPORT)
+nm -D --defined-only "$build/nutmeg" | awk '{ print $NF }' | sort -u >"$scratch/public"
 sed -E 's/[[:space:]]*#.*//; /^$/d' "$list" | sort -u >"$scratch/listed"
 # main, and the C library's functions that the guard against memory in cycles replaces
 printf '%s\n' main malloc calloc realloc free memalign aligned_alloc posix_memalign reallocarray valloc pvalloc | sort >"$scratch/names"
@@ -34,9 +34,11 @@ while read -r name; do
     file=$(awk -v n="$name" '$1 == n { print $2; exit }' "$scratch/offered" | sed -E 's#.*\.dir/(.*)\.o#\1#')
     [ -f "$root/$file" ] || continue # an object file whose source is gone
     inside=$(grep -cw -- "$name" "$root/$file" || true)
-    if ! grep -qx -- "$name" "$scratch/tested"; then
+    if grep -qx -- "$name" "$scratch/listed"; then
+        continue
+    elif ! grep -qx -- "$name" "$scratch/tested"; then
         echo "$file: $name is used by no other file: make it static, or delete it"
-    elif [ "$inside" -gt 1 ] || grep -qx -- "$name" "$scratch/listed"; then
+    elif [ "$inside" -gt 1 ]; then
         continue
     else
         echo "$file: only tests call $name: delete it, or say in called_by_tests.txt why it stays"

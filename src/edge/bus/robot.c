@@ -75,7 +75,7 @@ static int take_board(const struct nm_body *body, const struct nm_device *from, 
 int nm_bus_tables(const struct nm_body *body, struct nm_bus_tables *tables, struct nm_err *err)
 {
     int failed = 0;
-    *tables = (struct nm_bus_tables){.set = nm_bus_defaults()};
+    *tables = (struct nm_bus_tables){.set = nm_bus_defaults(), .voltage = body->voltage};
     if (body->n_servos > NM_BUS_SERVOS || body->n_devices > NM_BUS_BOARDS)
         return nm_fail(err, "%s: %u servos and %u devices, there is room for %d and %d", body->name, body->n_servos,
                        body->n_devices, NM_BUS_SERVOS, NM_BUS_BOARDS);
@@ -101,6 +101,7 @@ struct nm_vbus *nm_vbus_of_tables(const struct nm_bus_tables *t, struct nm_err *
     }
     for (int i = 0; i < t->n_boards && !failed; i++)
         failed = !nm_vbus_add(bus, t->boards[i].wire, t->boards[i].id, t->boards[i].model, t->boards[i].protocol, err);
+    if (!failed && t->voltage > 0) nm_vbus_supply(bus, t->voltage);
     if (!failed) return bus;
     nm_vbus_free(bus);
     return NULL;

@@ -13,6 +13,7 @@ struct nm_bus_tables {
     struct nm_bus_servo servos[NM_BUS_SERVOS];
     struct nm_bus_board boards[NM_BUS_BOARDS];
     int n_servos, n_boards;
+    double voltage; /* V, the robot's nominal supply */
 };
 
 /* Servos stand in the order of body->servos. A device's kind is a model's name, or foot, imu, pins, board: then the
