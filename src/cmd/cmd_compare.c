@@ -9,7 +9,7 @@
 #include "cmd/console.h"
 #include "cmd/options.h"
 #include "cmd/progress.h"
-#include "edge/control/json.h"
+#include "codec/json.h"
 
 /* As diff ends: 1 is a difference, so what could not be compared at all is 2. */
 enum { EXIT_DIFFERS = 1, JSON_MOST = 64 << 20 };

@@ -5,7 +5,7 @@
 
 #include "cmd/console.h"
 #include "cmd/sim_play.h"
-#include "edge/control/json.h"
+#include "codec/json.h"
 
 static bool of_robot(const struct nm_measure *m)
 {

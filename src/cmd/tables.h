@@ -7,7 +7,7 @@
 
 #include "codec/yaml.h"
 #include "edge/control/control.h"
-#include "edge/control/json.h"
+#include "codec/json.h"
 
 /* Cycles with their rate and times; `modules`: under each those of its modules. */
 void tasks_print(const struct nm_yaml *answer, bool modules, FILE *to);

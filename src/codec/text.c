@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 enum {
     SHOWN = 16 /* elements of a blob in its summary */,
     ONE_LINE = 4 /* members of a struct that stands in one line */
@@ -49,25 +51,6 @@ static void __attribute__((format(printf, 2, 3))) put_format(struct nm_text_out 
     nm_text_put(out, text, (size_t)n);
 }
 
-/* The code point at *text, which moves behind it; 0xfffd for a byte that is no UTF-8. */
-static uint32_t take_code_point(const unsigned char **text, const unsigned char *end)
-{
-    static const uint32_t smallest[] = {0, 0x80, 0x800, 0x10000};
-    const unsigned char *at = *text;
-    uint32_t c = *at, more = c >= 0xf0 && c < 0xf8 ? 3 : c >= 0xe0 && c < 0xf0 ? 2 : c >= 0xc0 && c < 0xe0 ? 1 : 0;
-    *text = at + 1;
-    if (c < 0x80) return c;
-    if (!more || (size_t)(end - at) <= more) return 0xfffd;
-    c &= 0x3fu >> more;
-    for (uint32_t i = 1; i <= more; i++) {
-        if ((at[i] & 0xc0) != 0x80) return 0xfffd;
-        c = c << 6 | (at[i] & 0x3fu);
-    }
-    if (c < smallest[more] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) return 0xfffd;
-    *text = at + more + 1;
-    return c;
-}
-
 /* Characters that YAML does not allow in a text or takes for line ends; JSON allows their escape as well. */
 static bool needs_escape(uint32_t c)
 {
@@ -77,11 +60,11 @@ static bool needs_escape(uint32_t c)
 
 static void put_quoted(struct nm_text_out *out, const char *text, size_t size)
 {
-    const unsigned char *at = (const unsigned char *)text, *end = at + strnlen(text, size);
+    const char *at = text, *end = at + strnlen(text, size);
     nm_text_put(out, "\"", 1);
     while (at < end) {
-        const unsigned char *from = at;
-        uint32_t c = take_code_point(&at, end);
+        const char *from = at;
+        uint32_t c = nm_utf8_take(&at, end);
         if (c == '"' || c == '\\')
             put_format(out, "\\%c", (int)c);
         else if (c == '\n')
@@ -90,10 +73,10 @@ static void put_quoted(struct nm_text_out *out, const char *text, size_t size)
             nm_text_put(out, "\\t", 2);
         else if (needs_escape(c))
             put_format(out, "\\u%04x", c);
-        else if (c == 0xfffd)
-            put_text(out, "\xef\xbf\xbd");
+        else if (c == NM_NOT_UTF8)
+            put_text(out, "\xef\xbf\xbd"); /* U+FFFD */
         else
-            nm_text_put(out, (const char *)from, (size_t)(at - from));
+            nm_text_put(out, from, (size_t)(at - from));
     }
     nm_text_put(out, "\"", 1);
 }

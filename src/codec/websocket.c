@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
+
 /* ---- the handshake: base64 of the SHA-1 (RFC 3174) of the key and a constant ---- */
 
 static uint32_t rotate(uint32_t x, int n) { return x << n | x >> (32 - n); }
@@ -166,19 +168,7 @@ int nm_ws_close_code(const uint8_t *bytes, size_t n)
 
 bool nm_ws_is_utf8(const void *bytes, size_t n)
 {
-    const uint8_t *at = bytes, *end = at + n;
-    while (at < end) {
-        uint32_t c = *at++, least = 0;
-        int more = c < 0x80 ? 0 : c >> 5 == 6 ? 1 : c >> 4 == 14 ? 2 : c >> 3 == 30 ? 3 : -1;
-        if (more < 0) return false;
-        if (!more) continue;
-        c &= 0x3fU >> more;
-        least = more == 1 ? 0x80 : more == 2 ? 0x800 : 0x10000;
-        for (; more; more--) {
-            if (at == end || *at >> 6 != 2) return false;
-            c = c << 6 | (*at++ & 0x3fU);
-        }
-        if (c < least || c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) return false;
-    }
+    for (const char *at = bytes, *end = at + n; at < end;)
+        if (nm_utf8_take(&at, end) == NM_NOT_UTF8) return false;
     return true;
 }

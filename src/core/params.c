@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "core/registry.h"
 
 const char *nm_layer_name(enum nm_layer layer)
@@ -117,11 +118,9 @@ static int read_list(const struct nm_param *param, const struct nm_yaml *node, s
 /* One line of UTF-8: what a file, a terminal and a string of ROS all can carry. */
 static bool one_line(const char *text)
 {
-    for (const unsigned char *c = (const unsigned char *)text; *c;) {
-        uint32_t more = *c < 0x80 ? 0 : *c < 0xc2 ? 4 : *c < 0xe0 ? 1 : *c < 0xf0 ? 2 : *c < 0xf5 ? 3 : 4;
-        if (*c < 0x20 || *c == 0x7f || more == 4) return false;
-        for (c++; more; more--, c++)
-            if ((*c & 0xc0) != 0x80) return false;
+    for (const char *at = text, *end = text + strlen(text); at < end;) {
+        uint32_t c = nm_utf8_take(&at, end);
+        if (c < 0x20 || c == 0x7f || c == NM_NOT_UTF8) return false;
     }
     return true;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "edge/control/json.h"
+#include "codec/json.h"
 #include "edge/control/request.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

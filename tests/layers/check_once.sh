@@ -18,6 +18,7 @@ once() {
 }
 once clock src/base/clock.h 'clock_gettime\('
 once 'way from a Time to nanoseconds and back' src/core/stamp.h '((->|\.)sec \* 1000000000|int32_t\)\(.* / 1000000000\), \(uint32_t)'
+once 'reader of UTF-8' src/base/utf8.h '0x10ffff'
 once clamp src/base/clamp.h 'static (inline )?double (nm_)?(clamp|within)\('
 once 'random generator' src/base/random.h '0xbf58476d1ce4e5b9|xor(o)?shiro'
 [ "$faults" = 0 ]

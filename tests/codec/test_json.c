@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "codec/yaml.h"
-#include "edge/control/json.h"
+#include "codec/json.h"
 
 static struct nm_json json;
 

@@ -1,9 +1,11 @@
-#include "edge/control/json.h"
+#include "codec/json.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/utf8.h"
 
 void nm_json_begin(struct nm_json *json, size_t most) { *json = (struct nm_json){.most = most}; }
 
@@ -35,42 +37,26 @@ static void add(struct nm_json *json, const char *text, size_t n)
     json->text[json->n] = '\0';
 }
 
-/* Bytes of the UTF-8 character at `text`, 0 if it is none (overlong forms, surrogates and beyond U+10FFFF included). */
-static size_t utf8(const unsigned char *text)
-{
-    if (text[0] < 0x80) return 1;
-    size_t n = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
-    if (text[0] < 0xc2 || text[0] > 0xf4) return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((text[i] & 0xc0) != 0x80) return 0;
-    static const struct {
-        unsigned char first, least, most;
-    } second[] = {{0xe0, 0xa0, 0xbf}, {0xed, 0x80, 0x9f}, {0xf0, 0x90, 0xbf}, {0xf4, 0x80, 0x8f}};
-    for (size_t i = 0; i < 4; i++)
-        if (text[0] == second[i].first && (text[1] < second[i].least || text[1] > second[i].most)) return 0;
-    return n;
-}
-
 static void add_text(struct nm_json *json, const char *text)
 {
+    const char *end = text + strlen(text);
     add(json, "\"", 1);
-    while (*text) {
-        size_t n = utf8((const unsigned char *)text);
-        unsigned char c = (unsigned char)*text;
+    while (text < end) {
+        const char *from = text;
+        uint32_t c = nm_utf8_take(&text, end);
         char escape[8];
-        if (!n) {
+        if (c == NM_NOT_UTF8) {
             add(json, "?", 1);
         } else if (c == '"' || c == '\\') {
-            add(json, (char[]){'\\', *text}, 2);
+            add(json, (char[]){'\\', (char)c}, 2);
         } else if (c == '\n') {
             add(json, "\\n", 2);
         } else if (c < ' ' || c == 0x7f) {
-            snprintf(escape, sizeof escape, "\\u%04x", c);
+            snprintf(escape, sizeof escape, "\\u%04x", (unsigned char)c);
             add(json, escape, 6);
         } else {
-            add(json, text, n);
+            add(json, from, (size_t)(text - from));
         }
-        text += n ? n : 1;
     }
     add(json, "\"", 1);
 }
