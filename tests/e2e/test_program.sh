@@ -167,7 +167,7 @@ cp "$root/lineups/play.yaml" mine.yaml
 running=$!
 until_ok nutmeg why ball
 ends 1 nutmeg run mine.yaml --seconds 1
-says "a player of this name runs already"
+says "a player of this name is already running"
 until_ok eval 'nutmeg why ball | grep -q "It is fresh"'
 ends 0 nutmeg tasks
 says "perception" "ball_filter" "behavior"

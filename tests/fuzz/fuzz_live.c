@@ -3,7 +3,7 @@
 #include <sys/socket.h>
 
 #include "core/player.h"
-#include "edge/live/inside.h"
+#include "edge/live/live_inside.h"
 #include "files.h"
 #include "../core/team.h"
 

@@ -115,7 +115,7 @@ async function messages(port) {
   }
   assert(Math.abs(Number(last / 1000000n) - Date.now()) < 60000, "messages carry the time of day");
   peer.client.subscribe(channel.id); // twice the same channel
-  await peer.next("status", (s) => s.level === 1 && s.message.includes("/ball is subscribed already"));
+  await peer.next("status", (s) => s.level === 1 && s.message.includes("already subscribed to /ball"));
   peer.client.subscribe(99999);
   await peer.next("status", (s) => s.level === 2 && s.message.includes("no channel 99999"));
   peer.client.unsubscribe(id);
@@ -293,7 +293,7 @@ async function publish(port) {
   const other = peer.next("status", (s) => s.message.includes("carries sensor_msgs/msg/Joy"));
   peer.client.advertise({ topic: "/joy", encoding: "cdr", schemaName: "std_msgs/msg/String" });
   await other;
-  const inside = peer.next("status", (s) => s.message.includes("does not come from outside"));
+  const inside = peer.next("status", (s) => s.message.includes("cannot be published from outside"));
   peer.client.advertise({ topic: "/joint_states", encoding: "cdr", schemaName: "sensor_msgs/msg/JointState" });
   await inside;
   peer.client.unadvertise(cdr);

@@ -1,9 +1,9 @@
-/* What a line-up tells about itself, as JSON: cycles, modules, topics, parameters. */
+/* What a line-up says about itself, as JSON: cycles, modules, topics, parameters. */
 #include <math.h>
 #include <string.h>
 
 #include "edge/control/control.h"
-#include "edge/control/json.h"
+#include "codec/json.h"
 
 enum { NAMES = 1024 };
 
@@ -59,7 +59,7 @@ static void module_json(const struct nm_view *view, uint32_t instance, struct nm
     nm_json_close(json, '}');
 }
 
-/* What comes from outside: how often, and how old the newest reading is. */
+/* What comes from outside: how often it arrives, and how old the newest reading is. */
 static void inputs_json(const struct nm_view *view, struct nm_json *json)
 {
     int64_t now = nm_player_now(view->player);

@@ -49,7 +49,7 @@ uint32_t nm_link_names(const char *folder, struct nm_arena *arena, const char **
     return n;
 }
 
-/* The name to connect to; NULL with a sentence. */
+/* The name of the player to connect to; NULL with a sentence. */
 static const char *choose(const char *folder, struct nm_arena *arena, const char *wanted, struct nm_err *err)
 {
     const char *names[NAMES];
@@ -61,11 +61,11 @@ static const char *choose(const char *folder, struct nm_arena *arena, const char
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", names[i]);
     }
     if (!n && wanted)
-        nm_fail(err, "no player runs here, so none of the name %.64s either; nutmeg run LINEUP starts one", wanted);
+        nm_fail(err, "no player runs here, so there is none with the name %.64s; nutmeg run LINEUP starts one", wanted);
     else if (!n)
         nm_fail(err, "no player runs here; nutmeg run LINEUP starts one");
     else if (wanted)
-        nm_fail(err, "no player of the name %.64s runs here%s", wanted, nm_hint(wanted, names, n).text);
+        nm_fail(err, "no player with the name %.64s runs here%s", wanted, nm_hint(wanted, names, n).text);
     else if (n > 1)
         nm_fail(err, "several players run here; choose one with --to: %s", list);
     return n == 1 && !wanted ? names[0] : NULL;
@@ -135,7 +135,7 @@ static int send_all(struct nm_link *link, const char *text, size_t n, struct nm_
     return 0;
 }
 
-/* Reads more; 1 something came, 0 the time is over or a signal came, -1 with a sentence. */
+/* Reads more. 1: something arrived; 0: the time is over or a signal came; -1 with a sentence. */
 static int fill(struct nm_link *link, int timeout, struct nm_err *err)
 {
     struct pollfd fd = {.fd = link->fd, .events = POLLIN};
@@ -143,7 +143,7 @@ static int fill(struct nm_link *link, int timeout, struct nm_err *err)
     if (link->n == link->room) {
         size_t room = link->room ? 2 * link->room : 65536;
         char *in = link->room < ANSWER_MOST ? realloc(link->in, room) : NULL;
-        if (!in) return nm_fail(err, "%s: its answer is too long", link->name);
+        if (!in) return nm_fail(err, "%s: the answer of the player is too long", link->name);
         link->in = in;
         link->room = room;
     }
@@ -192,7 +192,7 @@ const struct nm_yaml *nm_link_ask(struct nm_link *link, struct nm_arena *arena, 
     const struct nm_yaml *refused = nm_yaml_get(reply, "error");
     if (!refused) return reply;
     link->refused = true;
-    /* its sentences end with a newline of their own */
+    /* the sentence of the player already ends with a newline */
     nm_fail(err, "%.*s", (int)(strlen(refused->text) - (strlen(refused->text) > 0)), refused->text);
     return NULL;
 }

@@ -102,6 +102,6 @@ int nm_request_parse(struct nm_arena *arena, const char *line, size_t size, stru
             return nm_fail(err, "the operation '%s' needs '%s'", ops[request->op].name, key_names[key]);
         if (node && read_key(arena, (enum key)key, node, request, err)) return -1;
     }
-    if (request->param && !request->instance) return nm_fail(err, "'param' needs the 'instance' that it belongs to");
+    if (request->param && !request->instance) return nm_fail(err, "'param' also needs its 'instance'");
     return 0;
 }

@@ -1,4 +1,4 @@
-/* Requests to a running line-up: one line each, a flow map in YAML or JSON, such as
+/* Requests to a running line-up. Each is one line with a map in JSON or in YAML's flow style, such as
  *
  *     {op: tasks}
  *     {op: why, topic: ball}
@@ -6,8 +6,8 @@
  *     {op: set, set: ["ball_filter.friction=0.3", "ball_filter.jump=1"]}
  *     {"op": "swap", "instance": "ball_filter", "plugin": "/home/me/ball_filter.so"}
  *
- * The answer is one JSON object, ended by an empty line; a refusal has the key "error" with the sentence. After `echo`
- * one object follows for each message, until the client goes. */
+ * The answer is one JSON object, followed by an empty line. A refusal has the key "error" with the reason. After `echo`
+ * one object follows for each message, until the client disconnects. */
 #ifndef NM_EDGE_CONTROL_REQUEST_H
 #define NM_EDGE_CONTROL_REQUEST_H
 
@@ -19,30 +19,31 @@
 #include "base/error.h"
 
 enum {
-    NM_REQUEST_LINE = 65536, /* bytes of a request           */
-    NM_REQUEST_SETS = 1024,  /* parameters in one set        */
-    NM_REQUEST_TEXT = 4096,  /* bytes of one of its texts    */
+    NM_REQUEST_LINE = 65536, /* bytes of a request        */
+    NM_REQUEST_SETS = 1024,  /* parameters in one set     */
+    NM_REQUEST_TEXT = 4096,  /* bytes of one of its texts */
 };
 
 enum nm_control_op {
-    NM_CONTROL_INFO,   /* name, line-up, robot, time, number of things           */
-    NM_CONTROL_TASKS,  /* statistics of cycles and modules                       */
-    NM_CONTROL_TOPICS, /* what is published, by whom, how often                  */
-    NM_CONTROL_WHY,    /* topic: who makes it, how old, why stale                */
-    NM_CONTROL_PARAMS, /* all, or those of `instance`, or the one of `param` too */
-    NM_CONTROL_SET,    /* set: several at once, or none of them                  */
-    NM_CONTROL_RESET,  /* back to the files: all, instance, param; a layer's saved ones too */
-    NM_CONTROL_SAVE,   /* what was set while running, into the layer's own file  */
-    NM_CONTROL_SWAP,   /* another build of the module of an instance             */
-    NM_CONTROL_WATCH,  /* on: modules show what they can, even if nobody listens */
-    NM_CONTROL_ECHO,   /* topic: its messages as they come                       */
-    NM_CONTROL_STOP,   /* ends the line-up                                       */
-    NM_CONTROL_SAY,    /* message, as YAML: on a topic that comes from outside, or to a service; not while it plays */
+    NM_CONTROL_INFO,   /* name, line-up, robot, time, number of things          */
+    NM_CONTROL_TASKS,  /* statistics of cycles and modules                      */
+    NM_CONTROL_TOPICS, /* what is published, by whom, how often                 */
+    NM_CONTROL_WHY,    /* topic: who makes it, how old, why stale               */
+    NM_CONTROL_PARAMS, /* all, or those of `instance`, or only its `param`      */
+    NM_CONTROL_SET,    /* set: all of the given values, or none if one is wrong */
+    NM_CONTROL_RESET,  /* back to the values of the files: all, instance, param; with a layer also what was saved there
+                        */
+    NM_CONTROL_SAVE,   /* writes what was set while running into the layer's file                                */
+    NM_CONTROL_SWAP,   /* another build of the module of an instance                                             */
+    NM_CONTROL_WATCH,  /* on: modules publish on `show` even if nobody listens                                   */
+    NM_CONTROL_ECHO,   /* topic: its messages as they are published                                              */
+    NM_CONTROL_STOP,   /* ends the line-up                                                                       */
+    NM_CONTROL_SAY,    /* message, as YAML, for a topic from outside or a service; refused while the robot plays */
     NM_CONTROL_OPS
 };
 const char *nm_control_op_name(enum nm_control_op op);
 
-/* Texts that the operation does not take or that were left out are NULL. */
+/* Texts that are not given are NULL. */
 struct nm_request {
     enum nm_control_op op;
     const char *topic, *instance, *param, *plugin, *layer, *message;
@@ -51,8 +52,8 @@ struct nm_request {
     const char *const *set; /* "instance.parameter=value" */
 };
 
-/* -1 with a sentence: too long, no map, no or unknown operation, a key that it does not take, a needed one missing, a
- * value of another kind. Texts live in the arena. */
+/* -1 with a sentence: the line is too long or not a map, the operation is missing or unknown, a key is missing or does
+ * not belong to the operation, or a value has the wrong type. Texts live in the arena. */
 int nm_request_parse(struct nm_arena *arena, const char *line, size_t size, struct nm_request *request,
                      struct nm_err *err);
 

@@ -1,8 +1,8 @@
-/* Why a topic is as it is, in sentences. Who makes and reads it stands in the line-up; how old it is and what holds it
- * up is asked of the running player: a maker whose cycle does not run, whose inputs are stale, or that chose not to
- * publish. Stale inputs are followed upstream until something has no stale input of its own: that is a first cause, and
- * all of them are named at the end. An input is followed only where it can be a cause: one that fell silent when the
- * topic did, not one that the topic was made without. */
+/* Explains in sentences why a topic is fresh or stale. The line-up says which modules publish and read it. The running
+ * player says how old it is and what holds it up: a module whose cycle does not run, whose inputs are stale, or that
+ * chose not to publish. Stale inputs are followed upstream to one that has no stale input itself: that is a root cause,
+ * and all root causes are named again at the end. An input is followed only if it can be the cause: it became stale
+ * when the topic did. An input that was already stale while the topic was still published is not a cause. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,20 +11,21 @@
 
 #include "edge/control/control.h"
 
-/* A topic is stale when it is older than so many periods of the cycle that makes it, and than this at least. */
+/* A topic is stale when it is older than this many periods of the cycle that publishes it, and older than stale_least.
+ */
 enum { STALE_PERIODS = 5, ROOTS = 8 };
-static const int64_t stale_least = 500000000;   /* ns */
-static const int64_t stale_remote = 1000000000; /* ns; nobody knows the sender's period */
+static const int64_t stale_least = 500000000;   /* ns                                        */
+static const int64_t stale_remote = 1000000000; /* ns; the period of the sender is not known */
 
 struct why {
     const struct nm_lineup *lineup;
     const struct nm_player *player;
     const struct nm_view *view;
     int64_t now;
-    bool *seen; /* topics already explained, so that loops end */
+    bool *seen; /* topics that are already explained, so that loops end */
     uint32_t depth;
     uint32_t n_roots;
-    char roots[ROOTS][400]; /* first causes, each told once */
+    char roots[ROOTS][400]; /* root causes, each named once */
     nm_say *say;
     void *user;
 };
@@ -43,7 +44,7 @@ static void say(struct why *why, const char *format, ...)
     why->say(why->user, text);
 }
 
-/* Where a chain ends. */
+/* Says the end of a chain, and keeps it for the list of root causes. */
 static void say_root(struct why *why, uint32_t topic, const char *format, ...) __attribute__((format(printf, 3, 4)));
 static void say_root(struct why *why, uint32_t topic, const char *format, ...)
 {
@@ -79,7 +80,7 @@ static const struct nm_lineup_cycle *cycle_of(const struct why *why, const struc
     return &why->lineup->cycles[instance_of(why, end)->cycle];
 }
 
-/* How old the topic may get before we call it stale. */
+/* How old the topic may get before it counts as stale. */
 static int64_t patience(const struct why *why, const struct nm_topic *topic)
 {
     if (!topic->n_producers) return stale_remote;
@@ -100,7 +101,7 @@ static bool is_stale(const struct why *why, uint32_t index, int64_t *age)
     return *age > patience(why, &why->lineup->topics[index]);
 }
 
-/* Who makes a topic that no module makes: an edge of this process, or whoever said something last. */
+/* A topic that no module publishes: it comes from an edge of this process, or from outside. */
 static void say_remote(struct why *why, const struct nm_topic *topic)
 {
     uint32_t index = (uint32_t)(topic - why->lineup->topics);
@@ -108,12 +109,13 @@ static void say_remote(struct why *why, const struct nm_topic *topic)
     struct nm_topic_stats stats = {0};
     if (why->player) nm_player_topic_stats(why->player, index, &stats);
     if (edge)
-        say(why, "%s (%s) is made by the edge '%s' of this process, and is not taken from anybody else.", topic->name,
-            topic->type->name, edge);
+        say(why, "%s (%s) is published by the edge '%s' of this process; messages from outside are refused.",
+            topic->name, topic->type->name, edge);
     else
         say(why, "%s (%s) comes from outside this line-up.", topic->name, topic->type->name);
     if (!edge && stats.maker && !topic->queue)
-        say(why, "The newest message counts, whoever sends it; it came through the edge '%s'.", stats.maker);
+        say(why, "Anybody may send it, and the newest message counts; that one came through the edge '%s'.",
+            stats.maker);
     if (stats.refused)
         say(why, "%llu message%s from outside %s refused.", (unsigned long long)stats.refused,
             stats.refused == 1 ? "" : "s", stats.refused == 1 ? "was" : "were");
@@ -159,10 +161,10 @@ static void say_readers(struct why *why, const struct nm_topic *topic)
 static void say_losses(struct why *why, const struct nm_topic_stats *stats)
 {
     if (stats->lost)
-        say(why, "%llu of its messages found no room at a reader: a deeper queue there would hold them.",
+        say(why, "%llu of its messages were lost because the queue of a reader was full: make that queue deeper.",
             (unsigned long long)stats->lost);
     if (stats->no_blob)
-        say(why, "%llu times no memory was free for its payload, and it was not published.",
+        say(why, "%llu times it was not published, because no memory was free for its payload.",
             (unsigned long long)stats->no_blob);
 }
 
@@ -179,8 +181,7 @@ static void say_age(struct why *why, uint32_t index)
         snprintf(rate, sizeof rate, ", %.3g a second lately", why->view->topic_rates[index]);
     say(why, "%llu messages%s; the newest is %s old.", (unsigned long long)stats.seq, rate,
         span_text(age, why->now - stats.time));
-    if (stats.stamp < stats.time)
-        say(why, "What it tells of was measured %s ago.", span_text(age, why->now - stats.stamp));
+    if (stats.stamp < stats.time) say(why, "Its content was measured %s ago.", span_text(age, why->now - stats.stamp));
 }
 
 static void explain(struct why *why, uint32_t index);
@@ -201,7 +202,7 @@ static void follow(struct why *why, uint32_t index, int64_t age)
     char state[160];
     why->depth++;
     if (why->seen[index]) {
-        say(why, "%s, as told above.", state_text(state, &why->lineup->topics[index], age));
+        say(why, "%s, as explained above.", state_text(state, &why->lineup->topics[index], age));
     } else {
         say(why, "%s:", state_text(state, &why->lineup->topics[index], age));
         explain(why, index);
@@ -221,7 +222,8 @@ static void explain_cycle(struct why *why, uint32_t index, uint32_t topic)
     const struct nm_lineup_cycle *cycle = &why->lineup->cycles[index];
     int64_t age;
     if (cycle->trigger == NM_NONE) {
-        say_root(why, topic, "the cycle %s does not run; a module in it does not return from its step (nutmeg tasks).",
+        say_root(why, topic,
+                 "the cycle %s does not run; a module in it does not return from its step (see nutmeg tasks).",
                  cycle->name);
         return;
     }
@@ -230,13 +232,13 @@ static void explain_cycle(struct why *why, uint32_t index, uint32_t topic)
         say(why, "the cycle %s does not run: it waits for %s.", cycle->name, trigger->name);
         follow(why, cycle->trigger, age);
     } else {
-        say_root(why, topic, "the cycle %s does not run although %s is there (nutmeg tasks).", cycle->name,
+        say_root(why, topic, "the cycle %s does not run although %s is fresh (see nutmeg tasks).", cycle->name,
                  trigger->name);
     }
 }
 
-/* Whether an input of this age may be why a topic of that age is not made any more. What was never there when the topic
- * was still made, or was gone long before, is not. */
+/* Whether an input of this age can be the reason why a topic of that age is no longer published. An input that was
+ * never there, or became stale long before the topic, is not. */
 static bool may_cause(const struct why *why, uint32_t input, int64_t input_age, int64_t age)
 {
     const int64_t slack = patience(why, &why->lineup->topics[input]);
@@ -244,7 +246,7 @@ static bool may_cause(const struct why *why, uint32_t input, int64_t input_age, 
     return input_age != INT64_MAX && input_age >= age - slack && input_age <= age + slack;
 }
 
-/* Follows the stale inputs of a maker that may be the cause; how many there were. */
+/* Follows the stale inputs of a module that can be the cause; returns their number. */
 static uint32_t follow_inputs(struct why *why, uint32_t index, const struct nm_lineup_instance *maker, int64_t age)
 {
     uint32_t n = 0;
@@ -253,10 +255,10 @@ static uint32_t follow_inputs(struct why *why, uint32_t index, const struct nm_l
         uint32_t input = maker->topics[port];
         int64_t input_age;
         if (kind == NM_PORT_OUT || kind == NM_PORT_OUT_QUEUE || input == index) continue;
-        /* a queue that is empty is no fault: nobody asked, nothing happened */
+        /* an empty queue is no fault: nobody asked, nothing happened */
         if (kind == NM_PORT_QUEUE || kind == NM_PORT_LAST_QUEUE || !is_stale(why, input, &input_age)) continue;
         if (!may_cause(why, input, input_age, age)) continue;
-        if (!n++) say(why, "%s runs, but what it reads is stale.", maker->name);
+        if (!n++) say(why, "%s runs, but its input is stale.", maker->name);
         follow(why, input, input_age);
     }
     return n;
@@ -273,11 +275,11 @@ static void explain_maker(struct why *why, uint32_t index, const struct nm_end *
     is_stale(why, index, &age);
     if (follow_inputs(why, index, maker, age)) return;
     say_root(why, index,
-             "%s runs and its inputs are fresh: it chose not to publish (nutmeg module show %s tells what it needs).",
+             "%s runs and its inputs are fresh: it chose not to publish (nutmeg module show %s says what it needs).",
              maker->name, maker->module->name);
 }
 
-/* What is made again and again may still be made from old things. */
+/* A fresh topic may still be made from stale inputs. */
 static void explain_fresh(struct why *why, uint32_t index)
 {
     const struct nm_topic *topic = &why->lineup->topics[index];
@@ -289,7 +291,7 @@ static void explain_fresh(struct why *why, uint32_t index)
             uint32_t input = maker->topics[port];
             bool read = kind == NM_PORT_IN || kind == NM_PORT_LAST;
             if (!read || input == index || !is_stale(why, input, &age) || age == INT64_MAX) continue;
-            say(why, "But %s makes it from what is stale:", maker->name);
+            say(why, "But %s makes it from a stale input:", maker->name);
             follow(why, input, age);
         }
     }
@@ -300,7 +302,7 @@ static void explain(struct why *why, uint32_t index)
     const struct nm_topic *topic = &why->lineup->topics[index];
     why->seen[index] = true;
     if (topic->remote && !topic->n_producers)
-        say_root(why, index, "nothing comes in from outside; is its sender there?");
+        say_root(why, index, "nothing arrives from outside; does the sender run?");
     for (uint32_t i = 0; i < topic->n_producers; i++) explain_maker(why, index, &topic->producers[i]);
 }
 
@@ -322,7 +324,7 @@ void nm_why(const struct nm_view *view, uint32_t topic, nm_say *say_, void *user
     say_losses(&why, &stats);
     if (view->outside) view->outside(view->outside_user, lineup->topics[topic].name, say_, user);
     if (lineup->topics[topic].builtin) {
-        /* nothing to log or to show is no fault */
+        /* it is no fault if there is nothing to log or to show */
     } else if (is_stale(&why, topic, &age)) {
         say(&why, "It is stale:");
         why.depth++;
@@ -333,6 +335,6 @@ void nm_why(const struct nm_view *view, uint32_t topic, nm_say *say_, void *user
         why.seen[topic] = true;
         explain_fresh(&why, topic);
     }
-    for (uint32_t i = 0; i < why.n_roots; i++) say(&why, "First cause: %s", why.roots[i]);
+    for (uint32_t i = 0; i < why.n_roots; i++) say(&why, "Root cause: %s", why.roots[i]);
     free(why.seen);
 }

@@ -1,4 +1,4 @@
-/* The life of the live server: its address and token, its thread, its clock. */
+/* Starts, runs and ends the live server: its address and token, its thread, its clock. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -9,17 +9,18 @@
 #include <sys/random.h>
 
 #include "base/clock.h"
-#include "edge/live/inside.h"
+#include "edge/live/live_inside.h"
 
-/* The edge looks at what the cycles made this often; at parameters and old calls more rarely. */
-static const int64_t look_every = 10000000;          /* ns, while somebody looks  */
-static const int64_t look_rarely = 20000000;         /* ns                        */
-static const int64_t look_closely_every = 250000000; /* ns                        */
+/* How often the server looks at new messages, and at parameters and old calls. */
+static const int64_t look_every = 10000000;          /* ns, while there are clients      */
+static const int64_t look_rarely = 20000000;         /* ns, while there are none         */
+static const int64_t look_closely_every = 250000000; /* ns, for parameters and old calls */
 
-static int make_words(struct nm_live *live, struct nm_err *err)
+static int make_token(struct nm_live *live, struct nm_err *err)
 {
     unsigned char random[24];
-    if (getrandom(random, sizeof random, 0) != sizeof random) return nm_fail(err, "no random numbers for a token");
+    if (getrandom(random, sizeof random, 0) != sizeof random)
+        return nm_fail(err, "the system gives no random numbers, so no token can be made");
     for (int i = 0; i < 16; i++) snprintf(live->token + 2 * i, 3, "%02x", random[i]);
     for (int i = 0; i < 8; i++) snprintf(live->session + 2 * i, 3, "%02x", random[16 + i]);
     const char *token = live->options.token;
@@ -27,7 +28,7 @@ static int make_words(struct nm_live *live, struct nm_err *err)
     size_t n = strlen(token);
     for (size_t i = 0; i < n; i++)
         if (!isalnum((unsigned char)token[i]) && token[i] != '-' && token[i] != '_') n = 0;
-    if (n < 8 || n > 64) return nm_fail(err, "a token has 8 to 64 letters, digits, '-' and '_'");
+    if (n < 8 || n > 64) return nm_fail(err, "a token must have 8 to 64 letters, digits, '-' and '_'");
     strcpy(live->token, token);
     return 0;
 }
@@ -44,7 +45,7 @@ struct nm_live *nm_live_new(struct nm_player *player, const struct nm_live_optio
     if (!live->clients) abort();
     for (uint32_t i = 0; i < NM_LIVE_CLIENTS; i++) live->clients[i].seat = i;
     live->gate = nm_gate_of(player, err);
-    if (!live->gate || make_words(live, err) || channels_new(live, err) || sockets_open(live, err)) {
+    if (!live->gate || make_token(live, err) || channels_new(live, err) || sockets_open(live, err)) {
         nm_live_free(live);
         return NULL;
     }
@@ -66,12 +67,12 @@ static void tell_time(struct nm_live *live)
     size_t n = nm_fox_time_frame(frame, sizeof frame, (uint64_t)now);
     for (uint32_t i = 0; i < NM_LIVE_CLIENTS; i++) {
         struct client *client = &live->clients[i];
-        /* one that does not keep up is told when it does */
+        /* a client that is behind gets the time when it has caught up */
         if (client->connection && !client->n_control) client_bytes(client, payload_of(frame, n));
     }
 }
 
-/* Modules show things while somebody listens to what they show. */
+/* Modules publish on `show` only while a client listens to that topic. */
 static void watch_as_needed(struct nm_live *live)
 {
     uint32_t listeners = 0;
@@ -114,7 +115,7 @@ static void *serve(void *user)
 int nm_live_start(struct nm_live *live, struct nm_err *err)
 {
     int r = pthread_create(&live->thread, NULL, serve, live);
-    if (r) return nm_fail(err, "the live server gets no thread: %s", strerror(r));
+    if (r) return nm_fail(err, "the live server cannot start its thread: %s", strerror(r));
     live->threaded = true;
     return 0;
 }

@@ -1,13 +1,13 @@
-/* The live server: a running line-up shown to browsers and to Foxglove's programs, over HTTP and the Foxglove WebSocket
- * protocol (codec/foxglove.h), by a thread of its own. Every topic is a channel; parameters, services, topics from
- * outside, the graph and the robot's files are there too. It never delays a cycle: of a client that does not keep up
- * the oldest messages are dropped, of images all but the newest, and nobody else loses anything.
+/* The live server shows a running line-up to browsers and to Foxglove's programs, over HTTP and the Foxglove WebSocket
+ * protocol (codec/foxglove.h). It has its own thread. Every topic is a channel; the parameters, services, topics from
+ * outside, the graph and the robot's files are available too. The server never delays a cycle: when a client does not
+ * keep up, its oldest messages are dropped, and of images all but the newest. Other clients lose nothing.
  *
- * It listens on this machine only unless told otherwise. Everybody may look except pages of other sites without the
- * token. To change anything a client must bring the token, its page must come from here (or from an origin that was
- * named), and writing must not be locked: by the option, or while the robot plays (edge/rules/remote.h), which it
- * learns from the topic match_state. When its seats are taken, viewers without the token make room for those who have
- * it. */
+ * The server listens on this machine only, unless an address is given. Everybody who reaches it may look, except pages
+ * of other sites without the token. To change anything, a client must have the token, its page must come from this
+ * server (or from a named origin), and writing must not be locked. Writing is locked by an option, and while the robot
+ * plays (edge/rules/remote.h), which the server learns from the topic match_state. When all seats are taken, viewers
+ * without the token make room for viewers that have it. */
 #ifndef NM_EDGE_LIVE_LIVE_H
 #define NM_EDGE_LIVE_LIVE_H
 
@@ -18,23 +18,24 @@ struct nm_live;
 enum { NM_LIVE_PORT = 8765, NM_LIVE_CLIENTS = 16 };
 
 struct nm_live_options {
-    const char *address;        /* to listen on, a number; NULL: 127.0.0.1; 0.0.0.0: all of this machine */
-    int port;                   /* 0: any that is free                                                  */
-    const char *token;          /* 8 to 64 letters, digits, '-', '_'; NULL: made at random              */
+    const char *address;        /* to listen on, as a number; NULL: 127.0.0.1; 0.0.0.0: every interface */
+    int port;                   /* 0: any free port                                                     */
+    const char *token;          /* 8 to 64 letters, digits, '-', '_'; NULL: a random one                */
     bool locked;                /* nobody may write                                                     */
-    bool virtual_time;          /* clients are told the time, which is the player's                     */
-    const char *web;            /* folder of the page; where there is none, a small page says so        */
-    uint32_t n_origins;         /* pages from elsewhere that may look and write, as browsers name them: */
-    const char *const *origins; /* "https://viewer.example"                                      */
+    bool virtual_time;          /* clients show the player's time                                       */
+    const char *web;            /* folder of the page; without it a small page explains the server      */
+    uint32_t n_origins;         /* pages of other sites that may look and write, as browsers name them: */
+    const char *const *origins; /* "https://viewer.example"                                             */
 };
 
-/* Between nm_player_new and the start: adds edges to the player, which must outlive the server, and listens. */
+/* Call it between nm_player_new and nm_player_start: it adds edges to the player and opens the port. The player must
+ * outlive the server. */
 struct nm_live *nm_live_new(struct nm_player *player, const struct nm_live_options *options, struct nm_err *err);
 void nm_live_free(struct nm_live *live); /* ends its thread */
 
-/* Real time, after nm_player_start: a thread serves from now on. */
+/* Real time, after nm_player_start: starts the thread that serves. */
 int nm_live_start(struct nm_live *live, struct nm_err *err);
-/* Virtual time: serves what has come in, without waiting; between two calls of nm_players_run. */
+/* Virtual time: serves what has arrived, without waiting. Call it between two calls of nm_players_run. */
 void nm_live_poll(struct nm_live *live);
 
 /* The page's address, with the token: http://127.0.0.1:8765/?token=… */
@@ -45,10 +46,10 @@ struct nm_live_stats {
     uint32_t clients;
     int64_t cpu; /* ns that the server's thread has worked */
     struct {
-        uint64_t sent;         /* messages                                              */
-        uint64_t dropped;      /* messages that found no room                           */
+        uint64_t sent;         /* messages                                               */
+        uint64_t dropped;      /* messages dropped because too many waited               */
         uint64_t passed;       /* images that a newer one replaced before they were sent */
-    } client[NM_LIVE_CLIENTS]; /* by seat, of the last client that sat there */
+    } client[NM_LIVE_CLIENTS]; /* by seat, of the last client that sat there             */
 };
 void nm_live_stats(const struct nm_live *live, struct nm_live_stats *stats);
 

@@ -103,7 +103,7 @@ static void what_hardware_makes_is_refused_and_the_reader_is_told(void **state)
     ask("{op: say, topic: servo, message: '{data: 8}'}", "servo is refused: the edge 'bus' of this process makes it");
     run_until(&s, 30);
     assert_int_equal(robot()->servo->data, 7);
-    ask("{op: why, topic: servo}", "is made by the edge 'bus' of this process, and is not taken from anybody else");
+    ask("{op: why, topic: servo}", "is published by the edge 'bus' of this process; messages from outside are refused");
     ask("{op: topics}", "\"newest_by\": \"bus\"");
 }
 

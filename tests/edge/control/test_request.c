@@ -105,7 +105,7 @@ static void test_what_is_wrong_is_said(void **state)
     refused("{op: set, set: a.b=1}", "list");
     refused("{op: set, set: []}", "list");
     refused("{op: set, set: [[a]]}", "request:1");
-    refused("{op: params, param: b}", "'param' needs the 'instance'");
+    refused("{op: params, param: b}", "'param' also needs its 'instance'");
     refused("{op: info, op: stop}", "op");
     refused("{op: &a info}", "request:1");
     refused("{op: info", "request:");

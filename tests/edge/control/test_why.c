@@ -101,7 +101,7 @@ static void test_nothing_from_outside_is_the_root(void **state)
     start(&s, players_lineup);
     run_until(&s, 2000);
     why(s.lineup, s.player, "far");
-    SAYS("root cause: nothing comes in from outside");
+    SAYS("root cause: nothing arrives from outside");
     stop(&s);
 }
 
@@ -115,9 +115,9 @@ static void test_stale_inputs_are_followed_upstream(void **state)
     assert_true(nm_player_set(s.player, &change, 1, NULL) > 0);
     run_until(&s, 5000);
     why(s.lineup, s.player, "doubled");
-    SAYS("doubler runs, but what it reads is stale.");
+    SAYS("doubler runs, but its input is stale.");
     SAYS("    number was never published:\n    root cause: counter runs and its inputs are fresh");
-    SAYS("    far was never published:\n    root cause: nothing comes in from outside");
+    SAYS("    far was never published:\n    root cause: nothing arrives from outside");
     stop(&s);
 }
 
@@ -157,9 +157,9 @@ static void test_the_chain_leads_to_what_fell_silent_first(void **state)
     assert_true(nm_player_set(s.player, &change, 1, NULL) > 0);
     run_until(&s, 5000);
     why(s.lineup, s.player, "doubled");
-    SAYS("doubler runs, but what it reads is stale.");
+    SAYS("doubler runs, but its input is stale.");
     SAYS_NOT("far");
-    SAYS("\nFirst cause: number: counter runs and its inputs are fresh");
+    SAYS("\nRoot cause: number: counter runs and its inputs are fresh");
     stop(&s);
 }
 

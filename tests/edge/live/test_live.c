@@ -310,7 +310,7 @@ static void test_what_cannot_be_is_said_at_start(void **state)
     struct started other;
     start(&other, lineup);
     assert_null(nm_live_new(other.player, &(struct nm_live_options){.token = "short"}, &err));
-    assert_non_null(strstr(err.text, "a token has 8 to 64"));
+    assert_non_null(strstr(err.text, "a token must have 8 to 64"));
     assert_null(nm_live_new(other.player, &(struct nm_live_options){.port = nm_live_port(live)}, &err));
     assert_non_null(strstr(err.text, "cannot listen on 127.0.0.1"));
     stop(&other);

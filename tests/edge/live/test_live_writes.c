@@ -231,7 +231,7 @@ static void topics_that_nobody_reads_are_advertised_quietly(void **state)
         assert_null(strstr((char *)v.frame, "advertise: "));
     } while (!strstr((char *)v.frame, "\"value\": 4"));
     viewer_send(&v, 2, point, sizeof point - 1);
-    hear("publish: nobody reads the topic of channel 8");
+    hear("publish: the line-up does not have the topic of channel 8");
 }
 
 /* More of them than a pool has blocks, so each one has to come back. */

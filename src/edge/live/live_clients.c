@@ -1,13 +1,14 @@
-/* What waits for a client. Control frames are never dropped: a client that lets too many wait is. Messages have a
- * budget in number and bytes: beyond it the oldest go, and the client is told. Topics with large payloads do not queue:
- * each subscription has one place for its newest message, so images cannot crowd out state. */
+/* What waits to be sent to a client. Control frames are never dropped: a client that lets too many wait is
+ * disconnected. Messages have a limit in number and bytes: beyond it the oldest are dropped, and the client is told so.
+ * Topics with large payloads have no queue: each subscription holds only its newest message, so images cannot crowd out
+ * state. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "edge/live/inside.h"
+#include "edge/live/live_inside.h"
 
-/* after so many messages one image is let through */
+/* one image is sent after this many other messages */
 enum { IMAGE_EVERY = 16 };
 
 struct payload *payload_new(size_t n)
@@ -39,13 +40,11 @@ void payload_release(struct payload *payload)
 
 /* ---- control ---- */
 
-void client_leave(struct client *client) { client->leaving = true; }
-
 static void control(struct client *client, struct payload *payload, int opcode)
 {
     if (client->leaving || client->n_control == CONTROL_FRAMES || client->control_bytes + payload->n > CONTROL_BYTES) {
         payload_release(payload);
-        client_leave(client);
+        client->leaving = true;
         return;
     }
     uint32_t at = (client->control_first + client->n_control++) % CONTROL_FRAMES;
@@ -57,7 +56,7 @@ static void control(struct client *client, struct payload *payload, int opcode)
 void client_json(struct client *client, struct nm_json *json)
 {
     if (json->over)
-        client_leave(client);
+        client->leaving = true;
     else if (json->n)
         control(client, payload_of(json->text, json->n), NM_WS_TEXT);
     nm_json_end(json);
@@ -102,13 +101,13 @@ static void drop_oldest(struct nm_live *live, struct client *client)
     atomic_fetch_add_explicit(&live->seats[client->seat].dropped, 1, memory_order_relaxed);
 }
 
-/* Viewers show a tip for exactly the first text. */
+/* Viewers recognise exactly the first text and show a tip. */
 static void tell_late(struct nm_live *live, struct client *client, const struct subscription *subscription)
 {
     if (client->late) return;
     client->late = true;
     client_status(client, 1, "late", "Send buffer limit reached");
-    client_status(client, 1, "late-topic", "messages are dropped, first of %s",
+    client_status(client, 1, "late-topic", "messages are dropped; the first one was of %s",
                   live->channels[subscription->channel - 1].name);
 }
 
@@ -162,7 +161,7 @@ static int write_message(struct nm_live *live, struct client *client, struct pay
     return connection_send(client->connection, NM_WS_BINARY, head, n, payload);
 }
 
-/* The next subscription, in turn, whose image waits. */
+/* The next subscription, in turn, that has an image to send. */
 static struct subscription *next_image(struct client *client)
 {
     for (uint32_t i = 0; i < client->n_subscriptions; i++) {
@@ -203,7 +202,7 @@ bool client_waits(const struct client *client)
     return image || client->n_control || client->n_data;
 }
 
-/* Several small frames go out in one turn, as long as the socket takes them. */
+/* Sends several small frames in one turn, as long as the socket accepts them. */
 int client_write(struct nm_live *live, struct client *client)
 {
     enum { A_TURN = 16 };
@@ -225,10 +224,10 @@ void client_forget(struct nm_live *live, struct client *client, uint32_t subscri
 void client_close(struct nm_live *live, struct client *client)
 {
     while (client->n_subscriptions) client_forget(live, client, client->n_subscriptions - 1);
-    for (; client->n_data; client->n_data--, client->data_first = (client->data_first + 1) % DATA_FRAMES)
-        payload_release(client->data[client->data_first].payload);
-    for (; client->n_control; client->n_control--, client->control_first = (client->control_first + 1) % CONTROL_FRAMES)
-        payload_release(client->control[client->control_first].payload);
+    for (uint32_t i = 0; i < client->n_data; i++)
+        payload_release(client->data[(client->data_first + i) % DATA_FRAMES].payload);
+    for (uint32_t i = 0; i < client->n_control; i++)
+        payload_release(client->control[(client->control_first + i) % CONTROL_FRAMES].payload);
     free(client->in);
     free(client->watched);
     *client = (struct client){.seat = client->seat};

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "edge/live/inside.h"
+#include "edge/live/live_inside.h"
 
 static struct nm_live live;
 

@@ -1,11 +1,11 @@
-/* The inside of the live server, shared by its files. Its thread (or the caller of nm_live_poll) owns all of it but the
- * atomic members.
+/* Private to edge/live: the state of the live server, shared by its files. The server's thread (or the caller of
+ * nm_live_poll) owns all of it except the atomic members.
  *
- *   live ── channels: one a topic, what is encoded while somebody listens
+ *   live ── channels: one for each topic; messages are encoded only while somebody listens
  *     ├──── services, parameters: tables made at start
  *     └──── clients: subscriptions, a queue of control frames, a queue of messages, one slot for each image topic */
-#ifndef NM_EDGE_LIVE_INSIDE_H
-#define NM_EDGE_LIVE_INSIDE_H
+#ifndef NM_EDGE_LIVE_LIVE_INSIDE_H
+#define NM_EDGE_LIVE_LIVE_INSIDE_H
 
 #include <netinet/in.h>
 #include <pthread.h>
@@ -13,28 +13,28 @@
 
 #include "codec/foxglove.h"
 #include "codec/http.h"
+#include "codec/json.h"
 #include "codec/websocket.h"
-#include "edge/control/json.h"
 #include "edge/live/live.h"
 #include "edge/rules/gate.h"
 
 enum {
-    SUBSCRIPTIONS = 512,      /* of a client                                           */
-    PUBLICATIONS = 64,        /* topics that a client publishes                        */
-    CALLS = 64,               /* service calls that wait for their answer              */
-    CONTROL_FRAMES = 1024,    /* that wait for a client before it is dropped           */
-    CONTROL_BYTES = 64 << 20, /* the same                                              */
-    DATA_FRAMES = 1024,       /* messages that wait for a client; beyond, the oldest   */
-    DATA_BYTES = 8 << 20,     /* ones are dropped                                      */
-    MESSAGE_MOST = 16 << 20,  /* bytes of one message; a longer one is not shown       */
-    ASSET_MOST = 32 << 20,    /* bytes of a file                                       */
-    JSON_MOST = 8 << 20,      /* bytes of one text                                     */
-    KEPT = 16,                /* messages of tf_static for those who come later        */
-    GUESTS = 48,              /* connections that are no viewers                       */
+    SUBSCRIPTIONS = 512,      /* of a client                                       */
+    PUBLICATIONS = 64,        /* topics that a client publishes                    */
+    CALLS = 64,               /* service calls that wait for their answer          */
+    CONTROL_FRAMES = 1024,    /* that may wait for a client; beyond, it is dropped */
+    CONTROL_BYTES = 64 << 20, /* and their bytes                                   */
+    DATA_FRAMES = 1024,       /* messages that may wait for a client               */
+    DATA_BYTES = 8 << 20,     /* and their bytes; beyond, the oldest are dropped   */
+    MESSAGE_MOST = 16 << 20,  /* bytes of one message; a longer one is not shown   */
+    ASSET_MOST = 32 << 20,    /* bytes of a file                                   */
+    JSON_MOST = 8 << 20,      /* bytes of one text                                 */
+    KEPT = 16,                /* messages of tf_static kept for later subscribers  */
+    GUESTS = 48,              /* connections that are not viewers                  */
     CONNECTIONS = GUESTS + NM_LIVE_CLIENTS,
 };
 
-/* Bytes that several clients are sent; counted by the one thread that knows them. */
+/* Bytes that are sent to several clients; freed by the last holder. Only the server's thread counts holders. */
 struct payload {
     uint32_t holders;
     size_t n;
@@ -44,38 +44,38 @@ struct payload {
 struct channel {
     const char *name; /* "/imu"                                                            */
     const struct nm_type *type;
-    uint32_t port;      /* of the reading edge; NM_NONE: none                              */
+    uint32_t port;      /* of the reading edge; NM_NONE: it has none                       */
     bool latest;        /* a value with a blob: only the newest message counts             */
     bool queue;         /* the port is a queue                                             */
     bool times;         /* its type holds times                                            */
     uint32_t listeners; /* subscriptions                                                   */
-    void *last;         /* newest message of a small value, for those who come later; NULL */
+    void *last;         /* newest message of a small value, for later subscribers; or NULL */
     int64_t last_time;  /* ns; -1: none yet                                                */
     uint32_t n_kept;
-    struct payload *kept[KEPT]; /* of a topic that is said once */
+    struct payload *kept[KEPT]; /* messages of tf_static, or the robot's description */
 };
 
 struct service {
-    const char *name;                  /* "/tare_feet"             */
-    const char *type;                  /* "std_srvs/srv/Trigger"   */
-    uint32_t request, reply;           /* topics                      */
+    const char *name;                  /* "/tare_feet"                           */
+    const char *type;                  /* "std_srvs/srv/Trigger"                 */
+    uint32_t request, reply;           /* topics                                 */
     uint32_t request_port, reply_port; /* of the writing and of the reading edge */
 };
 
-struct call { /* a service was asked */
+struct call { /* a service call that waits for its answer */
     bool open;
     uint32_t client, service, id; /* seat; index; the client's own number */
     uint64_t visit;               /* of the client                        */
     bool json;
-    int64_t number; /* ours                          */
-    int64_t asked;  /* ns                            */
+    int64_t number; /* ours */
+    int64_t asked;  /* ns   */
 };
 
 struct parameter {
     uint32_t instance, param;
     char *name; /* "ball_filter.friction" */
     const struct nm_param *row;
-    struct nm_value told; /* what clients were told last */
+    struct nm_value told; /* the value that clients know */
 };
 
 struct subscription {
@@ -85,11 +85,11 @@ struct subscription {
 };
 
 struct publication {
-    uint32_t id, topic; /* NM_NONE: no topic of the line-up, and nothing is expected on it */
+    uint32_t id, topic; /* topic NM_NONE: the line-up does not have it */
     bool json;
 };
 
-struct sending { /* on its way to a connection */
+struct sending { /* what is being sent on a connection */
     uint8_t head[NM_WS_HEAD + 16];
     size_t n_head, done; /* done counts bytes of the head and then of the payload */
     struct payload *payload;
@@ -100,35 +100,35 @@ struct sending { /* on its way to a connection */
 struct connection {
     int fd; /* -1: a free place */
     enum {
-        GUEST,    /* its request has not come yet    */
-        ANSWERED, /* is sent a page                  */
+        GUEST,    /* its request has not arrived yet */
+        ANSWERED, /* an answer is being sent         */
         SEATED,   /* a viewer                        */
-        LEAVING,  /* may read our last words         */
+        LEAVING,  /* may still read the last bytes   */
     } state;
     struct in6_addr peer;
-    int64_t since;       /* ns, in this state             */
-    int64_t heard, took; /* ns, when bytes last went in and out */
-    int64_t asked;       /* ns, last ping                 */
-    char *in;            /* of a guest: its request as far as it came */
+    int64_t since;       /* ns, in this state                                    */
+    int64_t heard, took; /* ns, when bytes last came in and went out             */
+    int64_t asked;       /* ns, last ping                                        */
+    char *in;            /* of a guest: the part of its request that has arrived */
     size_t n_in;
     struct nm_ws ws;
     struct sending out;
     struct client *client; /* of a viewer */
 };
 
-/* Whom a seat is kept for: a viewer may take that of another one with a lower rank. */
+/* When all seats are taken, a newcomer may take the seat of a viewer with a lower rank. */
 enum { RANK_REMOTE, RANK_LOCAL, RANK_TOKEN };
 
 struct client {
     struct connection *connection; /* NULL: a free seat                              */
     uint32_t seat;
     int rank;
-    uint64_t visit; /* counts all clients, so that late answers find the right one  */
-    bool may_write; /* token and origin are good                                    */
-    bool graph;     /* listens to the connection graph                              */
+    uint64_t visit; /* counts all clients, so that late answers find the right one */
+    bool may_write; /* token and origin are good                                   */
+    bool graph;     /* listens to the connection graph                             */
     bool leaving;
 
-    char *in; /* a message as far as it came */
+    char *in; /* the part of a message that has arrived */
     size_t n_in, in_room;
 
     struct {
@@ -145,7 +145,7 @@ struct client {
     } data[DATA_FRAMES];
     uint32_t data_first, n_data, since_image;
     size_t data_bytes;
-    bool late; /* was told that messages are dropped */
+    bool late; /* knows that messages are dropped */
 
     uint32_t n_subscriptions, next_image;
     struct subscription subscriptions[SUBSCRIPTIONS];
@@ -154,7 +154,7 @@ struct client {
     bool *watched; /* for each parameter */
 };
 
-struct seat { /* what others may read of a client */
+struct seat { /* counters of a client that other threads may read */
     _Atomic uint64_t sent, dropped, passed;
 };
 
@@ -167,8 +167,8 @@ struct nm_live {
     int port;
     int listener, wake;
     struct connection *connections;
-    uint8_t *scratch; /* bytes that have just come */
-    void *stamped;    /* a message on its way out, with the times of the day */
+    uint8_t *scratch; /* bytes that have just arrived            */
+    void *stamped;    /* a message being sent, with times of day */
     struct nm_edge *reading, *writing;
     uint32_t *write_ports; /* for each topic, NM_NONE: clients may not publish it */
 
@@ -195,35 +195,34 @@ struct nm_live {
     struct seat seats[NM_LIVE_CLIENTS];
 };
 
-/* payloads */
+/* live_clients.c: what waits to be sent to a client */
 struct payload *payload_new(size_t n);
 struct payload *payload_of(const void *bytes, size_t n);
 struct payload *payload_hold(struct payload *payload);
 void payload_release(struct payload *payload);
-
-/* clients.c: what waits for a client */
-void client_json(struct client *client, struct nm_json *json);     /* sends it and gives its memory back */
-void client_bytes(struct client *client, struct payload *payload); /* takes the payload over             */
+void client_json(struct client *client, struct nm_json *json);     /* sends the text and frees it */
+void client_bytes(struct client *client, struct payload *payload); /* takes the payload over      */
 void client_ping(struct client *client);
 void client_pong(struct client *client, const void *bytes, size_t n);
 void client_status(struct client *client, int level, const char *id, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void client_message(struct nm_live *live, struct client *client, struct subscription *subscription,
                     struct payload *payload, int64_t time);
-bool client_waits(const struct client *client);                /* something waits for it                  */
-int client_write(struct nm_live *live, struct client *client); /* some of it; -1: the connection is broken */
+bool client_waits(const struct client *client);                /* something waits to be sent                       */
+int client_write(struct nm_live *live, struct client *client); /* sends a part of it; -1: the connection is broken */
 void client_forget(struct nm_live *live, struct client *client, uint32_t subscription);
 void client_close(struct nm_live *live, struct client *client);
-void client_leave(struct client *client); /* soon */
 
-/* channels.c: what the line-up makes */
+/* live_topics.c: what a viewer sees, and its requests */
 int channels_new(struct nm_live *live, struct nm_err *err);
 void channels_free(struct nm_live *live);
 void channels_pump(struct nm_live *live);
-void channels_welcome(struct nm_live *live, struct client *client, struct subscription *subscription);
-int64_t live_log_time(const struct nm_live *live, int64_t time);
+int64_t live_log_time(const struct nm_live *live, int64_t time); /* the time of day, for viewers     */
+void topics_greet(struct nm_live *live, struct client *client);  /* tells a new client what there is */
+void request_text(struct nm_live *live, struct client *client, const char *text, size_t size);
+void request_frame(struct nm_live *live, struct client *client, const void *bytes, size_t size);
 
-/* services.c: calls, answers, and what clients publish */
+/* live_writes.c: calls of services, messages of clients, parameters */
 void services_new(struct nm_live *live);
 void services_call(struct nm_live *live, struct client *client, const struct nm_fox_frame *frame);
 void services_answer(struct nm_live *live, uint32_t service, const void *reply);
@@ -231,49 +230,29 @@ void services_expire(struct nm_live *live);
 void publish_advertise(struct nm_live *live, struct client *client, const struct nm_fox_item *item);
 void publish_unadvertise(struct client *client, uint32_t id);
 void publish_message(struct nm_live *live, struct client *client, const struct nm_fox_frame *frame);
-bool write_allowed(struct nm_live *live, const struct client *client, struct nm_err *err);
-
-/* parameters.c */
 void parameters_new(struct nm_live *live);
 void parameters_free(struct nm_live *live);
 void parameters_get(struct nm_live *live, struct client *client, const struct nm_fox_request *request);
 void parameters_set(struct nm_live *live, struct client *client, const struct nm_fox_request *request);
 void parameters_watch(struct nm_live *live, struct client *client, const struct nm_fox_request *request, bool on);
-void parameters_tell(struct nm_live *live); /* changes, to those who watch */
+void parameters_tell(struct nm_live *live); /* sends changes to the clients that watch them */
 
-/* requests.c */
-void request_text(struct nm_live *live, struct client *client, const char *text, size_t size);
-void request_frame(struct nm_live *live, struct client *client, const void *bytes, size_t size);
-
-/* words.c: the texts that a client is greeted with, and the graph */
-void words_greet(struct nm_live *live, struct client *client);
-void words_graph(struct nm_live *live, struct client *client);
-
-/* assets.c */
-int asset_below(const char *folder, const char *path, char *to, size_t size, struct nm_err *err);
-struct payload *asset_frame(struct nm_live *live, uint32_t request, const char *uri);
-
-/* who.c: who is let in, and who may write */
+/* live_access.c: who is let in, who may write, which files are served */
 bool host_is_ours(const struct nm_live *live, const char *host);
 bool origin_is_ours(const struct nm_live *live, const char *origin, const char *host);
 bool token_is_ours(const struct nm_live *live, const char *token);
 int rank_of(const struct in6_addr *peer, bool token);
-/* A seat for a newcomer: a free one, or one whose viewer has to leave for it. NULL: there is none. */
+/* A seat for a newcomer: a free one, or one whose viewer has to leave. NULL: there is none. */
 struct client *seat_for(struct nm_live *live, const struct in6_addr *peer, int rank, int64_t now);
+int asset_below(const char *folder, const char *path, char *to, size_t size, struct nm_err *err);
+struct payload *asset_frame(struct nm_live *live, uint32_t request, const char *uri);
 
-/* sockets.c: the connections */
+/* live_sockets.c: the connections */
 int sockets_open(struct nm_live *live, struct nm_err *err);
 void sockets_close(struct nm_live *live);
-void sockets_turn(struct nm_live *live, int timeout); /* waits at most so many ms, and serves whoever is ready */
-bool connection_busy(const struct connection *c);     /* something is on its way                               */
-/* Sends a frame: the head's bytes, then the payload, which it takes over. Only where nothing is on its way. */
+void sockets_turn(struct nm_live *live, int timeout); /* waits at most `timeout` ms, and serves all that are ready */
+bool connection_busy(const struct connection *c);     /* something is being sent                                   */
+/* Sends a frame: the bytes of the head, then the payload, which it takes over. */
 int connection_send(struct connection *c, int opcode, const void *head, size_t n_head, struct payload *payload);
-/* Ends a guest's visit with an answer and, if there is one, a file behind it. */
-void connection_answer(struct connection *c, struct payload *answer, int file, size_t size);
-/* A guest becomes a viewer; NULL: there is no seat. */
-struct client *connection_seat(struct nm_live *live, struct connection *c, bool token, bool may_write);
-
-/* pages.c: answers the request of a guest; NULL: one that is not understood, with the status to say so */
-void page_answer(struct nm_live *live, struct connection *c, const struct nm_http_request *request, int status);
 
 #endif

@@ -1,13 +1,15 @@
-/* The connections of the live server: it listens, reads, writes, and lets go of those who do nothing. One thread, one
- * poll().
+/* The connections of the live server. One thread and one poll() listen, read, write, and close the connections that do
+ * nothing.
  *
- * Every newcomer is accepted as soon as it has said something (TCP_DEFER_ACCEPT), so that nobody can block the door. A
- * connection is first a guest: its request has to arrive within a few seconds, and it gets one answer. A guest that
- * asks for a WebSocket becomes a viewer if it gets a seat (who.c). When all places for guests are taken, the address
- * with the most guests loses its oldest one: a flood mostly pushes out itself. Nothing is read from a viewer that lets
- * too many answers wait. */
+ * A newcomer is accepted as soon as it has sent something (TCP_DEFER_ACCEPT), so that silent connections cannot block
+ * the door. A connection is first a guest: its HTTP request must arrive within a few seconds, and it gets one answer,
+ * which is a file of the page's folder or a refusal. A guest that asks for a WebSocket becomes a viewer if it gets a
+ * seat (live_access.c). When all places for guests are taken, the address with the most guests loses its oldest one, so
+ * a flood mostly pushes out itself. While too many answers wait for a viewer, nothing more is read from it. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -17,24 +19,25 @@
 #include <sys/eventfd.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "edge/live/inside.h"
+#include "edge/live/live_inside.h"
 
 enum {
-    READ = 64 << 10,        /* bytes taken from one connection in one turn                      */
-    ANSWERS_WAIT = 64,      /* control frames that wait; with more, nothing is read              */
-    ANSWER_BYTES = 1 << 20, /* the same                                                          */
-    ACCEPTS = 16,           /* newcomers in one turn                                             */
+    READ = 64 << 10,        /* bytes read from one connection in one turn       */
+    ANSWERS_WAIT = 64,      /* control frames; while more wait, nothing is read */
+    ANSWER_BYTES = 1 << 20, /* and their bytes                                  */
+    ACCEPTS = 16,           /* newcomers in one turn                            */
 };
 static const int64_t second = 1000000000;
-static const int64_t head_within = 5 * second;  /* of coming, a guest has sent its request             */
-static const int64_t guest_idle = 10 * second;  /* a guest that has taken nothing of its answer is gone */
-static const int64_t linger = 2 * second;       /* for the other side to read our last words            */
-static const int64_t ask_after = 20 * second;   /* a viewer that is silent is asked                     */
-static const int64_t viewer_idle = 60 * second; /* one that says or takes nothing is gone               */
+static const int64_t head_within = 5 * second;  /* for a guest to send its request                    */
+static const int64_t guest_idle = 10 * second;  /* a guest that reads nothing of its answer is closed */
+static const int64_t linger = 2 * second;       /* for the other side to read the last bytes          */
+static const int64_t ask_after = 20 * second;   /* a viewer that is silent is sent a ping             */
+static const int64_t viewer_idle = 60 * second; /* a viewer that sends or reads nothing is closed     */
 
 /* ---- one connection ---- */
 
@@ -56,7 +59,7 @@ static void connection_close(struct nm_live *live, struct connection *c)
 
 bool connection_busy(const struct connection *c) { return c->out.n_head || c->out.payload || c->out.file >= 0; }
 
-/* What is left of the head and the payload as pieces of memory. */
+/* The parts of the head and the payload that are not sent yet. */
 static int pieces_of(const struct sending *out, struct iovec to[2])
 {
     size_t head = out->done < out->n_head ? out->done : out->n_head, body = out->done - head;
@@ -80,7 +83,7 @@ static int out_flush(struct connection *c)
             if (n > 0) c->out.done += (size_t)n;
         } else if (c->out.file >= 0 && c->out.file_left) {
             n = sendfile(c->fd, c->out.file, NULL, c->out.file_left < READ ? c->out.file_left : READ);
-            if (n == 0) return -1; /* the file has become shorter than we said */
+            if (n == 0) return -1; /* the file is shorter than the announced length */
             if (n > 0) c->out.file_left -= (size_t)n;
         } else {
             out_done(c);
@@ -93,6 +96,7 @@ static int out_flush(struct connection *c)
     return 0;
 }
 
+/* Only call it when nothing is being sent. */
 int connection_send(struct connection *c, int opcode, const void *head, size_t n_head, struct payload *payload)
 {
     size_t n = nm_ws_head(c->out.head, opcode, n_head + (payload ? payload->n : 0));
@@ -103,7 +107,8 @@ int connection_send(struct connection *c, int opcode, const void *head, size_t n
     return out_flush(c);
 }
 
-void connection_answer(struct connection *c, struct payload *text, int file, size_t size)
+/* Ends a guest's visit with an answer and, if there is one, a file behind it. */
+static void connection_answer(struct connection *c, struct payload *text, int file, size_t size)
 {
     out_done(c);
     c->out.payload = text;
@@ -113,7 +118,7 @@ void connection_answer(struct connection *c, struct payload *text, int file, siz
     c->took = nm_clock();
 }
 
-/* Says why and leaves the other side a moment to read it. */
+/* Sends a close frame with the reason, and leaves the other side a moment to read it. */
 static void say_goodbye(struct nm_live *live, struct connection *c, int code, const char *why)
 {
     uint8_t frame[NM_WS_HEAD + NM_WS_CONTROL];
@@ -123,7 +128,10 @@ static void say_goodbye(struct nm_live *live, struct connection *c, int code, co
     c->client = NULL;
     out_done(c);
     size_t head = nm_ws_head(frame, NM_WS_CLOSE, code ? n + 2 : 0);
-    if (code) frame[head] = (uint8_t)(code >> 8), frame[head + 1] = (uint8_t)code;
+    if (code) {
+        frame[head] = (uint8_t)(code >> 8);
+        frame[head + 1] = (uint8_t)code;
+    }
     if (n) memcpy(frame + head + 2, why, n);
     if (whole) (void)!send(c->fd, frame, head + (code ? n + 2 : 0), MSG_NOSIGNAL | MSG_DONTWAIT);
     shutdown(c->fd, SHUT_WR);
@@ -133,12 +141,13 @@ static void say_goodbye(struct nm_live *live, struct connection *c, int code, co
 
 /* ---- a guest: one request, one answer ---- */
 
-struct client *connection_seat(struct nm_live *live, struct connection *c, bool token, bool may_write)
+/* A guest becomes a viewer; NULL: there is no seat. */
+static struct client *connection_seat(struct nm_live *live, struct connection *c, bool token, bool may_write)
 {
     int rank = rank_of(&c->peer, token);
     struct client *client = seat_for(live, &c->peer, rank, nm_clock());
     if (!client) return NULL;
-    if (client->connection) say_goodbye(live, client->connection, NM_WS_CLOSE_LATER, "somebody else needs the seat");
+    if (client->connection) say_goodbye(live, client->connection, NM_WS_CLOSE_LATER, "another viewer takes this seat");
     client->connection = c;
     client->visit = ++live->visits;
     client->rank = rank;
@@ -152,6 +161,167 @@ struct client *connection_seat(struct nm_live *live, struct connection *c, bool 
     atomic_store(&seat->passed, 0);
     atomic_fetch_add(&live->n_clients, 1);
     return client;
+}
+
+/* ---- HTTP: what a guest asks for ---- */
+
+static const struct {
+    const char *suffix, *type;
+} types[] = {
+    {".html", "text/html; charset=utf-8"},
+    {".js", "text/javascript"},
+    {".mjs", "text/javascript"},
+    {".css", "text/css"},
+    {".json", "application/json"},
+    {".map", "application/json"},
+    {".svg", "image/svg+xml"},
+    {".png", "image/png"},
+    {".jpg", "image/jpeg"},
+    {".ico", "image/x-icon"},
+    {".woff2", "font/woff2"},
+    {".wasm", "application/wasm"},
+    {".txt", "text/plain; charset=utf-8"},
+};
+
+static const char *type_of(const char *file)
+{
+    size_t n = strlen(file);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        size_t k = strlen(types[i].suffix);
+        if (n > k && !strcmp(file + n - k, types[i].suffix)) return types[i].type;
+    }
+    return "application/octet-stream";
+}
+
+static const char *reason_of(int status)
+{
+    static const struct {
+        int status;
+        const char *reason;
+    } reasons[] = {{200, "OK"},
+                   {400, "Bad Request"},
+                   {403, "Forbidden"},
+                   {404, "Not Found"},
+                   {405, "Method Not Allowed"},
+                   {426, "Upgrade Required"},
+                   {431, "Request Header Fields Too Large"},
+                   {503, "Service Unavailable"},
+                   {505, "HTTP Version Not Supported"}};
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (reasons[i].status == status) return reasons[i].reason;
+    return "Error";
+}
+
+/* The head of an answer, followed by the text. The headers keep our pages from loading anything from other sites, and
+ * other sites from framing or reading our pages. */
+static struct payload *answer_of(int status, const char *type, size_t size, const char *text)
+{
+    char head[1024];
+    int n = snprintf(head, sizeof head,
+                     "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\nConnection: close\r\n"
+                     "Cache-Control: no-cache\r\nX-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n"
+                     "Cross-Origin-Resource-Policy: same-origin\r\n"
+                     "Content-Security-Policy: default-src 'none'; img-src 'self' data:; script-src 'self'; "
+                     "font-src 'self'; style-src 'self'; connect-src 'self' ws: wss:; frame-ancestors 'none'; "
+                     "base-uri 'none'; form-action 'self'\r\n%s%s\r\n",
+                     status, reason_of(status), type, size, status == 405 ? "Allow: GET\r\n" : "",
+                     status == 426 ? "Sec-WebSocket-Version: 13\r\nUpgrade: websocket\r\n" : "");
+    size_t more = text ? strlen(text) : 0;
+    struct payload *payload = payload_new((size_t)n + more);
+    memcpy(payload->bytes, head, (size_t)n);
+    if (more) memcpy(payload->bytes + n, text, more);
+    return payload;
+}
+
+static void say(struct connection *c, int status, const char *text)
+{
+    connection_answer(c, answer_of(status, "text/plain; charset=utf-8", strlen(text), text), -1, 0);
+}
+
+static void index_page(const struct nm_live *live, struct connection *c)
+{
+    char text[1024];
+    snprintf(text, sizeof text,
+             "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Nutmeg</title></head>\n"
+             "<body><h1>Nutmeg</h1>\n<p>This is the live server of a line-up. The debugger's page is not built "
+             "(web/dist).</p>\n<p>Foxglove and Lichtblick connect to <code>ws://HOST:%d</code> to look on. With "
+             "<code>?token=…</code> added, as the server printed it when it started, they may also write.</p>\n"
+             "</body></html>\n",
+             live->port);
+    connection_answer(c, answer_of(200, "text/html; charset=utf-8", strlen(text), text), -1, 0);
+}
+
+static void page(struct nm_live *live, struct connection *c, const char *path)
+{
+    char file[PATH_MAX];
+    struct stat about;
+    const char *web = live->options.web;
+    bool index = !strcmp(path, "/");
+    int fd = -1;
+    if (web && !asset_below(web, index ? "index.html" : path + 1, file, sizeof file, NULL))
+        fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd >= 0 && !fstat(fd, &about) && S_ISREG(about.st_mode) && about.st_size <= ASSET_MOST) {
+        size_t size = (size_t)about.st_size;
+        connection_answer(c, answer_of(200, type_of(file), size, NULL), fd, size);
+        return;
+    }
+    if (fd >= 0) close(fd);
+    if (index)
+        index_page(live, c);
+    else
+        say(c, 404, "there is no such page\n");
+}
+
+/* The first protocol of the client's list that this server supports; NULL: none. */
+static const char *protocol_of(const char *list)
+{
+    static const char *const spoken[] = {NM_FOX_PROTOCOL, NM_FOX_PROTOCOL_SDK};
+    for (size_t i = 0; i < sizeof spoken / sizeof *spoken; i++)
+        if (nm_http_lists(list, spoken[i])) return spoken[i];
+    return NULL;
+}
+
+static void upgrade(struct nm_live *live, struct connection *c, const struct nm_http_request *r, bool ours, bool token)
+{
+    char accept[NM_WS_ACCEPT], head[256];
+    const char *protocol = protocol_of(r->field[NM_HTTP_WS_PROTOCOL]), *version = r->field[NM_HTTP_WS_VERSION];
+    if (!nm_http_lists(r->field[NM_HTTP_CONNECTION], "upgrade")) return say(c, 400, "Connection: Upgrade is missing\n");
+    if (!version || strcmp(version, "13")) return say(c, 426, "this server supports version 13 of WebSocket only\n");
+    if (!r->field[NM_HTTP_WS_KEY] || !nm_ws_accept(r->field[NM_HTTP_WS_KEY], accept))
+        return say(c, 400, "Sec-WebSocket-Key is missing or wrong\n");
+    if (!protocol)
+        return say(c, 400, "this server supports the protocols foxglove.websocket.v1 and foxglove.sdk.v1 only\n");
+    struct client *client = connection_seat(live, c, token, ours && token);
+    if (!client) return say(c, 503, "all seats are taken\n");
+    int n = snprintf(head, sizeof head,
+                     "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                     "Sec-WebSocket-Accept: %s\r\nSec-WebSocket-Protocol: %s\r\n\r\n",
+                     accept, protocol);
+    c->out.payload = payload_of(head, (size_t)n);
+    topics_greet(live, client);
+}
+
+/* Answers the request of a guest: with a WebSocket, a file of the page, or a refusal. NULL is a request that was not
+ * understood; `status` says why. */
+static void page_answer(struct nm_live *live, struct connection *c, const struct nm_http_request *r, int status)
+{
+    char token[80];
+    if (!r) return say(c, status, "this request is not valid HTTP/1.1\n");
+    const char *host = r->field[NM_HTTP_HOST], *origin = r->field[NM_HTTP_ORIGIN];
+    if (!host || !host_is_ours(live, host))
+        return say(c, 403, "the Host of this request is not a name of this server\n");
+    if (strcmp(r->method, "GET")) return say(c, 405, "only GET is supported\n");
+    if (r->field[NM_HTTP_LENGTH] && strcmp(r->field[NM_HTTP_LENGTH], "0"))
+        return say(c, 400, "a request must not have a body\n");
+    if (r->field[NM_HTTP_ENCODING]) return say(c, 400, "a request must not have a body\n");
+    bool ours = origin_is_ours(live, origin ? origin : "", host);
+    bool known = nm_http_query(r->query, "token", token, sizeof token) && token_is_ours(live, token);
+    if (!ours && !known)
+        return say(c, 403, "a page of another site needs the token, or --live-origin must name its site\n");
+    if (nm_http_lists(r->field[NM_HTTP_UPGRADE], "websocket"))
+        upgrade(live, c, r, ours, known);
+    else
+        page(live, c, r->path);
 }
 
 static int viewer_bytes(struct nm_live *live, struct connection *c, uint8_t *bytes, size_t n);
@@ -178,7 +348,7 @@ static int guest_read(struct nm_live *live, struct connection *c)
 
 /* ---- a viewer ---- */
 
-/* Collects the pieces of a message; -1: it is longer than any that we take. */
+/* Collects the pieces of a message; -1: the message is too long. */
 static int collect(struct client *client, const void *piece, size_t size, size_t most)
 {
     if (size > most - client->n_in) return -1;
@@ -195,7 +365,7 @@ static int collect(struct client *client, const void *piece, size_t size, size_t
     return 0;
 }
 
-/* The code to close with; 0: go on. */
+/* Returns the code to close the connection with; 0: keep it. */
 static int receive(struct nm_live *live, struct client *client, const struct nm_ws_event *piece)
 {
     bool binary = piece->opcode == NM_WS_BINARY;
@@ -215,7 +385,7 @@ static int receive(struct nm_live *live, struct client *client, const struct nm_
     return 0;
 }
 
-/* -1: the connection is over at once. */
+/* -1: close the connection at once. */
 static int viewer_bytes(struct nm_live *live, struct connection *c, uint8_t *bytes, size_t n)
 {
     size_t at = 0;
@@ -356,11 +526,11 @@ static void accept_all(struct nm_live *live)
         peer_of(&from, &peer);
         struct connection *c = place_for_guest(live, &peer);
         *c = (struct connection){.fd = fd, .state = GUEST, .peer = peer, .since = nm_clock(), .out.file = -1};
-        serve_one(live, c, POLLIN); /* whoever has sent its request is not pushed out by those behind it */
+        serve_one(live, c, POLLIN); /* at once, so that later newcomers cannot push out a guest whose request is here */
     }
 }
 
-/* Lets go of those whose time is over. */
+/* Closes the connections whose time is over. */
 static void sweep(struct nm_live *live, int64_t now)
 {
     for (uint32_t i = 0; i < CONNECTIONS; i++) {
@@ -411,8 +581,9 @@ static int listen_at(struct nm_live *live, struct nm_err *err)
     const int on = 1;
     snprintf(port, sizeof port, "%d", live->options.port);
     if (getaddrinfo(live->host, port, &hints, &at))
-        return nm_fail(err, "the live server's address is a number such as 127.0.0.1 or ::1, not '%s'", live->host);
-    const int wait = 5; /* s for a newcomer to say something before it is accepted all the same */
+        return nm_fail(err, "the live server's address must be a number such as 127.0.0.1 or ::1, not '%s'",
+                       live->host);
+    const int wait = 5; /* s; a newcomer that has sent nothing by then is accepted anyway */
     int fd = live->listener = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool bad = fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) ||
                (at->ai_family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on)) ||
@@ -436,7 +607,7 @@ int sockets_open(struct nm_live *live, struct nm_err *err)
     if (listen_at(live, err)) return -1;
     live->wake = eventfd(0, EFD_CLOEXEC);
     if (live->wake < 0 || getsockname(live->listener, (struct sockaddr *)&at, &(socklen_t){sizeof at}))
-        return nm_fail(err, "the live server gets no socket: %s", strerror(errno));
+        return nm_fail(err, "the live server cannot open a socket: %s", strerror(errno));
     live->port = ntohs(at.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&at)->sin6_port
                                                 : ((struct sockaddr_in *)&at)->sin_port);
     return 0;

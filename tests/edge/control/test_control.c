@@ -195,7 +195,7 @@ static void test_a_player_that_has_no_files_cannot_go_back_to_them(void **state)
     ask("{op: reset}");
     HOLDS("{\"error\": ");
     ask("{op: save, layer: lineups}");
-    HOLDS("no layer 'lineups' to save in, did you mean 'lineup'?");
+    HOLDS("no layer 'lineups' to save to, did you mean 'lineup'?");
     ask("{op: save, layer: live}");
     HOLDS("{\"error\": ");
 }
@@ -357,7 +357,7 @@ static void test_what_cannot_be_said_is_refused(void **state)
 {
     (void)state;
     ask("{op: say, topic: number, message: '{data: 1}'}");
-    HOLDS("is not said from outside");
+    HOLDS("cannot be published from outside");
     ask("{op: say, topic: far, message: '{dtaa: 1}'}");
     HOLDS("data");
     ask("{op: say, topic: farr, message: '{data: 1}'}");
@@ -381,7 +381,7 @@ static void test_two_players_of_one_name_do_not_share_a_socket(void **state)
     struct nm_err err = {0};
     start(&other, players_lineup);
     assert_null(nm_control_new(other.player, &(struct nm_control_options){.folder = folder}, &err));
-    assert_non_null(strstr(err.text, "a player of this name runs already"));
+    assert_non_null(strstr(err.text, "a player of this name is already running"));
     struct nm_control *spare =
         nm_control_new(other.player, &(struct nm_control_options){.folder = folder, .spare = true}, NULL);
     assert_non_null(spare);
@@ -449,7 +449,7 @@ static void test_a_client_finds_the_only_player_and_gets_its_answers(void **stat
     nm_link_close(link);
     memset(&err, 0, sizeof err);
     assert_null(nm_link_open(folder, "other", &err));
-    assert_string_equal(err.text, "no player of the name other runs here; there is only test\n");
+    assert_string_equal(err.text, "no player with the name other runs here; there is only test\n");
     served = true;
     pthread_join(thread, NULL);
 }

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "edge/live/inside.h"
+#include "edge/live/live_inside.h"
 
 static char folder[64], path[256];
 

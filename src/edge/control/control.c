@@ -1,0 +1,898 @@
+/* The control edge: a socket on which a running line-up answers its own user. It listens, reads requests line by line,
+ * looks up or changes what they ask for, writes the answers, and disconnects clients that do not read them. One thread
+ * (or the caller of nm_control_poll) owns everything here except the two atomic flags. */
+#include "edge/control/control.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "codec/text.h"
+#include "core/layers.h"
+#include "codec/json.h"
+#include "edge/control/place.h"
+#include "edge/control/request.h"
+#include "edge/rules/gate.h"
+
+enum {
+    CLIENTS = 16,
+    REPLY_MOST = 2 << 20,  /* bytes of one answer                                          */
+    OUT_MOST = 4 << 20,    /* bytes that may wait for a client; beyond, it is disconnected */
+    STREAM_MOST = 1 << 18, /* bytes that may wait before messages of a stream are left out */
+};
+
+struct client {
+    int fd; /* -1: free */
+    char *in;
+    size_t n_in;
+    char *out;
+    size_t out_at, n_out, out_room;
+    uint32_t echo;     /* the topic that it listens to; NM_NONE: none       */
+    uint64_t left_out; /* messages of the stream since the last one written */
+    int64_t waits;     /* ns; since when it has read nothing; 0: it reads   */
+    int64_t heard;     /* ns; when it last sent something                   */
+};
+
+struct nm_control {
+    struct nm_player *player;
+    struct nm_edge *edge;
+    struct nm_gate *gate;
+    struct nm_edge *mouth; /* publishes the messages of clients      */
+    uint32_t *say_ports;   /* its port for each topic; NM_NONE: none */
+    int64_t calls;         /* of services so far                     */
+    struct nm_arena arena;
+    struct nm_control_options options;
+    struct sockaddr_un address;
+    int listener, wake;
+    bool bound; /* the socket's file is ours to remove */
+    struct client clients[CLIENTS];
+    struct client *asker; /* the client whose request is being answered   */
+    bool watch;           /* a client wants modules to show what they can */
+    bool watching;        /* what the player was told last                */
+
+    /* what the answers are made from */
+    struct nm_view view;
+    const struct nm_module **modules;
+    double *topic_rates, *cycle_rates;
+    uint32_t n_rates;                      /* number of cycles, and of edges older than this one */
+    uint64_t *topic_counts, *cycle_counts; /* at `sampled`                                       */
+    int64_t sampled;                       /* ns                                                 */
+
+    pthread_t thread;
+    bool threaded;
+    _Atomic bool ending, stopped;
+};
+
+/* ---- clients ---- */
+
+static size_t client_waiting(const struct client *client) { return client->n_out - client->out_at; }
+
+static void client_drop(struct client *client)
+{
+    if (client->fd >= 0) close(client->fd);
+    free(client->in);
+    free(client->out);
+    *client = (struct client){.fd = -1, .echo = NM_NONE};
+}
+
+static bool client_room(struct client *client, size_t more)
+{
+    if (client->out) memmove(client->out, client->out + client->out_at, client_waiting(client));
+    client->n_out -= client->out_at;
+    client->out_at = 0;
+    size_t room = client->out_room ? client->out_room : 4096;
+    while (room < client->n_out + more) room *= 2;
+    if (room == client->out_room) return true;
+    char *out = realloc(client->out, room);
+    if (!out) return false;
+    client->out = out;
+    client->out_room = room;
+    return true;
+}
+
+/* Queues an answer for a client; disconnects a client that lets too much wait. */
+static void client_send(struct client *client, const struct nm_json *reply)
+{
+    size_t n = reply->n + 2;
+    if (client_waiting(client) + n > OUT_MOST || (client->n_out + n > client->out_room && !client_room(client, n))) {
+        client_drop(client);
+        return;
+    }
+    memcpy(client->out + client->n_out, reply->text, reply->n);
+    memcpy(client->out + client->n_out + reply->n, "\n\n", 2);
+    client->n_out += n;
+}
+
+/* ---- the messages that clients listen to, and the rates of topics and cycles ---- */
+
+/* A queue holds what is published between two looks at it, up to this many messages and bytes. */
+enum { QUEUE_DEPTH = 64, QUEUE_BYTES = 1 << 20, MESSAGE_MOST = 1 << 17 };
+static const int64_t sample_every = 1000000000; /* ns */
+
+/* The edge reads every topic of the line-up: each message of a queue, the newest of a value. */
+static int control_edge(struct nm_control *control, struct nm_err *err)
+{
+    const struct nm_lineup *lineup = control->view.lineup;
+    struct nm_edge_port *ports = nm_take_n(&control->arena, struct nm_edge_port, lineup->n_topics + 1);
+    for (uint32_t t = 0; t < lineup->n_topics; t++) {
+        const struct nm_topic *topic = &lineup->topics[t];
+        uint32_t depth = topic->depth > QUEUE_DEPTH ? topic->depth : QUEUE_DEPTH;
+        while (depth > topic->depth && depth > 1 && (size_t)depth * topic->type->size > QUEUE_BYTES) depth /= 2;
+        ports[t] = (struct nm_edge_port){.topic = topic->name, .kind = NM_PORT_IN};
+        if (topic->queue) ports[t] = (struct nm_edge_port){.topic = topic->name, .kind = NM_PORT_QUEUE, .depth = depth};
+    }
+    control->edge = nm_edge_new(control->player, "control", ports, lineup->n_topics, err);
+    return control->edge ? 0 : -1;
+}
+
+static void write_message(const struct nm_type *type, const void *message, uint64_t left_out, struct nm_json *json)
+{
+    const struct nm_slot *slot = nm_slot(message);
+    struct nm_text_out text = {.grows = true};
+    nm_print(&text, type, message, NM_TEXT_YAML);
+    nm_json_open(json, NULL, '{');
+    nm_json_whole(json, "seq", (int64_t)slot->seq);
+    nm_json_whole(json, "time", slot->time);
+    nm_json_whole(json, "left_out", (int64_t)left_out);
+    nm_json_text(json, "text", text.used <= MESSAGE_MOST ? text.text : "# this message is too long to show\n");
+    nm_json_close(json, '}');
+    free(text.text);
+}
+
+static void send_message(struct nm_control *control, uint32_t topic, const void *message)
+{
+    const struct nm_type *type = control->view.lineup->topics[topic].type;
+    for (uint32_t i = 0; i < CLIENTS; i++) {
+        struct client *client = &control->clients[i];
+        if (client->fd < 0 || client->echo != topic) continue;
+        if (client_waiting(client) > STREAM_MOST) {
+            client->left_out++;
+            continue;
+        }
+        struct nm_json json;
+        nm_json_begin(&json, REPLY_MOST);
+        write_message(type, message, client->left_out, &json);
+        if (!json.over) client_send(client, &json);
+        client->left_out = 0;
+        nm_json_end(&json);
+    }
+}
+
+static bool anybody_listens(const struct nm_control *control, uint32_t topic)
+{
+    for (uint32_t i = 0; i < CLIENTS; i++)
+        if (control->clients[i].fd >= 0 && control->clients[i].echo == topic) return true;
+    return false;
+}
+
+/* Modules publish on `show` while a client asked for it, or while one listens to that topic. */
+static void watch_as_needed(struct nm_control *control)
+{
+    uint32_t show = nm_lineup_topic(control->view.lineup, "show");
+    bool wanted = control->watch || (show != NM_NONE && anybody_listens(control, show));
+    if (wanted != control->watching) nm_player_watch(control->player, wanted);
+    control->watching = wanted;
+}
+
+static void control_pump(struct nm_control *control)
+{
+    const struct nm_lineup *lineup = control->view.lineup;
+    watch_as_needed(control);
+    nm_edge_begin(control->edge, nm_player_now(control->player));
+    for (uint32_t t = 0; t < lineup->n_topics; t++) {
+        if (!anybody_listens(control, t)) continue;
+        if (lineup->topics[t].queue) {
+            const void *const *at;
+            uint32_t n = nm_edge_queue(control->edge, t, &at, NULL);
+            for (uint32_t i = 0; i < n; i++) send_message(control, t, at[i]);
+        } else if (nm_edge_fresh(control->edge, t)) {
+            send_message(control, t, nm_edge_in(control->edge, t));
+        }
+    }
+    nm_edge_end(control->edge);
+}
+
+static void control_sample(struct nm_control *control)
+{
+    const struct nm_lineup *lineup = control->view.lineup;
+    int64_t now = nm_player_now(control->player), dt = now - control->sampled;
+    if (control->sampled && dt < sample_every) return;
+    for (uint32_t t = 0; t < lineup->n_topics; t++) {
+        struct nm_topic_stats stats;
+        nm_player_topic_stats(control->player, t, &stats);
+        control->topic_rates[t] =
+            control->sampled ? (double)(stats.seq - control->topic_counts[t]) / nm_seconds(dt) : NAN;
+        control->topic_counts[t] = stats.seq;
+    }
+    for (uint32_t c = 0; c < control->n_rates; c++) {
+        struct nm_cycle_stats stats;
+        nm_player_cycle_stats(control->player, c, &stats);
+        control->cycle_rates[c] =
+            control->sampled ? (double)(stats.runs - control->cycle_counts[c]) / nm_seconds(dt) : NAN;
+        control->cycle_counts[c] = stats.runs;
+    }
+    control->sampled = now;
+}
+
+/* ---- say: a message for a topic that comes from outside, or a request to a service ---- */
+
+/* The replies of services are not passed on here; a ROS 2 node (edge/dds) or a viewer (edge/live) gets them. */
+
+#define CALLER (UINT64_MAX - 4242) /* marks our calls; no instance has this number */
+
+static bool may_be_said(const struct nm_topic *topic)
+{
+    bool request = topic->role == NM_ROLE_REQUEST && topic->n_consumers;
+    return (request || (topic->remote && topic->role == NM_ROLE_TOPIC)) && !topic->type->blobs;
+}
+
+static int control_mouth(struct nm_control *control, struct nm_err *err)
+{
+    const struct nm_lineup *lineup = control->view.lineup;
+    struct nm_edge_port *ports = nm_take_n(&control->arena, struct nm_edge_port, lineup->n_topics + 1);
+    uint32_t n = 0;
+    control->say_ports = nm_take_n(&control->arena, uint32_t, lineup->n_topics + 1);
+    for (uint32_t t = 0; t < lineup->n_topics; t++) {
+        const struct nm_topic *topic = &lineup->topics[t];
+        bool queue = topic->queue || topic->role == NM_ROLE_REQUEST;
+        control->say_ports[t] = NM_NONE;
+        if (!may_be_said(topic)) continue;
+        control->say_ports[t] = n;
+        ports[n++] = (struct nm_edge_port){.topic = topic->name,
+                                           .kind = (queue ? NM_PORT_OUT_QUEUE : NM_PORT_OUT) |
+                                                   (enum nm_port_kind)NM_EDGE_OUTSIDE,
+                                           .depth = topic->depth};
+    }
+    control->mouth = nm_edge_new(control->player, "control mouth", ports, n, err);
+    return control->mouth ? 0 : -1;
+}
+
+static void publish(struct nm_control *control, const struct nm_topic *topic, uint32_t port, const void *message)
+{
+    bool queue = topic->queue || topic->role == NM_ROLE_REQUEST;
+    nm_edge_begin(control->mouth, nm_player_now(control->player));
+    void *to = queue ? nm_edge_push(control->mouth, port) : nm_edge_out(control->mouth, port);
+    if (to) nm_copy(topic->type, to, message);
+    if (to && topic->role == NM_ROLE_REQUEST) {
+        nm_slot(to)->caller = CALLER;
+        nm_slot(to)->call = ++control->calls;
+    }
+    if (to && !queue) nm_edge_put(control->mouth, port);
+    nm_edge_end(control->mouth);
+}
+
+static int control_say(struct nm_control *control, const struct nm_request *request, struct nm_json *reply,
+                       struct nm_err *err)
+{
+    uint32_t index = nm_find_topic(control->view.lineup, request->topic, err);
+    if (index == NM_NONE) return -1;
+    const struct nm_topic *topic = &control->view.lineup->topics[index];
+    if (control->say_ports[index] == NM_NONE)
+        return nm_fail(
+            err, "%s cannot be published from outside: it is neither listed under remote: nor the request of a service",
+            topic->name);
+    void *message = calloc(1, topic->type->size);
+    if (!message) abort();
+    nm_reset(topic->type, message);
+    int bad = nm_parse_text(topic->type, message, "message", request->message, strlen(request->message), NULL, err);
+    if (!bad) bad = nm_gate_admit(control->gate, index, false, message, err);
+    if (!bad) publish(control, topic, control->say_ports[index], message);
+    if (!bad) nm_json_text(reply, "topic", topic->name);
+    free(message);
+    return bad;
+}
+
+/* ---- parameters: set, reset, saved ---- */
+
+/* Reads "instance.parameter=value". */
+static int read_change(const struct nm_view *view, const char *text, struct nm_change *change, struct nm_err *err)
+{
+    const char *equals = strchr(text, '=');
+    const char *dot = equals ? memrchr(text, '.', (size_t)(equals - text)) : NULL;
+    char instance[128], param[128];
+    if (!dot || dot == text || dot + 1 == equals || dot - text >= 128 || equals - dot > 128)
+        return nm_fail(err, "'%.100s' does not have the form instance.parameter=value", text);
+    snprintf(instance, sizeof instance, "%.*s", (int)(dot - text), text);
+    snprintf(param, sizeof param, "%.*s", (int)(equals - dot - 1), dot + 1);
+    *change = (struct nm_change){.instance = nm_find_instance(view->lineup, instance, err)};
+    if (change->instance == NM_NONE) return -1;
+    const struct nm_module *module = nm_view_module(view, change->instance);
+    int index = nm_param_find(module, param, err);
+    if (index < 0) return -1;
+    change->param = (uint32_t)index;
+    struct nm_err why = {0};
+    if (nm_value_parse(&module->params[index], equals + 1, &change->value, &why))
+        return nm_fail(err, "%s.%.*s", instance, (int)strcspn(why.text, "\n"), why.text);
+    change->value.layer = NM_LAYER_LIVE;
+    return 0;
+}
+
+/* The rules of the game: nobody changes a robot that plays. */
+static int check_game(struct nm_control *control, struct nm_err *err)
+{
+    const char *game = nm_gate_locked(control->gate);
+    return game ? nm_fail(err, "parameters are locked: %s", game) : 0;
+}
+
+/* The values of one request are all checked, and then all applied or none. */
+static int control_set(struct nm_control *control, const struct nm_request *request, struct nm_json *reply,
+                       struct nm_err *err)
+{
+    if (check_game(control, err)) return -1;
+    struct nm_change *changes = calloc(request->n_set, sizeof *changes);
+    int bad = changes ? 0 : nm_fail(err, "no memory for %u changes", request->n_set);
+    for (uint32_t i = 0; changes && i < request->n_set; i++)
+        bad |= read_change(&control->view, request->set[i], &changes[i], err);
+    int64_t generation = bad ? -1 : nm_player_set(control->player, changes, request->n_set, err);
+    free(changes);
+    if (generation < 0) return -1;
+    nm_json_whole(reply, "generation", generation);
+    nm_json_whole(reply, "n", request->n_set);
+    return 0;
+}
+
+/* Loads the line-up again, so that a reset uses the files as they are now. */
+static struct nm_lineup *read_again(struct nm_control *control, struct nm_err *err)
+{
+    if (!control->options.lineup || !control->options.registry) {
+        nm_fail(err, "this player was not loaded from files");
+        return NULL;
+    }
+    return nm_lineup_load(control->view.lineup->file, control->options.registry, control->options.lineup, err);
+}
+
+/* The value of a parameter in the files, or the default of its module if the files' line-up does not have it. */
+static void value_in_files(struct nm_control *control, const struct nm_lineup *files, uint32_t instance,
+                           const struct nm_param *param, struct nm_value *value)
+{
+    uint32_t there = nm_lineup_instance(files, control->view.lineup->instances[instance].name);
+    int at = there == NM_NONE ? -1 : nm_param_find(files->instances[there].module, param->name, NULL);
+    struct nm_value parsed;
+    char text[NM_VALUE_PRINT];
+    nm_value_default(param, value);
+    if (at < 0) return;
+    /* through text, because in a swapped build the parameter of this name may have another type */
+    const struct nm_value *found = &files->instances[there].values[at];
+    if (found->layer == NM_LAYER_MODULE) return;
+    nm_value_print(&files->instances[there].module->params[at], found, text, sizeof text);
+    parsed = *found;
+    if (nm_value_parse(param, text, &parsed, NULL)) return;
+    *value = parsed;
+    value->layer = found->layer;
+    value->line = found->line;
+    value->file = found->file ? nm_take_text(&control->arena, found->file) : NULL;
+}
+
+typedef bool chosen(const struct nm_value *has);
+
+static bool set_live(const struct nm_value *has) { return has->layer == NM_LAYER_LIVE; }
+
+static bool set_or_saved(const struct nm_value *has)
+{
+    return has->layer == NM_LAYER_LIVE || has->layer == NM_LAYER_SAVED;
+}
+
+static bool set_outside_files(const struct nm_value *has)
+{
+    return has->layer == NM_LAYER_LIVE || has->layer == NM_LAYER_COMMAND;
+}
+
+/* Lists the parameters whose present value `is` accepts: all, or those of one instance, or one of them. Returns their
+ * number, or -1 with a sentence. The caller frees the list. */
+static int64_t collect(struct nm_control *control, const char *instance, const char *param, chosen *is,
+                       struct nm_change **list, struct nm_err *err)
+{
+    const struct nm_lineup *lineup = control->view.lineup;
+    uint32_t only = NM_NONE, n = 0, room = 0;
+    int only_param = -1;
+    *list = NULL;
+    if (instance && (only = nm_find_instance(lineup, instance, err)) == NM_NONE) return -1;
+    if (param && (only_param = nm_param_find(control->modules[only], param, err)) < 0) return -1;
+    for (uint32_t i = 0; i < lineup->n_instances; i++) room += nm_param_count(control->modules[i]);
+    *list = calloc(room + 1, sizeof **list);
+    if (!*list) return nm_fail(err, "no memory for %u parameters", room);
+    for (uint32_t i = 0; i < lineup->n_instances; i++) {
+        if (only != NM_NONE && i != only) continue;
+        for (uint32_t p = 0; p < nm_param_count(control->modules[i]); p++) {
+            struct nm_change *change = &(*list)[n];
+            if (only_param >= 0 && p != (uint32_t)only_param) continue;
+            *change = (struct nm_change){.instance = i, .param = p};
+            nm_player_value(control->player, i, p, &change->value);
+            n += is(&change->value);
+        }
+    }
+    return n;
+}
+
+/* Applies changes in sets of the size that the player accepts; they need not take effect at the same time. */
+static int post(struct nm_control *control, const struct nm_change *list, int64_t n, struct nm_err *err)
+{
+    enum { A_SET = 32 };
+    for (int64_t i = 0; i < n; i += A_SET)
+        if (nm_player_set(control->player, list + i, (uint32_t)(n - i < A_SET ? n - i : A_SET), err) < 0) return -1;
+    return 0;
+}
+
+static enum nm_layer layer_named(const char *name, struct nm_err *err)
+{
+    const char *names[NM_LAYERS];
+    uint32_t n = 0;
+    for (uint32_t layer = NM_LAYER_DEFAULT; layer <= NM_LAYER_LINEUP; layer++) {
+        names[n++] = nm_layer_name((enum nm_layer)layer);
+        if (!strcmp(name, names[n - 1])) return (enum nm_layer)layer;
+    }
+    nm_fail(err, "there is no layer '%.64s' to save to%s", name, nm_hint(name, names, n).text);
+    return NM_LAYERS;
+}
+
+/* Finds the parameter in the line-up's own module, because the file is read with that one. */
+static int to_saved(struct nm_control *control, const struct nm_change *change, struct nm_saved *saved,
+                    struct nm_err *err)
+{
+    const struct nm_lineup_instance *plan = &control->view.lineup->instances[change->instance];
+    const char *name = control->modules[change->instance]->params[change->param].name;
+    int at = nm_param_find(plan->module, name, NULL);
+    if (at < 0)
+        return nm_fail(err, "%s.%s: only the build that was swapped in has this parameter; restart the line-up first",
+                       plan->name, name);
+    *saved = (struct nm_saved){.instance = change->instance, .param = (uint32_t)at, .value = &change->value};
+    return 0;
+}
+
+/* Removes values from the saved file of a layer. A file that all line-ups share holds values of modules only, not of
+ * instances that have another name than their module. */
+static int take_out(struct nm_control *control, enum nm_layer layer, const struct nm_change *list, int64_t n,
+                    struct nm_err *err)
+{
+    const struct nm_lineup *lineup = control->view.lineup;
+    struct nm_saved *saved = calloc((size_t)n + 1, sizeof *saved);
+    uint32_t n_saved = 0;
+    if (!saved) return nm_fail(err, "no memory for %lld parameters", (long long)n);
+    for (int64_t i = 0; i < n; i++) {
+        const struct nm_lineup_instance *plan = &lineup->instances[list[i].instance];
+        if (layer != NM_LAYER_LINEUP && strcmp(plan->name, plan->module->name)) continue;
+        if (to_saved(control, &list[i], &saved[n_saved], NULL)) continue;
+        saved[n_saved++].value = NULL;
+    }
+    int bad = nm_layers_save(lineup, control->options.registry, control->options.lineup, layer, saved, n_saved, err);
+    free(saved);
+    return bad;
+}
+
+/* Resets to the files what was set while running and, with a layer, what was saved in that layer. */
+static int control_reset(struct nm_control *control, const struct nm_request *request, struct nm_json *reply,
+                         struct nm_err *err)
+{
+    enum nm_layer layer = request->layer ? layer_named(request->layer, err) : NM_LAYERS;
+    if ((request->layer && layer == NM_LAYERS) || check_game(control, err)) return -1;
+    if (!control->options.lineup) return nm_fail(err, "this player was not loaded from files");
+    struct nm_change *list;
+    int64_t n =
+        collect(control, request->instance, request->param, request->layer ? set_or_saved : set_live, &list, err);
+    int bad = n < 0 || (request->layer && take_out(control, layer, list, n, err));
+    struct nm_lineup *files = bad ? NULL : read_again(control, err);
+    for (int64_t i = 0; i < n && files; i++)
+        value_in_files(control, files, list[i].instance, &control->modules[list[i].instance]->params[list[i].param],
+                       &list[i].value);
+    bad = !files || post(control, list, n, err);
+    free(list);
+    nm_lineup_free(files);
+    if (bad) return -1;
+    nm_json_whole(reply, "n", n);
+    return 0;
+}
+
+static int control_save(struct nm_control *control, const struct nm_request *request, struct nm_json *reply,
+                        struct nm_err *err)
+{
+    const struct nm_lineup *lineup = control->view.lineup;
+    enum nm_layer layer = layer_named(request->layer, err);
+    if (layer == NM_LAYERS) return -1;
+    if (!control->options.lineup) return nm_fail(err, "this player was not loaded from files");
+    const char *file = nm_layers_saved_file(&control->arena, lineup, control->options.lineup, layer, err);
+    if (!file) return -1;
+    struct nm_change *list;
+    int64_t n = collect(control, NULL, NULL, set_outside_files, &list, err);
+    struct nm_saved *saved = n > 0 ? calloc((size_t)n, sizeof *saved) : NULL;
+    int bad = n < 0 || (n > 0 && !saved);
+    for (int64_t i = 0; i < n && !bad; i++) bad = to_saved(control, &list[i], &saved[i], err);
+    if (!bad && n > 0)
+        bad =
+            nm_layers_save(lineup, control->options.registry, control->options.lineup, layer, saved, (uint32_t)n, err);
+    /* the values now come from the file, until somebody sets them again */
+    for (int64_t i = 0; i < n && !bad; i++) {
+        list[i].value.layer = NM_LAYER_SAVED;
+        list[i].value.file = file;
+        list[i].value.line = 0;
+    }
+    if (!bad) bad = post(control, list, n, err);
+    free(list);
+    free(saved);
+    if (bad) return -1;
+    nm_json_whole(reply, "n", n);
+    nm_json_text(reply, "file", n > 0 ? file : NULL);
+    return 0;
+}
+
+/* ---- operations ---- */
+
+typedef int operation(struct nm_control *control, const struct nm_request *request, struct nm_json *reply,
+                      struct nm_err *err);
+
+static int info(struct nm_control *control, const struct nm_request *request, struct nm_json *reply, struct nm_err *err)
+{
+    const struct nm_lineup *lineup = control->view.lineup;
+    (void)request;
+    (void)err;
+    char *file = realpath(lineup->file, NULL);
+    nm_json_text(reply, "name", nm_player_name(control->player));
+    nm_json_text(reply, "lineup", file ? file : lineup->file);
+    nm_json_text(reply, "robot", lineup->robot);
+    nm_json_whole(reply, "pid", getpid());
+    nm_json_whole(reply, "abi", NM_ABI);
+    nm_json_whole(reply, "now", nm_player_now(control->player));
+    nm_json_whole(reply, "cycles", lineup->n_cycles);
+    nm_json_whole(reply, "instances", lineup->n_instances);
+    nm_json_whole(reply, "topics", lineup->n_topics);
+    free(file);
+    return 0;
+}
+
+static int tasks(struct nm_control *control, const struct nm_request *request, struct nm_json *reply,
+                 struct nm_err *err)
+{
+    (void)request;
+    (void)err;
+    nm_tasks_json(&control->view, reply);
+    return 0;
+}
+
+static int topics(struct nm_control *control, const struct nm_request *request, struct nm_json *reply,
+                  struct nm_err *err)
+{
+    (void)request;
+    (void)err;
+    nm_topics_json(&control->view, reply);
+    return 0;
+}
+
+static void sentence(void *user, const char *text) { nm_json_text(user, NULL, text); }
+
+static int why(struct nm_control *control, const struct nm_request *request, struct nm_json *reply, struct nm_err *err)
+{
+    uint32_t topic = nm_find_topic(control->view.lineup, request->topic, err);
+    if (topic == NM_NONE) return -1;
+    nm_json_open(reply, "sentences", '[');
+    nm_why(&control->view, topic, sentence, reply);
+    nm_json_close(reply, ']');
+    return 0;
+}
+
+static int params(struct nm_control *control, const struct nm_request *request, struct nm_json *reply,
+                  struct nm_err *err)
+{
+    return nm_params_json(&control->view, request->instance, request->param, reply, err);
+}
+
+static int swap(struct nm_control *control, const struct nm_request *request, struct nm_json *reply, struct nm_err *err)
+{
+    int64_t start = nm_clock();
+    const char *game = nm_gate_locked(control->gate);
+    if (game) return nm_fail(err, "modules are locked: %s", game);
+    uint32_t instance = nm_find_instance(control->view.lineup, request->instance, err);
+    if (instance == NM_NONE) return -1;
+    const struct nm_module *module = nm_plugin_open(request->plugin, err);
+    if (!module) return -1;
+    const char *has = control->modules[instance]->name;
+    if (strcmp(module->name, has))
+        return nm_fail(err, "%s: this is the module %s, but the instance %s is a %s", request->plugin, module->name,
+                       request->instance, has);
+    int kept = nm_player_swap(control->player, instance, module, err);
+    if (kept < 0) return -1;
+    control->modules[instance] = module;
+    nm_json_bool(reply, "kept", kept);
+    nm_json_whole(reply, "took", nm_clock() - start);
+    return 0;
+}
+
+static int watch(struct nm_control *control, const struct nm_request *request, struct nm_json *reply,
+                 struct nm_err *err)
+{
+    (void)err;
+    control->watch = request->on;
+    nm_json_bool(reply, "on", request->on);
+    return 0;
+}
+
+static int echo(struct nm_control *control, const struct nm_request *request, struct nm_json *reply, struct nm_err *err)
+{
+    uint32_t topic = nm_find_topic(control->view.lineup, request->topic, err);
+    if (topic == NM_NONE) return -1;
+    control->asker->echo = topic;
+    nm_json_text(reply, "topic", control->view.lineup->topics[topic].name);
+    nm_json_text(reply, "type", control->view.lineup->topics[topic].type->name);
+    return 0;
+}
+
+static int stop(struct nm_control *control, const struct nm_request *request, struct nm_json *reply, struct nm_err *err)
+{
+    (void)request;
+    (void)err;
+    atomic_store(&control->stopped, true);
+    nm_json_bool(reply, "stops", true);
+    return 0;
+}
+
+static operation *const operations[NM_CONTROL_OPS] = {
+    [NM_CONTROL_INFO] = info,           [NM_CONTROL_TASKS] = tasks,
+    [NM_CONTROL_TOPICS] = topics,       [NM_CONTROL_WHY] = why,
+    [NM_CONTROL_PARAMS] = params,       [NM_CONTROL_SET] = control_set,
+    [NM_CONTROL_RESET] = control_reset, [NM_CONTROL_SAVE] = control_save,
+    [NM_CONTROL_SWAP] = swap,           [NM_CONTROL_WATCH] = watch,
+    [NM_CONTROL_ECHO] = echo,           [NM_CONTROL_STOP] = stop,
+    [NM_CONTROL_SAY] = control_say,
+};
+
+/* Replaces a reply, which may be half written, by the reason of the refusal. */
+static void refuse(struct nm_json *reply, const char *text)
+{
+    size_t most = reply->most;
+    nm_json_end(reply);
+    nm_json_begin(reply, most);
+    nm_json_open(reply, NULL, '{');
+    nm_json_text(reply, "error", text);
+    nm_json_close(reply, '}');
+}
+
+/* Answers a request line. Whatever the line holds, one object is written. */
+static void control_answer(struct nm_control *control, struct client *client, const char *line, size_t size,
+                           struct nm_json *reply)
+{
+    struct nm_arena arena = {0};
+    struct nm_err err = {0};
+    struct nm_request request;
+    nm_json_open(reply, NULL, '{');
+    int bad = nm_request_parse(&arena, line, size, &request, &err);
+    if (!bad) {
+        nm_json_text(reply, "op", nm_control_op_name(request.op));
+        control->asker = client;
+        bad = operations[request.op](control, &request, reply, &err);
+    }
+    nm_json_close(reply, '}');
+    if (bad)
+        refuse(reply, err.text);
+    else if (reply->over)
+        refuse(reply, "the answer is too long; ask for less, such as one instance\n");
+    nm_arena_free(&arena);
+}
+
+/* ---- the socket ---- */
+
+enum { LOOK_EVERY = 20 };                         /* ms; how often the edge looks at new messages          */
+static const int64_t patience = 5LL * 1000000000; /* ns; a client that reads nothing for so long is closed */
+
+static void client_write(struct client *client, int64_t now)
+{
+    if (!client_waiting(client)) return;
+    ssize_t n = send(client->fd, client->out + client->out_at, client_waiting(client), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n > 0) {
+        client->out_at += (size_t)n;
+        client->waits = 0;
+        if (client_waiting(client)) return;
+        client->out_at = client->n_out = 0;
+    } else if (n < 0 && errno != EAGAIN && errno != EINTR) {
+        client_drop(client);
+    } else if (!client->waits) {
+        client->waits = now;
+    } else if (now - client->waits > patience) {
+        client_drop(client);
+    }
+}
+
+/* Answers every whole line; false if the client was dropped on the way. */
+static bool client_lines(struct nm_control *control, struct client *client)
+{
+    char *end;
+    while ((end = memchr(client->in, '\n', client->n_in))) {
+        size_t n = (size_t)(end - client->in);
+        struct nm_json reply;
+        nm_json_begin(&reply, REPLY_MOST);
+        control_answer(control, client, client->in, n, &reply);
+        if (reply.text) client_send(client, &reply);
+        nm_json_end(&reply);
+        if (client->fd < 0) return false;
+        client->n_in -= n + 1;
+        memmove(client->in, end + 1, client->n_in);
+    }
+    return true;
+}
+
+static void client_read(struct nm_control *control, struct client *client)
+{
+    ssize_t n = recv(client->fd, client->in + client->n_in, NM_REQUEST_LINE - client->n_in, MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (n <= 0) {
+        client_drop(client);
+        return;
+    }
+    client->n_in += (size_t)n;
+    client->heard = nm_clock();
+    /* no valid request is this long */
+    if (client_lines(control, client) && client->n_in == NM_REQUEST_LINE) client_drop(client);
+}
+
+/* A free place. If there is none, the client that has been silent for the longest time loses its place, unless it
+ * listens to a topic; so programs that hang with an open connection cannot keep others out. NULL: all clients listen.
+ */
+static struct client *free_place(struct nm_control *control)
+{
+    struct client *silent = NULL;
+    for (uint32_t i = 0; i < CLIENTS; i++) {
+        struct client *client = &control->clients[i];
+        if (client->fd < 0) return client;
+        if (client->echo == NM_NONE && (!silent || client->heard < silent->heard)) silent = client;
+    }
+    if (silent) client_drop(silent);
+    return silent;
+}
+
+static void welcome(struct nm_control *control)
+{
+    int fd = accept4(control->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0) return;
+    struct client *client = free_place(control);
+    if (client) {
+        *client = (struct client){.fd = fd, .echo = NM_NONE, .in = malloc(NM_REQUEST_LINE), .heard = nm_clock()};
+        if (!client->in) client_drop(client);
+        return;
+    }
+    static const char full[] = "{\"error\": \"too many clients\"}\n\n";
+    send(fd, full, sizeof full - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    close(fd);
+}
+
+void nm_control_poll(struct nm_control *control, int timeout)
+{
+    struct pollfd fds[CLIENTS + 2];
+    for (uint32_t i = 0; i < CLIENTS; i++) {
+        const struct client *client = &control->clients[i];
+        short events = (short)(POLLIN | (client_waiting(client) ? POLLOUT : 0));
+        fds[i] = (struct pollfd){.fd = client->fd, .events = events};
+    }
+    fds[CLIENTS] = (struct pollfd){.fd = control->listener, .events = POLLIN};
+    fds[CLIENTS + 1] = (struct pollfd){.fd = control->wake, .events = POLLIN};
+    poll(fds, CLIENTS + 2, timeout);
+    int64_t now = nm_clock();
+    for (uint32_t i = 0; i < CLIENTS; i++)
+        if (fds[i].fd >= 0 && (fds[i].revents & (POLLIN | POLLHUP | POLLERR)))
+            client_read(control, &control->clients[i]);
+    if (fds[CLIENTS].revents & POLLIN) welcome(control);
+    control_pump(control);
+    control_sample(control);
+    for (uint32_t i = 0; i < CLIENTS; i++)
+        if (control->clients[i].fd >= 0) client_write(&control->clients[i], now);
+}
+
+/* ---- life ---- */
+
+/* Removes the socket file of a player that crashed; refuses if a player answers there. */
+static int remove_stale(const struct sockaddr_un *address, struct nm_err *err)
+{
+    int fd = nm_control_dial(address);
+    if (fd >= 0) {
+        close(fd);
+        return nm_fail(err, "%s: a player of this name is already running; choose another name with --name",
+                       address->sun_path);
+    }
+    if (errno == ENOENT) return 0;
+    if (errno != ECONNREFUSED || unlink(address->sun_path))
+        return nm_fail(err, "%s: this file is in the way: %s", address->sun_path, strerror(errno));
+    return 0;
+}
+
+static int listen_at(struct nm_control *control, struct nm_err *err)
+{
+    char folder[256];
+    const char *name = nm_player_name(control->player);
+    const char *in = control->options.folder ? control->options.folder : folder;
+    if (!control->options.folder && nm_control_folder(folder, sizeof folder, true, err)) return -1;
+    struct nm_err taken = {0};
+    if (nm_control_address(in, name, &control->address, err)) return -1;
+    if (remove_stale(&control->address, control->options.spare ? &taken : err)) {
+        char other[128];
+        snprintf(other, sizeof other, "%.100s.%d", name, (int)getpid());
+        if (!control->options.spare || nm_control_address(in, other, &control->address, err) ||
+            remove_stale(&control->address, err))
+            return -1;
+    }
+    control->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    control->wake = eventfd(0, EFD_CLOEXEC);
+    control->bound = control->listener >= 0 && control->wake >= 0 &&
+                     !bind(control->listener, (struct sockaddr *)&control->address, sizeof control->address);
+    bool ok = control->bound && !chmod(control->address.sun_path, 0600) && !listen(control->listener, CLIENTS);
+    return ok ? 0 : nm_fail(err, "%s: cannot listen: %s", control->address.sun_path, strerror(errno));
+}
+
+struct nm_control *nm_control_new(struct nm_player *player, const struct nm_control_options *options,
+                                  struct nm_err *err)
+{
+    const struct nm_lineup *lineup = nm_player_lineup(player);
+    struct nm_control *control = calloc(1, sizeof *control);
+    if (!control) abort();
+    struct nm_arena *arena = &control->arena;
+    control->player = player;
+    if (options) control->options = *options;
+    control->listener = control->wake = -1;
+    for (uint32_t i = 0; i < CLIENTS; i++) control->clients[i].fd = -1;
+    control->modules = nm_take_n(arena, const struct nm_module *, lineup->n_instances + 1);
+    for (uint32_t i = 0; i < lineup->n_instances; i++) control->modules[i] = lineup->instances[i].module;
+    control->topic_rates = nm_take_n(arena, double, lineup->n_topics + 1);
+    control->topic_counts = nm_take_n(arena, uint64_t, lineup->n_topics + 1);
+    control->n_rates = nm_player_cycles(player);
+    control->cycle_rates = nm_take_n(arena, double, control->n_rates + 1);
+    control->cycle_counts = nm_take_n(arena, uint64_t, control->n_rates + 1);
+    control->view = (struct nm_view){.lineup = lineup,
+                                     .player = player,
+                                     .modules = control->modules,
+                                     .topic_rates = control->topic_rates,
+                                     .cycle_rates = control->cycle_rates,
+                                     .n_cycle_rates = control->n_rates,
+                                     .outside = options ? options->outside : NULL,
+                                     .outside_user = options ? options->outside_user : NULL};
+    for (uint32_t t = 0; t < lineup->n_topics; t++) control->topic_rates[t] = NAN;
+    for (uint32_t c = 0; c < control->n_rates; c++) control->cycle_rates[c] = NAN;
+    control->gate = nm_gate_of(player, err);
+    if (!control->gate || listen_at(control, err) || control_edge(control, err) || control_mouth(control, err)) {
+        nm_control_free(control);
+        return NULL;
+    }
+    return control;
+}
+
+static void *serve(void *user)
+{
+    struct nm_control *control = user;
+    prctl(PR_SET_NAME, "nm-control");
+    while (!atomic_load(&control->ending)) nm_control_poll(control, LOOK_EVERY);
+    return NULL;
+}
+
+int nm_control_start(struct nm_control *control, struct nm_err *err)
+{
+    int r = pthread_create(&control->thread, NULL, serve, control);
+    if (r) return nm_fail(err, "the control socket cannot start its thread: %s", strerror(r));
+    control->threaded = true;
+    return 0;
+}
+
+void nm_control_free(struct nm_control *control)
+{
+    if (!control) return;
+    atomic_store(&control->ending, true);
+    if (control->threaded) {
+        eventfd_write(control->wake, 1);
+        pthread_join(control->thread, NULL);
+    }
+    for (uint32_t i = 0; i < CLIENTS; i++) client_drop(&control->clients[i]);
+    if (control->listener >= 0) close(control->listener);
+    if (control->bound) unlink(control->address.sun_path);
+    if (control->wake >= 0) close(control->wake);
+    nm_gate_free(control->gate);
+    nm_arena_free(&control->arena);
+    free(control);
+}
+
+bool nm_control_stopped(const struct nm_control *control) { return atomic_load(&control->stopped); }
+const char *nm_control_path(const struct nm_control *control) { return control->address.sun_path; }
