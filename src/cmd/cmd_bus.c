@@ -15,7 +15,7 @@
 #include "core/files.h"
 #include "edge/bus/ask.h"
 #include "edge/bus/port.h"
-#include "edge/bus/robot.h"
+#include "edge/bus/bus_tables.h"
 
 enum { FOUND_MAX = 256 };
 #define TIMEOUT 0.02 /* s, a slow adapter still answers */
@@ -127,7 +127,7 @@ static int bus_read(int argc, char **argv)
     struct nm_err err = {0};
     if (open_bench(&b, argv[1], baud, TIMEOUT, &err)) return failed(&err);
     if (meet(&b, argv[2], protocol, &d, &err) == 0 && !d.model)
-        nm_fail(&err, "id %d is of model %u, whose registers are not known", d.id, d.number);
+        nm_fail(&err, "id %d is model %u, whose registers are not known", d.id, d.number);
     struct table table;
     const struct nm_dxl_register *r;
     table_begin(&table, (const char *const[]){"register", ">value", "unit", ">count", ">address", "access", NULL});

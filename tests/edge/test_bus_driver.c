@@ -246,7 +246,7 @@ static void tables_with_faults_are_refused_in_sentences(void **state)
         {.name = "head_pitch", .model = "CM-730", .id = 3, .wire = 2},
     };
     assert_null(nm_bus_open(&set, servos, 4, NULL, 0, nm_vbus_io(wires), &err));
-    assert_non_null(strstr(err.text, "servo right_knee: id 1 on bus 0 is also left_knee's"));
+    assert_non_null(strstr(err.text, "servo right_knee: id 1 on bus 0 is already used by left_knee"));
     assert_non_null(strstr(err.text, "did you mean MX-64"));
     assert_non_null(strstr(err.text, "servo head_pitch: a CM-730 is not a servo"));
     err = (struct nm_err){0};

@@ -139,11 +139,11 @@ static void ports_that_cannot_be_are_told(void **state)
     assert_int_equal(nm_serial_open("/nonexistent/ttyUSB0", 1000000, &err), -1);
     assert_non_null(strstr(err.text, "/nonexistent/ttyUSB0: cannot open the serial port: No such file"));
     assert_int_equal(nm_serial_open("/dev/null", 1000000, &err), -1);
-    assert_non_null(strstr(err.text, "/dev/null: is no serial port"));
+    assert_non_null(strstr(err.text, "/dev/null: this is not a serial port"));
     struct nm_vbus *bus = nm_vbus_new();
     nm_vbus_wire(bus, 0, 1000000, false, &err);
     assert_int_equal(nm_vbus_start(bus, (const char *const[NM_BUS_WIRES]){"/dev/null"}, &err), -1);
-    assert_non_null(strstr(err.text, "/dev/null exists and is no link"));
+    assert_non_null(strstr(err.text, "/dev/null exists and is not a link"));
     nm_vbus_free(bus);
 }
 

@@ -6,7 +6,7 @@ int nm_ask_init(struct nm_ask *ask, struct nm_bus_io io, int wire, uint32_t baud
 {
     *ask = (struct nm_ask){.io = io, .wire = wire, .baud = baud, .timeout = timeout};
     nm_dxl_parser_init(&ask->parser, 3, true);
-    if (io.open(io.self, wire)) return nm_fail(err, "bus %d: the port is not there", wire);
+    if (io.open(io.self, wire)) return nm_fail(err, "bus %d: the port does not exist", wire);
     return 0;
 }
 
@@ -32,7 +32,7 @@ static int send(struct nm_ask *ask, const uint8_t *bytes, size_t n, struct nm_er
     return 0;
 }
 
-/* The next status of the protocol until the time is over: 1, 0 for silence, -1 when the port is gone. */
+/* Waits for the next status packet: 1: it arrived; 0: the time is over; -1: the port is gone. */
 static int receive(struct nm_ask *ask, int protocol, int64_t until, struct nm_dxl_packet *packet)
 {
     uint8_t bytes[256];
@@ -117,7 +117,7 @@ int nm_ask_reboot(struct nm_ask *ask, int protocol, uint8_t id, struct nm_err *e
 static const struct nm_dxl_register *known(const struct nm_ask_device *device, const char *name, struct nm_err *err)
 {
     if (!device->model) {
-        nm_fail(err, "id %d is of model %u, whose registers are not known", device->id, device->number);
+        nm_fail(err, "id %d is model %u, whose registers are not known", device->id, device->number);
         return NULL;
     }
     const struct nm_dxl_register *r = nm_dxl_register(device->model, name);

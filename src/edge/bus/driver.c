@@ -1,11 +1,198 @@
-/* Tables, and the cycle: control, plan, talk on all wires at once, report. */
-#include "edge/bus/driver_internal.h"
+/* The driver's tables, its cycle (control, plan, talk on all wires at the same time, report), and its fault reports. */
+#include "edge/bus/driver.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LONGEST_STEP 0.1 /* s, a longer pause between cycles counts as that */
+#include "edge/bus/driver_inside.h"
+
+static void post(struct nm_bus_driver *bus, enum nm_bus_fault_kind kind, bool begins, const struct device *d,
+                 const char *format, va_list args)
+{
+    if (bus->event_n == BUS_EVENTS) {
+        bus->event_at = (bus->event_at + 1) % BUS_EVENTS;
+        bus->event_n--;
+    }
+    struct nm_bus_event *e = &bus->events[(bus->event_at + bus->event_n++) % BUS_EVENTS];
+    *e = (struct nm_bus_event){
+        .time = bus->now, .kind = kind, .begins = begins, .servo = d ? d->servo : -1, .board = d ? d->board : -1};
+    int used = d ? snprintf(e->text, sizeof e->text, "%s (id %d, bus %d): ", d->name, d->id, d->wire) : 0;
+    vsnprintf(e->text + used, sizeof e->text - (size_t)used, format, args);
+}
+
+void fault_seen(struct nm_bus_driver *bus, struct nm_fault *f, enum nm_bus_fault_kind kind, const struct device *d,
+                const char *format, ...)
+{
+    if (nm_fault_seen(f, bus->now, nanoseconds(bus->set.calm)) != NM_FAULT_BEGINS) return;
+    va_list args;
+    va_start(args, format);
+    post(bus, kind, true, d, format, args);
+    va_end(args);
+}
+
+void fault_absent(struct nm_bus_driver *bus, struct nm_fault *f, enum nm_bus_fault_kind kind, const struct device *d,
+                  const char *format, ...)
+{
+    if (nm_fault_absent(f, bus->now) != NM_FAULT_OVER) return;
+    va_list args;
+    va_start(args, format);
+    post(bus, kind, false, d, format, args);
+    va_end(args);
+}
+
+static double lasted(const struct nm_fault *f) { return (double)(f->seen - f->since) * 1e-9; }
+
+static const char *hardware_text(const struct servo *s, char *text, size_t room)
+{
+    static const char *const bits[8] = {
+        "input voltage", "", "overheating", "encoder", "electrical shock", "overload", "", ""};
+    size_t used = 0;
+    text[0] = '\0';
+    if (s->device->model->protocol == 1)
+        return nm_dxl_error_text(1, s->device->error & (NM_DXL_OVERHEATING | NM_DXL_OVERLOAD), text, room);
+    for (unsigned i = 1; i < 8; i++)
+        if (s->hardware >> i & 1 && used < room) {
+            int n = snprintf(text + used, room - used, "%s%s", used ? ", " : "", bits[i]);
+            used += n > 0 ? (size_t)n : 0;
+        }
+    return text;
+}
+
+static void report_servo(struct nm_bus_driver *bus, struct servo *s)
+{
+    struct device *d = s->device;
+    struct nm_fault *hardware = &d->faults[NM_BUS_FAULT_HARDWARE], *hot = &d->faults[NM_BUS_FAULT_HOT],
+                    *reset = &d->faults[NM_BUS_FAULT_RESET];
+    char text[96];
+    if (d->lost) return;
+    /* a low supply is reported once for the whole bus */
+    bool bad = d->model->protocol == 1 ? d->error & (NM_DXL_OVERHEATING | NM_DXL_OVERLOAD) : s->hardware & 0xFE;
+    if (bad)
+        fault_seen(bus, hardware, NM_BUS_FAULT_HARDWARE, d, "%s", hardware_text(s, text, sizeof text));
+    else
+        fault_absent(bus, hardware, NM_BUS_FAULT_HARDWARE, d, "fine again after %.2f s", lasted(hardware));
+    if (bus->set.hot > 0 && s->celsius > bus->set.hot)
+        fault_seen(bus, hot, NM_BUS_FAULT_HOT, d, "%.0f degrees, too hot", s->celsius);
+    else if (s->celsius < bus->set.hot - 3)
+        fault_absent(bus, hot, NM_BUS_FAULT_HOT, d, "cooled down to %.0f degrees", s->celsius);
+    if (s->phase == NM_BUS_ON || bus->power != NM_BUS_DRIVE)
+        fault_absent(bus, reset, NM_BUS_FAULT_RESET, d, "has its torque again");
+}
+
+/* While a whole wire is silent, the wire is at fault and not the device. */
+static void report_device(struct nm_bus_driver *bus, struct device *d)
+{
+    static const char *const words[] = {"no answer", "no answer", "damaged answers", "late answers"};
+    struct nm_fault *answers = &d->faults[NM_BUS_FAULT_ANSWERS];
+    const struct wire *w = &bus->wires[d->wire];
+    if (w->gone || (d->servo >= 0 && (w->mute.on || w->mute_cycles))) return;
+    if (d->blame || d->lost)
+        fault_seen(bus, answers, NM_BUS_FAULT_ANSWERS, d, "%s", words[d->blame]);
+    else if (!d->silent)
+        fault_absent(bus, answers, NM_BUS_FAULT_ANSWERS, d, "answers again after %.2f s", lasted(answers));
+}
+
+/* One supply feeds all devices, so this is one fault, reported with the servo that noticed it first. */
+static void report_voltage(struct nm_bus_driver *bus)
+{
+    const struct servo *low = NULL;
+    for (int i = 0; i < bus->n_servos; i++) {
+        const struct servo *s = &bus->servos[i];
+        if (s->device->lost || bus->wires[s->device->wire].gone) continue;
+        bool says = s->device->model->protocol == 1 && s->device->error & NM_DXL_VOLTAGE;
+        bool below = bus->set.low_voltage > 0 && s->volts < bus->set.low_voltage;
+        if ((says || below) && !low) low = s;
+    }
+    if (low && isfinite(low->volts))
+        fault_seen(bus, &bus->voltage, NM_BUS_FAULT_VOLTAGE, low->device, "supply voltage out of range, %.1f V",
+                   low->volts);
+    else if (low)
+        fault_seen(bus, &bus->voltage, NM_BUS_FAULT_VOLTAGE, low->device, "supply voltage out of range");
+    else
+        fault_absent(bus, &bus->voltage, NM_BUS_FAULT_VOLTAGE, NULL, "supply voltage fine again after %.2f s",
+                     lasted(&bus->voltage));
+}
+
+static const char *devices_of(const struct nm_bus_driver *bus, int wire, char *text, size_t room)
+{
+    const char *first = "", *last = "";
+    int n = 0;
+    for (int i = 0; i < bus->n_devices; i++) {
+        if (bus->devices[i].wire != wire) continue;
+        if (!n++) first = bus->devices[i].name;
+        last = bus->devices[i].name;
+    }
+    snprintf(text, room, "%d devices from %s to %s", n, first, last);
+    return text;
+}
+
+static void report_wire(struct nm_bus_driver *bus, int wire)
+{
+    struct wire *w = &bus->wires[wire];
+    char text[96];
+    if (!w->servos_answered && (w->mute.on || w->mute_cycles >= bus->set.lost_after))
+        fault_seen(bus, &w->mute, NM_BUS_FAULT_MUTE, NULL, "bus %d %s: no servo answers, %s", wire, bus->set.path[wire],
+                   devices_of(bus, wire, text, sizeof text));
+    else if (w->servos_answered)
+        fault_absent(bus, &w->mute, NM_BUS_FAULT_MUTE, NULL, "bus %d %s: servos answer again after %.2f s", wire,
+                     bus->set.path[wire], lasted(&w->mute));
+    if (!w->gone) {
+        fault_absent(bus, &w->unplugged, NM_BUS_FAULT_UNPLUGGED, NULL, "bus %d %s: plugged in again after %.2f s, %s",
+                     wire, bus->set.path[wire], lasted(&w->unplugged), devices_of(bus, wire, text, sizeof text));
+        return;
+    }
+    fault_seen(bus, &w->unplugged, NM_BUS_FAULT_UNPLUGGED, NULL, "bus %d %s: unplugged, %s", wire, bus->set.path[wire],
+               devices_of(bus, wire, text, sizeof text));
+}
+
+static void report_goals(struct nm_bus_driver *bus)
+{
+    bool damped = false;
+    for (int i = 0; i < bus->n_servos; i++) damped |= bus->servos[i].phase == NM_BUS_DAMPED;
+    if (damped)
+        fault_seen(bus, &bus->goals, NM_BUS_FAULT_GOALS, NULL, "no new goals for %.2f s: joints are damped",
+                   bus->goal_stamp ? (double)(bus->now - bus->goal_stamp) * 1e-9 : 0.0);
+    else
+        fault_absent(bus, &bus->goals, NM_BUS_FAULT_GOALS, NULL, "goals come again after %.2f s", lasted(&bus->goals));
+}
+
+static void report_power(struct nm_bus_driver *bus)
+{
+    for (int i = 0; i < bus->n_boards; i++) {
+        const struct board *b = &bus->boards[i];
+        if (!b->dxl_power || bus->power == NM_BUS_CUT || b->dxl_power_read < 0) continue;
+        if (!b->dxl_power_read && b->power_since)
+            fault_seen(bus, &bus->supply, NM_BUS_FAULT_POWER, b->device, "motor power went off");
+        else if (b->dxl_power_read)
+            fault_absent(bus, &bus->supply, NM_BUS_FAULT_POWER, b->device, "motor power is on again");
+    }
+}
+
+static void report_cycle(struct nm_bus_driver *bus)
+{
+    for (int i = 0; i < bus->set.wires; i++) report_wire(bus, i);
+    for (int i = 0; i < bus->n_devices; i++) report_device(bus, &bus->devices[i]);
+    for (int i = 0; i < bus->n_servos; i++) report_servo(bus, &bus->servos[i]);
+    report_voltage(bus);
+    report_goals(bus);
+    report_power(bus);
+}
+
+bool nm_bus_next_event(struct nm_bus_driver *bus, struct nm_bus_event *event)
+{
+    if (!bus->event_n) return false;
+    *event = bus->events[bus->event_at];
+    bus->event_at = (bus->event_at + 1) % BUS_EVENTS;
+    bus->event_n--;
+    return true;
+}
+
+/* ---- tables ---- */
+
+#define LONGEST_STEP 0.1 /* s, a longer pause between cycles counts as this much */
 
 struct nm_bus_settings nm_bus_defaults(void)
 {
@@ -43,25 +230,25 @@ static const struct nm_dxl_model *model_of(const char *what, const char *name, c
     const struct nm_dxl_model *all = nm_dxl_models(&n);
     for (size_t i = 0; i < n && i < 64; i++) names[i] = all[i].name;
     const char *near = nm_nearest(model, names, (uint32_t)(n < 64 ? n : 64));
-    nm_fail(err, "%s %s: no device \"%s\" with protocol %d is known%s%s", what, name, model, protocol,
+    nm_fail(err, "%s %s: there is no known device \"%s\" with protocol %d%s%s", what, name, model, protocol,
             near ? ", did you mean " : "", near ? near : "");
     return NULL;
 }
 
-/* Everything that cannot be is said at once. */
+/* Checks a row of the tables; the caller collects all faults. */
 static int add_device(struct nm_bus_driver *bus, struct device d, const char *what, struct nm_err *err)
 {
     if (!d.model) return -1;
     if ((d.servo >= 0) != (d.model->kind == NM_DXL_SERVO))
         return nm_fail(err, "%s %s: a %s is not a %s", what, d.name, d.model->name, what);
     if (d.wire >= bus->set.wires) return nm_fail(err, "%s %s: there is no bus %d", what, d.name, d.wire);
-    if (d.id > 253) return nm_fail(err, "%s %s: id %d, at most 253", what, d.name, d.id);
+    if (d.id > 253) return nm_fail(err, "%s %s: id %d is too large; at most 253 is allowed", what, d.name, d.id);
     for (int i = 0; i < bus->n_devices; i++)
         if (bus->devices[i].wire == d.wire && bus->devices[i].id == d.id)
-            return nm_fail(err, "%s %s: id %d on bus %d is also %s's", what, d.name, d.id, d.wire,
+            return nm_fail(err, "%s %s: id %d on bus %d is already used by %s", what, d.name, d.id, d.wire,
                            bus->devices[i].name);
     d.return_delay = nm_dxl_register(d.model, "return_delay");
-    d.identified = !d.model->number || !d.return_delay; /* nothing to find out */
+    d.identified = !d.model->number || !d.return_delay; /* there is nothing to read */
     bus->devices[bus->n_devices++] = d;
     return 0;
 }
@@ -106,7 +293,7 @@ struct nm_bus_driver *nm_bus_open(const struct nm_bus_settings *settings, const 
         nm_fail(&own, "servo bus: %d wires, there can be 1 to %d", settings->wires, NM_BUS_WIRES);
     for (int i = 0; i < settings->wires && i < NM_BUS_WIRES; i++)
         if (settings->baud[i] < 9600 || settings->baud[i] > 12000000)
-            nm_fail(&own, "servo bus %d: %u baud is out of reach", i, settings->baud[i]);
+            nm_fail(&own, "servo bus %d: %u baud is not possible", i, settings->baud[i]);
     if (n_servos < 0 || n_servos > NM_BUS_SERVOS)
         nm_fail(&own, "servo bus: %d servos, at most %d", n_servos, NM_BUS_SERVOS);
     if (n_boards < 0 || n_boards > NM_BUS_BOARDS)
@@ -123,7 +310,7 @@ struct nm_bus_driver *nm_bus_open(const struct nm_bus_settings *settings, const 
             bus->set.path[i][NM_BUS_NAME - 1] = '\0';
             nm_dxl_parser_init(&bus->wires[i].parser, 3, true);
             if (i >= settings->wires) continue;
-            /* a router board hangs on full speed USB, whatever the baud rate behind it */
+            /* a router board is on full speed USB, whatever the baud rate of its buses */
             bus->wires[i].byte_ns = settings->router[i] ? 1000 : 10000000000 / settings->baud[i];
         }
         take_tables(bus, servos, boards, &own);
@@ -161,8 +348,8 @@ static void sleep_devices(struct nm_bus_driver *bus, int wire)
     }
 }
 
-/* Servos behind a controller's power switch are not spoken to before it has been on for a while; after opening, not
- * before we know. A controller that does not answer holds nobody back. */
+/* Nothing is sent to servos behind a controller's power switch until the switch has been on for a while, and after
+ * opening until its state is known. A controller that does not answer delays nobody. */
 static void update_sleep(struct nm_bus_driver *bus)
 {
     int64_t settle = nanoseconds(bus->set.power_settle);
@@ -190,7 +377,7 @@ static void control(struct nm_bus_driver *bus, const struct nm_bus_goals *goals)
     }
 }
 
-/* All wires at once, until each is through or the time is over. */
+/* Talks on all wires at the same time, until each is done or the time is over. */
 static void talk(struct nm_bus_driver *bus)
 {
     for (;;) {
@@ -267,7 +454,7 @@ void nm_bus_cycle(struct nm_bus_driver *bus, const struct nm_bus_goals *goals, s
     for (int i = 0; i < bus->n_devices; i++) {
         struct device *d = &bus->devices[i];
         d->missed_now = false;
-        /* whether a silent cycle was this servo's fault or the wire's, the next ones tell */
+        /* the next cycles show whether this servo or the whole wire was silent */
         if (!bus->wires[d->wire].mute_cycles || bus->wires[d->wire].mute.on) d->blame = BLAME_NONE;
     }
     for (int i = 0; i < bus->set.wires; i++) wire_begin(bus, i);

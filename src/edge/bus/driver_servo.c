@@ -1,17 +1,166 @@
-/* What a servo is told, and when. Phases: lost, found, limp, arming, ramp, on, damped; see enum nm_bus_phase. A servo
- * enters the ramp only after its position was read twice alike and its torque switch was seen on, with the goal where
- * it stands, or where it was told to be if it never lost its torque. */
-#include "edge/bus/driver_internal.h"
-
+/* Servos and boards: which registers matter, which readings are trusted, and what a servo is told, and when.
+ *
+ * A servo is in one of the phases lost, found, limp, arming, ramp, on and damped (enum nm_bus_phase). It enters the
+ * ramp only after two equal readings of its position and a reading that its torque is on. The goal is then its present
+ * position, or the goal it still holds if it never lost its torque. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-#define STALE_POSITION 0.05 /* s, an older reading is no place to switch torque on at   */
-#define ARM_PATIENCE   0.1  /* s                                                        */
-#define ARM_PAUSE      0.5  /* s, after three tries in vain                             */
-#define FEED_LIMIT     0.3  /* rad, of the goal's offset by feed-forward                */
+#include "edge/bus/driver_inside.h"
+
+#define AGREE     0.1  /* rad, two readings that confirm each other */
+#define TOP_SPEED 15.0 /* rad/s, no servo of the tables is faster   */
+
+static struct span span_of(const struct nm_dxl_register *const *rows, size_t n)
+{
+    unsigned first = UINT16_MAX, end = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!rows[i]) continue;
+        if (rows[i]->address < first) first = rows[i]->address;
+        if (rows[i]->address + rows[i]->size > end) end = rows[i]->address + rows[i]->size;
+    }
+    return end ? (struct span){(uint16_t)first, (uint16_t)(end - first)} : (struct span){0, 0};
+}
+#define SPAN_OF(...)                                                                                                   \
+    span_of((const struct nm_dxl_register *const[]){__VA_ARGS__},                                                      \
+            sizeof((const struct nm_dxl_register *const[]){__VA_ARGS__}) / sizeof(void *))
+
+/* The gain to use, in counts: that of the table, or the maker's if the table has none. */
+static uint32_t servo_gain(const struct servo *s, const struct nm_dxl_register *r, uint16_t wanted)
+{
+    return wanted || s->row.p ? wanted : r->initial;
+}
+
+void servo_bind(struct servo *s)
+{
+    const struct {
+        const char *name;
+        const struct nm_dxl_register **to;
+    } rows[] = {
+        {"torque_enable", &s->torque_enable},
+        {"goal_position", &s->goal_position},
+        {"speed_limit", &s->speed_limit},
+        {"torque_limit", &s->torque_limit},
+        {"present_position", &s->position},
+        {"present_velocity", &s->velocity},
+        {"present_load", &s->load},
+        {"present_current", &s->current},
+        {"present_voltage", &s->voltage},
+        {"present_temperature", &s->temperature},
+        {"p_gain", &s->p},
+        {"i_gain", &s->i},
+        {"d_gain", &s->d},
+        {"hardware_error", &s->hardware_error},
+        {"velocity_feed", &s->velocity_feed},
+        {"acceleration_feed", &s->acceleration_feed},
+        {"mode", &s->mode},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        *rows[i].to = nm_dxl_register(s->device->model, rows[i].name);
+    /* firmware 1.0 keeps the current far from the other registers, so the load is read instead */
+    if (s->load) s->current = NULL;
+    s->fast = SPAN_OF(s->position, s->velocity, s->load, s->current);
+    s->slow = SPAN_OF(s->position, s->velocity, s->load, s->current, s->voltage, s->temperature);
+    s->goal_span = SPAN_OF(s->goal_position);
+    s->setup = SPAN_OF(s->p, s->i, s->d, s->torque_limit);
+    /* in 1.0 all of these are within 20 bytes */
+    bool small = s->device->model->protocol == 1;
+    s->verify = small ? SPAN_OF(s->torque_enable, s->temperature) : SPAN_OF(s->torque_enable, s->hardware_error);
+    s->volts = s->celsius = NAN;
+    s->share_read = s->goal_read = NAN;
+    s->sent_limit = s->sent_speed = -1;
+    s->sent_p = servo_gain(s, s->p, s->row.p);
+    s->phase = NM_BUS_FOUND;
+}
+
+static uint32_t count_of(const struct nm_dxl_register *r, double value)
+{
+    uint8_t bytes[4];
+    nm_dxl_encode(r, value, bytes);
+    return nm_dxl_get(bytes, r->size);
+}
+
+/* Gain P, scaled down when the goal's stiffness is below 1; at least one count, so that the servo still finds its goal.
+ */
+static uint32_t servo_p(const struct servo *s, const struct nm_bus_goal *goal)
+{
+    double full = servo_gain(s, s->p, s->row.p), share = goal->stiffness > 0 ? fmin(goal->stiffness, 1) : 1;
+    return (uint32_t)fmax(1, rint(full * share));
+}
+
+static double decoded(const struct nm_dxl_register *r, struct span span, const uint8_t *data)
+{
+    return nm_dxl_decode(r, data + (r->address - span.address));
+}
+
+/* A reading that is farther away than any servo can turn is only trusted when the next one agrees, because the checksum
+ * of 1.0 accepts one damaged answer in 256. */
+static void believe(struct servo *s, double reading, int64_t now)
+{
+    double dt = (double)(now - s->read_at) * 1e-9, reach = AGREE + TOP_SPEED * dt;
+    if (s->phase == NM_BUS_FOUND && !s->confirmed) {
+        s->confirmed = s->read_at && fabs(reading - s->at) < AGREE;
+    } else if (fabs(reading - s->at) > reach && !(s->doubt && fabs(reading - s->doubtful) < reach)) {
+        s->doubt = true;
+        s->doubtful = reading;
+        return;
+    }
+    s->doubt = false;
+    s->at = reading;
+    s->read_at = now;
+}
+
+static void read_settings(struct servo *s, struct span span, const uint8_t *data)
+{
+    if (s->phase < NM_BUS_RAMP || !span_covers(span, s->p) || !span_covers(span, s->torque_limit)) return;
+    uint32_t p = nm_dxl_get(data + (s->p->address - span.address), s->p->size);
+    uint32_t limit = nm_dxl_get(data + (s->torque_limit->address - span.address), s->torque_limit->size);
+    if (p != s->sent_p) s->settings_wrong = true;
+    /* firmware 1.0 sets its torque limit to 0 when it shuts off; another value means that a write was lost */
+    if (s->sent_limit > 0 && !limit)
+        s->shut_off = true;
+    else if (s->sent_limit >= 0 && limit != (uint32_t)s->sent_limit)
+        s->sent_limit = -1;
+}
+
+static void read_effort(struct servo *s, struct span span, const uint8_t *data)
+{
+    const struct nm_dxl_model *m = s->device->model;
+    double volts = s->volts > 6 ? s->volts : 12;
+    if (span_covers(span, s->load)) s->effort = decoded(s->load, span, data) * (double)m->stall_torque * volts / 12;
+    if (span_covers(span, s->current)) s->effort = decoded(s->current, span, data) * (double)m->ampere_torque;
+}
+
+void servo_read(struct nm_bus_driver *bus, struct servo *s, struct span span, const uint8_t *data)
+{
+    int64_t now = bus->io.now(bus->io.self);
+    if (span_covers(span, s->position)) believe(s, decoded(s->position, span, data), now);
+    if (span_covers(span, s->velocity)) s->speed = decoded(s->velocity, span, data);
+    if (span_covers(span, s->voltage)) s->volts = decoded(s->voltage, span, data);
+    if (span_covers(span, s->temperature)) s->celsius = decoded(s->temperature, span, data);
+    read_effort(s, span, data);
+    if (span_covers(span, s->goal_position)) s->goal_read = decoded(s->goal_position, span, data);
+    if (span_covers(span, s->torque_limit)) {
+        s->share_read = decoded(s->torque_limit, span, data);
+        read_settings(s, span, data);
+    }
+    if (span_covers(span, s->hardware_error)) s->hardware = data[s->hardware_error->address - span.address];
+    if (span_covers(span, s->torque_enable)) {
+        s->torque_on = data[s->torque_enable->address - span.address] != 0;
+        s->verified = true;
+        s->check = false;
+    }
+}
+
+/* ---- what a servo is told ---- */
+
+#define STALE_POSITION 0.05 /* s, torque is not switched on at an older reading */
+#define ARM_PATIENCE   0.1  /* s                                                */
+#define ARM_PAUSE      0.5  /* s, after three failed tries                      */
+#define FEED_LIMIT     0.3  /* rad, largest offset of the goal by feed-forward  */
 enum { ARM_TRIES = 3, OFF_REPEATS = 3, SPLINE_MODE = 3 };
-enum { SHUT_OFF_BITS = 0xFE }; /* all but the supply's */
+enum { SHUT_OFF_BITS = 0xFE }; /* all except the supply voltage */
 
 void servo_lost(struct servo *s) { s->phase = NM_BUS_LOST; }
 
@@ -25,7 +174,7 @@ void servo_found(struct servo *s)
     s->arm_tries = 0;
 }
 
-/* Adds a register to this cycle's writes, joined to the one before where they touch. */
+/* Adds a register to the writes of this cycle, joined to the previous write if they are adjacent. */
 static void tell_bytes(struct nm_bus_driver *bus, struct servo *s, int stage, uint16_t address, const uint8_t *bytes,
                        uint16_t size)
 {
@@ -69,7 +218,7 @@ static void tell_gains(struct nm_bus_driver *bus, struct servo *s, const struct 
     s->sent_p = p;
 }
 
-/* Goal, and with it the limits where they changed, in the order of their addresses so that they join. */
+/* The goal, and the limits that have changed, in the order of their addresses so that they are joined. */
 static void tell_goal(struct nm_bus_driver *bus, struct servo *s, const struct nm_bus_goal *g)
 {
     int limit = (int)count_of(s->torque_limit, s->share * full_share(s, g));
@@ -96,7 +245,7 @@ static void switch_off(struct nm_bus_driver *bus, struct servo *s)
     s->verified = false;
 }
 
-/* Strength to nothing first, then gains and the goal where the joint stands, then torque. */
+/* First the torque limit goes to nothing, then the gains and the goal (the present position) are sent, then torque. */
 static void arm(struct nm_bus_driver *bus, struct servo *s)
 {
     s->goal = s->at;
@@ -120,12 +269,12 @@ static void arm(struct nm_bus_driver *bus, struct servo *s)
     s->sent_p = servo_gain(s, s->p, s->row.p);
 }
 
-/* What a phase looks at. */
+/* What the phases need to know. */
 struct situation {
     struct nm_bus_driver *bus;
     struct servo *s;
     const struct nm_bus_goal *goal;
-    bool drive, fresh; /* torque is wanted; goals are young enough */
+    bool drive, fresh; /* torque is wanted; goals are recent enough */
     double dt;
 };
 
@@ -137,7 +286,7 @@ static void start_ramp(struct situation *q)
 
 static void step_lost(struct situation *q) { (void)q; }
 
-/* A servo that shut itself off had its rest. 2.0 keeps the error until it is restarted; heat takes its time. */
+/* A servo that shut itself off has rested. 2.0 keeps the error until the servo is restarted; heat takes its time. */
 static bool recovered(struct situation *q)
 {
     struct servo *s = q->s;
@@ -174,7 +323,7 @@ static void step_found(struct situation *q)
     s->check = !s->verified || !goal_known;
     if (!s->confirmed || !s->verified || !goal_known) return;
     if (s->torque_on && q->drive) {
-        /* it never let go: its goal stays, and its strength */
+        /* it never lost its torque: it keeps its goal and its torque limit */
         s->goal = s->goal_read;
         if (isfinite(s->share_read))
             s->share = s->share_read / full_share(s, q->goal);
@@ -223,7 +372,7 @@ static void step_arming(struct situation *q)
                "does not switch its torque on");
 }
 
-/* Angle by which the goal must lead for the bridge to give the torque and speed asked for. */
+/* The angle by which the goal must lead so that the motor bridge gives the wanted torque and speed. */
 static double feed_forward(const struct servo *s, const struct nm_bus_goal *g)
 {
     const struct nm_dxl_model *m = s->device->model;
@@ -234,7 +383,7 @@ static double feed_forward(const struct servo *s, const struct nm_bus_goal *g)
     return lead > FEED_LIMIT ? FEED_LIMIT : lead < -FEED_LIMIT ? -FEED_LIMIT : lead;
 }
 
-/* The servo's register counts from one end of the turn, ours from the middle: hence half a turn on a0. */
+/* The register counts from one end of the turn, our angles from the middle, so a0 gets half a turn more. */
 static void put_spline(struct servo *s, const struct nm_bus_spline *spline, uint8_t *block)
 {
     const struct nm_dxl_register *position = nm_dxl_register(s->device->model, "spline_position"),
@@ -248,7 +397,7 @@ static void put_spline(struct servo *s, const struct nm_bus_spline *spline, uint
     nm_dxl_encode(duration, (double)spline->duration, block + 42);
 }
 
-/* The first spline goes to the place that is followed, a further one to the place that waits behind it. */
+/* The first spline goes to the registers that the servo follows now, a further one to those that it follows next. */
 static void tell_spline(struct situation *q)
 {
     enum { BLOCK = 44, FIRST = 0x4A, NEXT = 0x76 };
@@ -277,7 +426,7 @@ static void end_spline(struct situation *q)
     q->s->spline_end = 0;
 }
 
-/* Common to the phases with torque; true when the phase was left. */
+/* What all phases with torque do; true if the servo left the phase. */
 static bool left_torque(struct situation *q)
 {
     struct servo *s = q->s;
@@ -334,7 +483,7 @@ static void step_on(struct situation *q)
     tell_goal(q->bus, s, q->goal);
 }
 
-/* A brake: the goal creeps after the joint, so the servo pushes against the speed of it, with little strength. */
+/* A brake: the goal follows the joint slowly, so that the servo works against the motion with little torque. */
 static void step_damped(struct situation *q)
 {
     struct servo *s = q->s;
@@ -369,7 +518,7 @@ void servo_control(struct nm_bus_driver *bus, struct servo *s, const struct nm_b
         if (s->row.min < s->row.max) s->target = fmin(fmax(s->target, s->row.min), s->row.max);
     } else if (s->phase != NM_BUS_ON)
         s->target = s->goal;
-    /* who misses an answer gets no goals before its torque switch was seen, but may still listen to "off" */
+    /* a servo that missed an answer gets no goals until its torque switch was read, but "off" is still sent */
     bool doubtful = s->device->lost || s->device->silent || (s->phase >= NM_BUS_RAMP && !s->verified);
     if (!doubtful)
         steps[s->phase](&q);
@@ -377,4 +526,104 @@ void servo_control(struct nm_bus_driver *bus, struct servo *s, const struct nm_b
         switch_off(bus, s);
     else if (!q.drive && s->off_cycles > 0 && s->off_cycles--)
         tell_count(bus, s, 0, s->torque_enable, 0);
+}
+
+/* ---- boards: inertial units, foot cells, buttons, lights, the power switch of a controller ---- */
+
+/* The register name_suffix; NULL if the model does not have it. */
+static const struct nm_dxl_register *row(const struct board *b, const char *name, const char *suffix)
+{
+    char full[32];
+    snprintf(full, sizeof full, "%s_%s", name, suffix);
+    return nm_dxl_register(b->device->model, full);
+}
+
+static void include(struct span *span, const struct nm_dxl_register *r)
+{
+    if (!r) return;
+    unsigned first = r->address, end = r->address + r->size;
+    if (span->size) {
+        if (span->address < first) first = span->address;
+        if (span->address + span->size > end) end = span->address + span->size;
+    }
+    *span = (struct span){(uint16_t)first, (uint16_t)(end - first)};
+}
+
+void board_bind(struct board *b)
+{
+    static const char *const axes[] = {"x", "y", "z"}, *const quaternion[] = {"w", "x", "y", "z"},
+                             *const numbers[] = {"0", "1", "2", "3"}, *const lights[] = {"panel", "head", "eye"};
+    const struct nm_dxl_model *m = b->device->model;
+    for (int i = 0; i < 3; i++) {
+        b->gyro[i] = row(b, "gyro", axes[i]);
+        b->acc[i] = row(b, "acc", axes[i]);
+        b->led[i] = row(b, "led", lights[i]);
+        if (!b->led[i]) b->led[i] = row(b, "led", numbers[i]);
+        include(&b->block, b->gyro[i]);
+        include(&b->block, b->acc[i]);
+    }
+    for (int i = 0; i < 4; i++) {
+        b->orientation[i] = row(b, "quaternion", quaternion[i]);
+        b->cell[i] = row(b, "cell", numbers[i]);
+        include(&b->block, b->orientation[i]);
+        include(&b->block, b->cell[i]);
+    }
+    b->voltage = nm_dxl_register(m, "voltage");
+    b->buttons = nm_dxl_register(m, "buttons");
+    b->dxl_power = nm_dxl_register(m, "dxl_power");
+    include(&b->block, b->voltage);
+    include(&b->block, b->buttons);
+    include(&b->block, b->dxl_power);
+    for (int i = 0; i < 2; i++) {
+        b->more_buttons[i] = row(b, "button", numbers[i + 1]);
+        include(&b->block, b->more_buttons[i]);
+    }
+    if (m->ring) b->block = (struct span){m->registers[1].address, (uint16_t)(m->ring * m->record)};
+    b->dxl_power_read = -1;
+    b->state.voltage = NAN;
+}
+
+/* The newest sample of a ring, by its sequence number, which wraps around. */
+static const uint8_t *newest(const struct nm_dxl_model *m, const uint8_t *data)
+{
+    const uint8_t *best = data;
+    for (unsigned i = 1; i < m->ring; i++) {
+        const uint8_t *record = data + i * m->record;
+        uint32_t ahead = nm_dxl_get(record + m->record - 4u, 4) - nm_dxl_get(best + m->record - 4u, 4);
+        if (ahead - 1 < UINT32_MAX / 2) best = record;
+    }
+    return best;
+}
+
+static double value(const struct nm_dxl_register *r, struct span span, const uint8_t *data, double otherwise)
+{
+    return span_covers(span, r) ? nm_dxl_decode(r, data + (r->address - span.address)) : otherwise;
+}
+
+void board_read(struct nm_bus_driver *bus, struct board *b, struct span span, const uint8_t *data)
+{
+    struct nm_bus_board_state *to = &b->state;
+    const struct nm_dxl_model *m = b->device->model;
+    if (span.address != b->block.address || span.size != b->block.size) return;
+    if (m->ring) {
+        data = newest(m, data);
+        span.size = m->record;
+    }
+    double gyro_gain = b->row.gyro_gain != 0 ? b->row.gyro_gain : 1;
+    for (int i = 0; i < 3; i++) {
+        to->gyro[i] = gyro_gain * value(b->gyro[i], span, data, 0);
+        to->acc[i] = value(b->acc[i], span, data, 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        double gain = b->row.cell_gain[i] != 0 ? b->row.cell_gain[i] : 1;
+        to->orientation[i] = value(b->orientation[i], span, data, 0);
+        to->cell[i] = b->cell[i] ? gain * (value(b->cell[i], span, data, 0) - b->row.cell_zero[i]) : 0;
+    }
+    to->voltage = value(b->voltage, span, data, NAN);
+    to->buttons = (uint32_t)value(b->buttons, span, data, 0);
+    for (int i = 0; i < 2; i++)
+        if (value(b->more_buttons[i], span, data, 0) > 0) to->buttons |= 2u << i;
+    if (b->dxl_power) b->dxl_power_read = value(b->dxl_power, span, data, 0) > 0;
+    to->stamp = bus->io.now(bus->io.self);
+    to->fresh = true;
 }

@@ -47,13 +47,13 @@ struct nm_hardware {
     char links[NM_BUS_WIRES][64];
     struct nm_bus_goals goals;
     struct nm_bus_states states;
-    bool managed;                 /* the line-up switches the power itself                    */
-    bool driven;                  /* power is on                                              */
-    int imu, controller, foot[2]; /* boards, -1: none                                        */
+    bool managed;                 /* the line-up switches the power itself */
+    bool driven;                  /* power is on                           */
+    int imu, controller, foot[2]; /* boards, -1: none                      */
     uint32_t buttons, presses[8];
-    struct nm_edge_beat beat; /* of the rounds, from line-up and robot                     */
-    int64_t ahead;            /* ns, by which the player's clock is ahead of the bus'      */
-    int64_t told;             /* ns, when the ages were published last                     */
+    struct nm_edge_beat beat; /* of the rounds, from line-up and robot                */
+    int64_t ahead;            /* ns, by which the player's clock is ahead of the bus' */
+    int64_t told;             /* ns, when the ages were published last                */
 };
 
 /* ---- which board is what ---- */
@@ -79,7 +79,7 @@ static void find_boards(struct nm_hardware *h)
 
 /* ---- how fast ---- */
 
-/* The cycle that the bus works for; NULL where no cycle reads or moves servos. */
+/* The cycle that the bus works for; NULL if no cycle reads or moves servos. */
 static const struct nm_lineup_cycle *served_cycle(const struct nm_lineup *lineup)
 {
     uint32_t goals = nm_lineup_topic(lineup, "servo_goals"), states = nm_lineup_topic(lineup, "servo_states");
@@ -89,7 +89,7 @@ static const struct nm_lineup_cycle *served_cycle(const struct nm_lineup *lineup
     return end ? &lineup->cycles[lineup->instances[end->instance].cycle] : NULL;
 }
 
-/* A part of each round is left for what comes after the last answer. */
+/* A part of each round is kept free for the work after the last answer. */
 static void set_pace(struct nm_hardware *h)
 {
     static const int64_t usual = 8000000; /* ns, for a cycle that a topic starts */
@@ -124,7 +124,7 @@ static struct nm_hardware *begin(struct nm_player *player, const struct nm_body 
         const struct nm_lineup *lineup = nm_player_lineup(player);
         h->managed = nm_lineup_topic(lineup, "motor_power/request") != NM_NONE;
         if (nm_lineup_topic(lineup, "servo_states") == NM_NONE && nm_lineup_topic(lineup, "servo_goals") == NM_NONE)
-            nm_fail(err, "%s: nobody reads servo_states or makes servo_goals, so there is nothing to do for the bus",
+            nm_fail(err, "%s: no module reads servo_states or publishes servo_goals, so the bus has nothing to do",
                     lineup->file);
         else
             h->edge = nm_edge_new(player, "bus", topics, PORTS, err);
@@ -155,7 +155,7 @@ struct nm_hardware *nm_hardware_on(struct nm_player *player, const struct nm_bod
     return h ? open_bus(h, io, err) : NULL;
 }
 
-/* The virtual devices stand behind pseudo terminals; links with the process in their names lead there. */
+/* The virtual devices are behind pseudo terminals; the names of the links to them contain the process id. */
 static int start_virtual(struct nm_hardware *h, struct nm_err *err)
 {
     const char *links[NM_BUS_WIRES] = {0};
@@ -193,8 +193,8 @@ static int servo_named(const struct nm_hardware *h, const char *name, int guess)
     return -1;
 }
 
-/* Stiffness is a share of the gain: how far a joint gives way to a load. How strong it may become at most is another
- * question, that of max_effort. Without any stiffness it is limp: there is next to no torque. */
+/* Stiffness is a share of the gain: it sets how far a joint gives way to a load. max_effort sets its largest torque.
+ * With stiffness 0 the joint is limp: there is almost no torque. */
 static void take_strength(struct nm_hardware *h, int servo, double stiffness, double max_effort)
 {
     const double next_to_none = 0.001;
@@ -219,7 +219,7 @@ static void take_goals(struct nm_hardware *h, int64_t now)
         take_strength(h, at, i < in->stiffness.n ? in->stiffness.at[i] : 1,
                       i < in->max_effort.n ? in->max_effort.at[i] : 0);
     }
-    /* the age of the goals, in the bus' own time */
+    /* the age of the goals, in the time of the bus */
     h->goals.stamp = h->io.now(h->io.self) - (now - nm_slot(in)->time);
     if (!h->managed && !h->driven) {
         nm_bus_set_power(h->bus, NM_BUS_DRIVE);
@@ -244,7 +244,7 @@ static void take_power(struct nm_hardware *h)
     }
 }
 
-/* Panel, head and eyes of a controller board: 5 bits a colour, as the CM-730 has them. */
+/* Panel, head and eyes of a controller board, with 5 bits per colour as on the CM-730. */
 static void take_leds(struct nm_hardware *h)
 {
     const Leds *in = nm_edge_in(h->edge, LEDS);
@@ -263,8 +263,8 @@ static void take_leds(struct nm_hardware *h)
 
 /* ---- states ---- */
 
-/* A reading's time on the player's clock. In virtual time that clock stands during a round, and nothing was read in the
- * future. */
+/* The time of a reading on the player's clock. In virtual time that clock stands still during a round, and a reading
+ * must not be in the future. */
 static Time time_of(const struct nm_hardware *h, int64_t stamp)
 {
     int64_t ns = stamp + h->ahead, now = nm_player_now(h->player);
@@ -272,7 +272,7 @@ static Time time_of(const struct nm_hardware *h, int64_t stamp)
     return nm_stamp(ns);
 }
 
-/* The oldest of the readings that this round brought; without any, the newest that there was. 0: never one. */
+/* The oldest reading of this round; if there is none, the newest reading so far; 0: there was never one. */
 static int64_t servo_stamp(const struct nm_hardware *h)
 {
     int64_t oldest = 0, last = 0;
@@ -366,7 +366,7 @@ static void tell_board(struct nm_hardware *h)
     }
 }
 
-/* Faults of the bus are console lines: once when they begin, once when they are over. */
+/* Faults of the bus are logged once when they begin and once when they are over. */
 static void tell_events(struct nm_hardware *h)
 {
     struct nm_bus_event event;
@@ -402,7 +402,7 @@ static void tell_age(struct nm_hardware *h, DiagnosticArray *to, const char *nam
     }
 }
 
-/* How old the newest reading of each device is, once a second: boards first, then the servos, as many as find room. */
+/* The age of the newest reading of each device, once a second: boards first, then as many servos as fit. */
 static void tell_health(struct nm_hardware *h, int64_t now)
 {
     static const int64_t every = 1000000000; /* ns */
@@ -463,7 +463,7 @@ void nm_hardware_free(struct nm_hardware *h)
     if (!h) return;
     nm_edge_stop(h->edge);
     if (h->bus) {
-        /* torque off, said twice: the first word may be the one that is lost */
+        /* "torque off" is sent twice, because one packet may be lost */
         nm_bus_set_power(h->bus, NM_BUS_LIMP_ALL);
         for (int i = 0; i < 2; i++) nm_bus_cycle(h->bus, &h->goals, &h->states);
         nm_bus_close(h->bus);

@@ -16,8 +16,8 @@
 
 #include "base/clock.h"
 
-/* Adapters collect bytes before they tell: FTDI's timer stands at 16 ms from the factory. Where the kernel does not let
- * us change it (no such file, no right), the port works as it is. */
+/* Adapters collect bytes before they pass them on; the factory setting of FTDI's timer is 16 ms. If the kernel does not
+ * let us change it (no such file, no permission), the port is used as it is. */
 static void lower_latency(const char *path, int fd)
 {
     struct serial_struct serial;
@@ -42,7 +42,7 @@ int nm_serial_open(const char *path, uint32_t baud, struct nm_err *err)
     struct termios2 t;
     if (ioctl(fd, TCGETS2, &t)) {
         close(fd);
-        return nm_fail(err, "%s: is no serial port", path);
+        return nm_fail(err, "%s: this is not a serial port", path);
     }
     t.c_iflag = 0;
     t.c_oflag = 0;
@@ -52,7 +52,7 @@ int nm_serial_open(const char *path, uint32_t baud, struct nm_err *err)
     t.c_cc[VMIN] = 1;
     t.c_cc[VTIME] = 0;
     if (ioctl(fd, TCSETS2, &t)) {
-        nm_fail(err, "%s: does not take %u baud: %s", path, baud, strerror(errno));
+        nm_fail(err, "%s: this port does not support %u baud: %s", path, baud, strerror(errno));
         close(fd);
         return -1;
     }
@@ -117,7 +117,7 @@ static int ports_read(void *self, int wire, uint8_t *bytes, size_t room)
     return port->fd < 0 ? -1 : result(port, read(port->fd, bytes, room), true);
 }
 
-/* A port that hung up would end every wait at once, so it is closed here. */
+/* A port that has hung up would end every wait at once, so it is closed here. */
 static void ports_wait(void *self, int64_t until)
 {
     struct nm_serial_ports *ports = self;

@@ -2,7 +2,7 @@
  * devices the driver brings all joints up and reads all boards. */
 #include "edge/bus_rig.h"
 
-#include "edge/bus/robot.h"
+#include "edge/bus/bus_tables.h"
 
 static const struct nm_body *load(struct nm_arena *arena, const char *name)
 {

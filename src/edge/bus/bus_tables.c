@@ -1,4 +1,4 @@
-#include "edge/bus/robot.h"
+#include "edge/bus/bus_tables.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,8 @@
 static int take_wires(const struct nm_body *body, struct nm_bus_tables *t, struct nm_err *err)
 {
     if (!body->n_buses || body->n_buses > NM_BUS_WIRES)
-        return nm_fail(err, "%s: %u servo buses, there can be 1 to %d", body->name, body->n_buses, NM_BUS_WIRES);
+        return nm_fail(err, "%s: it has %u servo buses, but there can be 1 to %d", body->name, body->n_buses,
+                       NM_BUS_WIRES);
     t->set.wires = (int)body->n_buses;
     for (uint32_t i = 0; i < body->n_buses; i++) {
         t->set.baud[i] = body->buses[i].baud;
@@ -37,7 +38,7 @@ static void take_servo(const struct nm_body *body, const struct nm_servo *from, 
     }
 }
 
-/* Of the boards of that kind the one that is usually found nearest to this id. */
+/* Of the boards of that kind the one whose usual id is nearest to this id. */
 static const struct nm_dxl_model *board_model(const char *kind, int protocol, int id)
 {
     static const struct {
@@ -77,8 +78,8 @@ int nm_bus_tables(const struct nm_body *body, struct nm_bus_tables *tables, stru
     int failed = 0;
     *tables = (struct nm_bus_tables){.set = nm_bus_defaults(), .voltage = body->voltage};
     if (body->n_servos > NM_BUS_SERVOS || body->n_devices > NM_BUS_BOARDS)
-        return nm_fail(err, "%s: %u servos and %u devices, there is room for %d and %d", body->name, body->n_servos,
-                       body->n_devices, NM_BUS_SERVOS, NM_BUS_BOARDS);
+        return nm_fail(err, "%s: it has %u servos and %u devices, but there can be at most %d and %d", body->name,
+                       body->n_servos, body->n_devices, NM_BUS_SERVOS, NM_BUS_BOARDS);
     if (take_wires(body, tables, err)) return -1;
     for (uint32_t i = 0; i < body->n_servos; i++)
         take_servo(body, &body->servos[i], &tables->servos[tables->n_servos++]);
