@@ -186,8 +186,10 @@ async function strangers(port) {
     const failure = peer.next("serviceCallFailure");
     peer.client.sendServiceCallRequest({ serviceId: 1, callId: 3, encoding: "cdr", data: new DataView(new ArrayBuffer(4)) });
     assert.match((await failure).message, /read only/);
-    const unheard = peer.next("status", (s) => s.message.startsWith("advertise: read only"));
-    peer.client.advertise({ topic: "/joy", encoding: "cdr", schemaName: "sensor_msgs/msg/Joy" });
+    // an advertisement alone does nothing; a message on it is refused with the reason
+    const unheard = peer.next("status", (s) => s.level === 2 && s.message.includes("read only"));
+    const joy = peer.client.advertise({ topic: "/joy", encoding: "cdr", schemaName: "sensor_msgs/msg/Joy" });
+    peer.client.sendMessage(joy, new Uint8Array(4));
     await unheard;
     await peer.close();
   }
