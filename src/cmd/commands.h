@@ -17,6 +17,7 @@ int cmd_lineup(int argc, char **argv);
 int cmd_module(int argc, char **argv);
 int cmd_msg(int argc, char **argv);
 int cmd_new(int argc, char **argv);
+int cmd_nn(int argc, char **argv);
 int cmd_node(int argc, char **argv);
 int cmd_param(int argc, char **argv);
 int cmd_play(int argc, char **argv);

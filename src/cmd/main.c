@@ -43,6 +43,7 @@ int main(int argc, char **argv)
         {"sim", "plays a scenario in the simulator and tells what came out", cmd_sim},
         {"calibrate", "finds what only a robot itself can tell about it", cmd_calibrate},
         {"tune", "searches parameters that make scenarios score better", cmd_tune},
+        {"nn", "networks in ONNX files: what is in them, what they compute, what they cost", cmd_nn},
         {"snapshot", "a picture of a scene as the simulator's cameras see it", cmd_snapshot},
         {"bus", "talks to the servos of a robot", cmd_bus},
         {"drive", "drives a robot by keyboard or joystick", cmd_drive},

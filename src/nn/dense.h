@@ -1,0 +1,37 @@
+/* Products of matrices and curves of neurons, in single precision: the loops in which networks spend their time.
+ *
+ * The same source is compiled for AVX2 and for any x86-64 or other CPU, and chosen when it is called. Every sum runs in
+ * the order of k with one rounding a product and a sum, so all variants give the same bits.
+ *
+ * Rows are padded: the width of b and c is a multiple of NM_LANES, and so is the length that curves work on. */
+#ifndef NM_NN_DENSE_H
+#define NM_NN_DENSE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/export.h"
+
+enum { NM_LANES = 8 };
+
+static inline uint32_t nm_padded(uint32_t n) { return (n + NM_LANES - 1) / NM_LANES * NM_LANES; }
+
+/* c += a b, with m rows of a and c, k columns of a, n columns of b and c. */
+struct nm_product {
+    uint32_t m, k, n;    /* n: a multiple of NM_LANES                                  */
+    const float *a;      /* element (i, j) is a[i * a_row + j * a_col]: any transpose  */
+    size_t a_row, a_col; /* floats                                                     */
+    const float *b;      /* element (i, j) is b[i * b_row + j]                         */
+    size_t b_row;
+    float *c; /* element (i, j) is c[i * c_row + j] */
+    size_t c_row;
+};
+NM_EXPORT void nm_dense(const struct nm_product *product);
+
+/* x > 0 ? x : alpha (e^x - 1); tanh x; 1 / (1 + e^-x): right to 2e-7 or so. What is not a number stays so. n: a
+ * multiple of NM_LANES. */
+NM_EXPORT void nm_elu(float *x, size_t n, float alpha);
+NM_EXPORT void nm_tanh(float *x, size_t n);
+NM_EXPORT void nm_sigmoid(float *x, size_t n);
+
+#endif

@@ -1,0 +1,610 @@
+#include "nn/onnx.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/whole.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "floats of the file are copied as they are");
+
+enum { MOST_NAME = 500 };                            /* bytes of a name                            */
+enum { OLDEST = 7, NEWEST = 21, OURS = 13, IR = 8 }; /* operator sets; version of the file format  */
+enum { FLOAT = 1, INT64 = 7 };                       /* kinds of elements                          */
+enum { WIRE_VARINT, WIRE_FIXED64, WIRE_BYTES, WIRE_FIXED32 = 5 };
+
+/* Fields of the messages, numbered as in onnx.proto. */
+enum { MODEL_IR = 1, MODEL_PRODUCER = 2, MODEL_GRAPH = 7, MODEL_OPSET = 8, MODEL_METADATA = 14 };
+enum { OPSET_DOMAIN = 1, OPSET_VERSION = 2 };
+enum { ENTRY_KEY = 1, ENTRY_VALUE = 2 };
+enum { GRAPH_NODE = 1, GRAPH_NAME = 2, GRAPH_INITIALIZER = 5, GRAPH_INPUT = 11, GRAPH_OUTPUT = 12, GRAPH_SPARSE = 15 };
+enum { NODE_INPUT = 1, NODE_OUTPUT = 2, NODE_NAME = 3, NODE_OP = 4, NODE_ATTRIBUTE = 5, NODE_DOMAIN = 7 };
+enum { ATTRIBUTE_NAME = 1, ATTRIBUTE_F = 2, ATTRIBUTE_I = 3, ATTRIBUTE_T = 5, ATTRIBUTE_TYPE = 20 };
+enum { TYPE_FLOAT = 1, TYPE_INT = 2 };
+enum {
+    TENSOR_DIMS = 1,
+    TENSOR_TYPE = 2,
+    TENSOR_FLOATS = 4,
+    TENSOR_INT64S = 7,
+    TENSOR_NAME = 8,
+    TENSOR_RAW = 9,
+    TENSOR_EXTERNAL = 13,
+    TENSOR_LOCATION = 14
+};
+enum {
+    INFO_NAME = 1,
+    INFO_TYPE = 2,
+    TYPE_TENSOR = 1,
+    TENSOR_ELEMENT = 1,
+    TENSOR_SHAPE = 2,
+    SHAPE_DIM = 1,
+    DIM_VALUE = 1
+};
+
+/* ---- the wire format, checked ---- */
+
+struct bytes {
+    const uint8_t *at, *end;
+    bool bad; /* it ended in the middle of something */
+};
+
+struct field {
+    uint32_t number, wire;
+    uint64_t value;      /* of numbers, whatever their width */
+    struct bytes inside; /* of texts and messages            */
+};
+
+static uint64_t varint(struct bytes *b)
+{
+    uint64_t value = 0;
+    for (int shift = 0; shift < 64 && b->at < b->end; shift += 7) {
+        uint8_t byte = *b->at++;
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        if (!(byte & 0x80)) return value;
+    }
+    b->bad = true;
+    return 0;
+}
+
+static struct bytes cut(struct bytes *b, uint64_t n)
+{
+    struct bytes part = {b->at, b->at, false};
+    if (n > (uint64_t)(b->end - b->at)) {
+        b->bad = true;
+        return part;
+    }
+    part.end = b->at += n;
+    return part;
+}
+
+static uint64_t fixed(struct bytes *b, uint32_t n)
+{
+    uint64_t value = 0;
+    struct bytes part = cut(b, n);
+    memcpy(&value, part.at, (size_t)(part.end - part.at));
+    return value;
+}
+
+/* The next field; false at the end, or where the bytes are no message (then `bad`). */
+static bool next(struct bytes *b, struct field *f)
+{
+    if (b->bad || b->at == b->end) return false;
+    uint64_t tag = varint(b);
+    *f = (struct field){.number = (uint32_t)(tag >> 3 & 0x1fffffff), .wire = tag & 7};
+    switch (f->wire) {
+    case WIRE_VARINT: f->value = varint(b); break;
+    case WIRE_FIXED64: f->value = fixed(b, 8); break;
+    case WIRE_FIXED32: f->value = fixed(b, 4); break;
+    case WIRE_BYTES: f->inside = cut(b, varint(b)); break;
+    default: b->bad = true;
+    }
+    return !b->bad;
+}
+
+static float as_float(uint64_t value)
+{
+    uint32_t low = (uint32_t)value;
+    float f;
+    memcpy(&f, &low, sizeof f);
+    return f;
+}
+
+/* ---- reading ---- */
+
+struct reading {
+    struct nm_net *net;
+    const char *file;
+    struct nm_err *err;
+};
+
+/* A name, as text of the arena; NULL with a sentence where it holds a NUL or is too long. */
+static const char *text(struct reading *r, struct bytes b, size_t most)
+{
+    size_t n = (size_t)(b.end - b.at);
+    if (!n) return "";
+    if (n > most || memchr(b.at, 0, n)) {
+        nm_fail(r->err, "%s: a name or text is longer than %zu bytes, or holds a zero byte", r->file, most);
+        return NULL;
+    }
+    char *to = nm_take(&r->net->arena, n + 1);
+    memcpy(to, b.at, n);
+    return to;
+}
+
+static int cut_short(const struct reading *r, const char *what)
+{
+    return nm_fail(r->err, "%s: %s ends in the middle; this is no ONNX file, or not all of it", r->file, what);
+}
+
+struct tensor {
+    const char *name;
+    struct nm_net_shape shape;
+    uint64_t type;
+    uint64_t n_floats, n_whole; /* elements that stand in the file */
+    float *floats;
+    int64_t *whole;
+};
+
+static int read_dims(struct reading *r, struct bytes list, const struct field *one, struct tensor *t)
+{
+    bool packed = one->wire == WIRE_BYTES;
+    while (packed ? list.at < list.end : one != NULL) {
+        uint64_t d = packed ? varint(&list) : one->value;
+        if (list.bad) return cut_short(r, "a shape");
+        if (d > NM_NET_CONSTANT || t->shape.rank == NM_NET_DIMS)
+            return nm_fail(r->err, "%s: tensor '%s' has a dimension of %llu, or more than %d of them", r->file, t->name,
+                           (unsigned long long)d, NM_NET_DIMS);
+        t->shape.dims[t->shape.rank++] = (uint32_t)d;
+        if (!packed) one = NULL;
+    }
+    return 0;
+}
+
+/* More floats behind those that are there. They have the room of the whole message, of which they are a part. */
+static void take_floats(struct tensor *t, struct bytes b)
+{
+    size_t n = (size_t)(b.end - b.at) / sizeof(float);
+    if (n) memcpy(t->floats + t->n_floats, b.at, n * sizeof(float));
+    t->n_floats += n;
+}
+
+static int read_tensor(struct reading *r, struct bytes b, struct tensor *t)
+{
+    size_t room = (size_t)(b.end - b.at);
+    struct field f;
+    *t = (struct tensor){.name = ""};
+    t->floats = nm_take(&r->net->arena, room + sizeof(float));
+    t->whole = nm_take_n(&r->net->arena, int64_t, NM_NET_DIMS + 1);
+    struct bytes raw = {NULL, NULL, false};
+    while (next(&b, &f)) {
+        if (f.number == TENSOR_NAME && !(t->name = text(r, f.inside, MOST_NAME))) return -1;
+        if (f.number == TENSOR_DIMS && read_dims(r, f.inside, &f, t)) return -1;
+        if (f.number == TENSOR_TYPE) t->type = f.value;
+        if (f.number == TENSOR_RAW) raw = f.inside;
+        if (f.number == TENSOR_FLOATS && f.wire == WIRE_BYTES) take_floats(t, f.inside);
+        if (f.number == TENSOR_FLOATS && f.wire == WIRE_FIXED32) t->floats[t->n_floats++] = as_float(f.value);
+        if (f.number == TENSOR_INT64S) {
+            bool packed = f.wire == WIRE_BYTES;
+            do {
+                uint64_t value = packed ? varint(&f.inside) : f.value;
+                if (f.inside.bad || t->n_whole == NM_NET_DIMS)
+                    return nm_fail(r->err, "%s: a list of integers is longer than %d, or cut", r->file, NM_NET_DIMS);
+                t->whole[t->n_whole++] = (int64_t)value;
+            } while (packed && f.inside.at < f.inside.end);
+        }
+        if (f.number == TENSOR_EXTERNAL || (f.number == TENSOR_LOCATION && f.value))
+            return nm_fail(r->err, "%s: tensor '%s' lies in another file; export the model as one file", r->file,
+                           t->name);
+    }
+    if (b.bad) return cut_short(r, "a tensor");
+    if (t->type != FLOAT && t->type != INT64)
+        return nm_fail(r->err, "%s: tensor '%s' has elements of type %llu; only float (1) and int64 (7) are known here",
+                       r->file, t->name, (unsigned long long)t->type);
+    size_t n = (size_t)(raw.end - raw.at);
+    if (n && t->type == FLOAT) take_floats(t, raw);
+    if (n && t->type == INT64) {
+        if (n > NM_NET_DIMS * sizeof(int64_t))
+            return nm_fail(r->err, "%s: a list of integers is longer than %d", r->file, NM_NET_DIMS);
+        memcpy(t->whole, raw.at, n);
+        t->n_whole = n / sizeof(int64_t);
+    }
+    uint64_t wanted = 1, found = t->type == FLOAT ? t->n_floats : t->n_whole;
+    for (uint32_t i = 0; i < t->shape.rank; i++) wanted = wanted > NM_NET_CONSTANT ? wanted : wanted * t->shape.dims[i];
+    if (found != wanted)
+        return nm_fail(r->err, "%s: tensor '%s' has %llu elements in the file, but its shape wants %llu", r->file,
+                       t->name, (unsigned long long)found, (unsigned long long)wanted);
+    return 0;
+}
+
+static int add_tensor(struct reading *r, const struct tensor *t, const char *name)
+{
+    int32_t i = t->type == FLOAT ? nm_net_add_constant(r->net, name, t->shape, t->floats, r->err)
+                                 : nm_net_add_whole(r->net, name, t->shape, t->whole, r->err);
+    return i < 0 ? -1 : 0;
+}
+
+/* ValueInfoProto: a name and a shape, whose open dimensions are 1. */
+static int read_info(struct reading *r, struct bytes b, const char **name, struct nm_net_shape *shape)
+{
+    struct field f, g, h, d, v;
+    uint64_t element = 0;
+    *name = NULL;
+    *shape = (struct nm_net_shape){0};
+    while (next(&b, &f)) {
+        if (f.number == INFO_NAME && !(*name = text(r, f.inside, MOST_NAME))) return -1;
+        if (f.number != INFO_TYPE) continue;
+        while (next(&f.inside, &g)) {
+            if (g.number != TYPE_TENSOR) continue;
+            while (next(&g.inside, &h)) {
+                if (h.number == TENSOR_ELEMENT) element = h.value;
+                while (h.number == TENSOR_SHAPE && next(&h.inside, &d)) {
+                    uint64_t size = 1;
+                    if (d.number != SHAPE_DIM) continue;
+                    while (next(&d.inside, &v))
+                        if (v.number == DIM_VALUE) size = v.value;
+                    if (shape->rank == NM_NET_DIMS || size > NM_NET_CONSTANT || d.inside.bad)
+                        return nm_fail(r->err, "%s: '%s' has a shape that is not possible here", r->file,
+                                       *name ? *name : "");
+                    shape->dims[shape->rank++] = (uint32_t)size;
+                }
+                if (h.inside.bad) return cut_short(r, "a shape");
+            }
+            if (g.inside.bad) return cut_short(r, "a type");
+        }
+        if (f.inside.bad) return cut_short(r, "a type");
+    }
+    if (b.bad) return cut_short(r, "an input or output");
+    if (!*name) return nm_fail(r->err, "%s: an input or output has no name", r->file);
+    if (element != FLOAT) return nm_fail(r->err, "%s: '%s' is not made of floats", r->file, *name);
+    return 0;
+}
+
+struct operation {
+    const char *name, *op, *domain, *output;
+    uint32_t n_in, n_out;
+    const char *in[NM_NET_INPUTS];
+    struct nm_net_attributes with;
+    struct tensor constant;
+    bool has_constant;
+};
+
+static int read_attribute(struct reading *r, struct bytes b, struct operation *o)
+{
+    struct field f;
+    const char *name = "";
+    uint64_t whole = 0, type = 0;
+    float number = 0;
+    struct bytes tensor = {NULL, NULL, false};
+    while (next(&b, &f)) {
+        if (f.number == ATTRIBUTE_NAME && !(name = text(r, f.inside, MOST_NAME))) return -1;
+        if (f.number == ATTRIBUTE_F) number = as_float(f.value);
+        if (f.number == ATTRIBUTE_I) whole = f.value;
+        if (f.number == ATTRIBUTE_T) tensor = f.inside;
+        if (f.number == ATTRIBUTE_TYPE) type = f.value;
+    }
+    if (b.bad) return cut_short(r, "an attribute");
+    bool is_float = type == TYPE_FLOAT, is_whole = type == TYPE_INT;
+    if (!strcmp(name, "alpha") && is_float)
+        o->with.alpha = number;
+    else if (!strcmp(name, "beta") && is_float)
+        o->with.beta = number;
+    else if (!strcmp(name, "min") && is_float)
+        o->with.low = number;
+    else if (!strcmp(name, "max") && is_float)
+        o->with.high = number;
+    else if (!strcmp(name, "transA") && is_whole)
+        o->with.trans_a = whole != 0;
+    else if (!strcmp(name, "transB") && is_whole)
+        o->with.trans_b = whole != 0;
+    else if (!strcmp(name, "axis") && is_whole)
+        o->with.axis = (int64_t)whole;
+    else if (!strcmp(name, "allowzero") && is_whole)
+        o->with.allow_zero = whole != 0;
+    else if (!strcmp(name, "value") && tensor.at)
+        return o->has_constant = true, read_tensor(r, tensor, &o->constant);
+    else
+        return nm_fail(r->err, "%s: node '%s' (%s) has an attribute '%s' that is not known here", r->file, o->name,
+                       o->op, name);
+    return 0;
+}
+
+static int read_words(struct reading *r, struct bytes b, struct operation *o)
+{
+    struct field f;
+    *o = (struct operation){.name = "", .op = "", .domain = "", .with = NM_NET_ATTRIBUTES};
+    while (next(&b, &f)) {
+        const char **to = f.number == NODE_NAME     ? &o->name
+                          : f.number == NODE_OP     ? &o->op
+                          : f.number == NODE_DOMAIN ? &o->domain
+                          : f.number == NODE_OUTPUT ? &o->output
+                                                    : NULL;
+        if (f.number == NODE_INPUT) {
+            if (o->n_in == NM_NET_INPUTS)
+                return nm_fail(r->err, "%s: a node has more than %d inputs", r->file, NM_NET_INPUTS);
+            to = &o->in[o->n_in++];
+        }
+        o->n_out += f.number == NODE_OUTPUT;
+        if (to && !(*to = text(r, f.inside, MOST_NAME))) return -1;
+    }
+    return b.bad ? cut_short(r, "a node") : 0;
+}
+
+static int read_node(struct reading *r, struct bytes b)
+{
+    struct operation o;
+    struct field f;
+    uint32_t in[NM_NET_INPUTS];
+    if (read_words(r, b, &o)) return -1;
+    if (o.n_out != 1 || !*o.output)
+        return nm_fail(r->err, "%s: node '%s' (%s) must have one output", r->file, o.name, o.op);
+    if (!*o.name) o.name = o.output;
+    int32_t op = nm_op_find(o.op);
+    bool constant = !strcmp(o.op, "Constant");
+    if ((op < 0 && !constant) || (*o.domain && strcmp(o.domain, "ai.onnx")))
+        return nm_fail(r->err, "%s: node '%s' has the operator %s%s%s, which is not known here", r->file, o.name,
+                       o.domain, *o.domain ? "." : "", *o.op ? o.op : "''");
+    while (next(&b, &f))
+        if (f.number == NODE_ATTRIBUTE && read_attribute(r, f.inside, &o)) return -1;
+    if (constant) {
+        if (!o.has_constant)
+            return nm_fail(r->err, "%s: node '%s' (Constant) has no tensor as its value", r->file, o.name);
+        return add_tensor(r, &o.constant, o.output);
+    }
+    for (uint32_t i = 0; i < o.n_in; i++) {
+        int32_t value = *o.in[i] ? nm_net_find(r->net, o.in[i]) : NM_NET_NONE;
+        if (value < 0)
+            return nm_fail(r->err, "%s: node '%s' (%s) reads '%s', which nothing before it gives", r->file, o.name,
+                           o.op, o.in[i]);
+        in[i] = (uint32_t)value;
+    }
+    if (nm_net_add_node(r->net, o.name, (enum nm_op)op, in, o.n_in, &o.with, o.output, r->err) < 0)
+        return nm_fail(r->err, "%s: this network cannot be run", r->file);
+    return 0;
+}
+
+/* The graph's fields come in any order; constants are wanted first, then inputs, nodes, outputs. */
+static int read_graph(struct reading *r, struct bytes graph)
+{
+    static const uint32_t order[] = {GRAPH_INITIALIZER, GRAPH_INPUT, GRAPH_NODE, GRAPH_OUTPUT};
+    for (int pass = 0; pass < 4; pass++) {
+        struct bytes b = graph;
+        struct field f;
+        while (next(&b, &f)) {
+            if (f.number == GRAPH_SPARSE) return nm_fail(r->err, "%s: sparse tensors are not known here", r->file);
+            if (f.number != order[pass]) continue;
+            if (f.wire != WIRE_BYTES) return cut_short(r, "the graph");
+            const char *name;
+            struct nm_net_shape shape;
+            struct tensor t;
+            int bad = 0;
+            if (f.number == GRAPH_INITIALIZER) bad = read_tensor(r, f.inside, &t) || add_tensor(r, &t, t.name);
+            if (f.number == GRAPH_NODE) bad = read_node(r, f.inside);
+            if (f.number == GRAPH_INPUT || f.number == GRAPH_OUTPUT) bad = read_info(r, f.inside, &name, &shape);
+            if (bad) return -1;
+            /* old files list constants among the inputs */
+            if (f.number == GRAPH_INPUT && nm_net_find(r->net, name) < 0)
+                bad = nm_net_add_input(r->net, name, shape, r->err) < 0;
+            if (f.number == GRAPH_OUTPUT) {
+                int32_t value = nm_net_find(r->net, name);
+                if (value < 0) return nm_fail(r->err, "%s: nothing gives the output '%s'", r->file, name);
+                bad = nm_net_add_output(r->net, (uint32_t)value, r->err);
+            }
+            if (bad) return nm_fail(r->err, "%s: this network cannot be run", r->file);
+        }
+        if (b.bad) return cut_short(r, "the graph");
+    }
+    if (!r->net->n_inputs || !r->net->n_outputs)
+        return nm_fail(r->err, "%s: the network has no input or no output", r->file);
+    return 0;
+}
+
+static int read_opset(struct reading *r, struct bytes b)
+{
+    struct field f;
+    const char *domain = "";
+    uint64_t version = 0;
+    while (next(&b, &f)) {
+        if (f.number == OPSET_DOMAIN && !(domain = text(r, f.inside, MOST_NAME))) return -1;
+        if (f.number == OPSET_VERSION) version = f.value;
+    }
+    if (b.bad) return cut_short(r, "an operator set");
+    if ((!*domain || !strcmp(domain, "ai.onnx")) && (version < OLDEST || version > NEWEST))
+        return nm_fail(r->err, "%s: operator set %llu is not known here; %d to %d are", r->file,
+                       (unsigned long long)version, OLDEST, NEWEST);
+    return 0;
+}
+
+static int read_note(struct reading *r, struct bytes b)
+{
+    struct field f;
+    const char *key = "", *value = "";
+    while (next(&b, &f)) {
+        if (f.number == ENTRY_KEY && !(key = text(r, f.inside, MOST_NAME))) return -1;
+        if (f.number == ENTRY_VALUE && !(value = text(r, f.inside, 1 << 16))) return -1;
+    }
+    if (b.bad) return cut_short(r, "a note");
+    return nm_net_add_note(r->net, key, value, r->err);
+}
+
+static int read_model(struct reading *r, struct bytes b)
+{
+    struct field f;
+    struct bytes graph = {NULL, NULL, false};
+    uint32_t opsets = 0;
+    while (next(&b, &f)) {
+        if (f.wire != WIRE_BYTES) continue;
+        if (f.number == MODEL_GRAPH) graph = f.inside;
+        if (f.number == MODEL_METADATA && read_note(r, f.inside)) return -1;
+        if (f.number == MODEL_OPSET && (opsets++, read_opset(r, f.inside))) return -1;
+    }
+    if (b.bad) return cut_short(r, "the file");
+    if (!graph.at || !opsets)
+        return nm_fail(r->err, "%s has no graph or no operator set: this is no ONNX file", r->file);
+    return read_graph(r, graph);
+}
+
+struct nm_net *nm_onnx_read(const void *bytes, size_t n, const char *name, struct nm_err *err)
+{
+    if (n > NM_ONNX_BYTES) return nm_fail(err, "%s is larger than %d MB", name, NM_ONNX_BYTES >> 20), NULL;
+    struct reading r = {nm_net_new(), name, err};
+    if (!read_model(&r, (struct bytes){bytes, (const uint8_t *)bytes + n, false})) return r.net;
+    nm_net_free(r.net);
+    return NULL;
+}
+
+struct nm_net *nm_onnx_load(const char *path, struct nm_err *err)
+{
+    size_t n;
+    char *bytes = nm_read_whole(path, NM_ONNX_BYTES, &n, err);
+    struct nm_net *net = bytes ? nm_onnx_read(bytes, n, path, err) : NULL;
+    free(bytes);
+    return net;
+}
+
+/* ---- writing: a message is made beside the one that holds it, and then put into it with its length ---- */
+
+struct out {
+    uint8_t *at;
+    size_t n, room;
+};
+
+static void put(struct out *o, const void *bytes, size_t n)
+{
+    if (o->n + n > o->room) {
+        o->room = 2 * (o->n + n) + 64;
+        o->at = realloc(o->at, o->room);
+        if (!o->at) abort();
+    }
+    if (n) memcpy(o->at + o->n, bytes, n);
+    o->n += n;
+}
+
+static void put_varint(struct out *o, uint64_t value)
+{
+    do {
+        uint8_t byte = (uint8_t)((value & 0x7f) | (value > 0x7f ? 0x80 : 0));
+        put(o, &byte, 1);
+        value >>= 7;
+    } while (value);
+}
+
+static void put_number(struct out *o, uint32_t number, uint64_t value)
+{
+    put_varint(o, (uint64_t)number << 3 | WIRE_VARINT);
+    put_varint(o, value);
+}
+
+static void put_bytes(struct out *o, uint32_t number, const void *bytes, size_t n)
+{
+    put_varint(o, (uint64_t)number << 3 | WIRE_BYTES);
+    put_varint(o, n);
+    put(o, bytes, n);
+}
+
+static void put_text(struct out *o, uint32_t number, const char *words) { put_bytes(o, number, words, strlen(words)); }
+
+/* Ends a message: it goes into the outer one, and its memory goes. */
+static void put_message(struct out *o, uint32_t number, struct out *inner)
+{
+    put_bytes(o, number, inner->at, inner->n);
+    free(inner->at);
+    *inner = (struct out){0};
+}
+
+static void put_tensor(struct out *graph, const struct nm_net_value *v)
+{
+    struct out t = {0};
+    for (uint32_t i = 0; i < v->shape.rank; i++) put_number(&t, TENSOR_DIMS, v->shape.dims[i]);
+    put_number(&t, TENSOR_TYPE, v->whole ? INT64 : FLOAT);
+    put_text(&t, TENSOR_NAME, v->name);
+    put_bytes(&t, TENSOR_RAW, v->whole ? (const void *)v->whole : v->at,
+              v->n * (v->whole ? sizeof *v->whole : sizeof *v->at));
+    put_message(graph, GRAPH_INITIALIZER, &t);
+}
+
+static void put_info(struct out *graph, uint32_t number, const struct nm_net_value *v)
+{
+    struct out info = {0}, type = {0}, tensor = {0}, shape = {0};
+    for (uint32_t i = 0; i < v->shape.rank; i++) {
+        struct out dim = {0};
+        put_number(&dim, DIM_VALUE, v->shape.dims[i]);
+        put_message(&shape, SHAPE_DIM, &dim);
+    }
+    put_number(&tensor, TENSOR_ELEMENT, FLOAT);
+    put_message(&tensor, TENSOR_SHAPE, &shape);
+    put_message(&type, TYPE_TENSOR, &tensor);
+    put_text(&info, INFO_NAME, v->name);
+    put_message(&info, INFO_TYPE, &type);
+    put_message(graph, number, &info);
+}
+
+static void put_whole(struct out *node, const char *name, int64_t value)
+{
+    struct out a = {0};
+    put_text(&a, ATTRIBUTE_NAME, name);
+    put_number(&a, ATTRIBUTE_I, (uint64_t)value);
+    put_number(&a, ATTRIBUTE_TYPE, TYPE_INT);
+    put_message(node, NODE_ATTRIBUTE, &a);
+}
+
+static void put_float(struct out *node, const char *name, float value)
+{
+    struct out a = {0};
+    put_text(&a, ATTRIBUTE_NAME, name);
+    put_varint(&a, ATTRIBUTE_F << 3 | WIRE_FIXED32);
+    put(&a, &value, sizeof value);
+    put_number(&a, ATTRIBUTE_TYPE, TYPE_FLOAT);
+    put_message(node, NODE_ATTRIBUTE, &a);
+}
+
+/* A Clip with bounds of its own, as old files have, gets them as inputs: operator set 13 wants that. */
+static void put_bound(struct out *graph, struct out *node, const char *output, const char *which, float value)
+{
+    char name[MOST_NAME + 8];
+    snprintf(name, sizeof name, "%.*s/%s", MOST_NAME - 8, output, which);
+    put_tensor(graph, &(struct nm_net_value){.name = name, .n = 1, .at = &value});
+    put_text(node, NODE_INPUT, name);
+}
+
+static void put_node(struct out *graph, const struct nm_net *net, const struct nm_net_node *from)
+{
+    struct out node = {0};
+    const struct nm_net_attributes *with = &from->with;
+    bool bounds = from->op == NM_OP_CLIP && from->n_in == 1;
+    for (uint32_t i = 0; i < from->n_in; i++)
+        put_text(&node, NODE_INPUT, from->in[i] == NM_NET_NONE ? "" : net->values[from->in[i]].name);
+    const char *output = net->values[from->out].name;
+    if (bounds) put_bound(graph, &node, output, "low", with->low), put_bound(graph, &node, output, "high", with->high);
+    put_text(&node, NODE_OUTPUT, output);
+    put_text(&node, NODE_NAME, from->name);
+    put_text(&node, NODE_OP, nm_op_name(from->op));
+    if (from->op == NM_OP_GEMM || from->op == NM_OP_ELU) put_float(&node, "alpha", with->alpha);
+    if (from->op == NM_OP_GEMM) put_float(&node, "beta", with->beta), put_whole(&node, "transB", with->trans_b);
+    if (from->op == NM_OP_CONCAT || from->op == NM_OP_FLATTEN) put_whole(&node, "axis", with->axis);
+    put_message(graph, GRAPH_NODE, &node);
+}
+
+void *nm_onnx_write(const struct nm_net *net, size_t *n)
+{
+    struct out model = {0}, graph = {0}, opset = {0};
+    put_number(&model, MODEL_IR, IR);
+    put_text(&model, MODEL_PRODUCER, "nutmeg");
+    for (uint32_t i = 0; i < net->n_nodes; i++) put_node(&graph, net, &net->nodes[i]);
+    put_text(&graph, GRAPH_NAME, "net");
+    for (uint32_t i = 0; i < net->n_values; i++)
+        if (net->values[i].constant) put_tensor(&graph, &net->values[i]);
+    for (uint32_t i = 0; i < net->n_inputs; i++) put_info(&graph, GRAPH_INPUT, &net->values[net->inputs[i]]);
+    for (uint32_t i = 0; i < net->n_outputs; i++) put_info(&graph, GRAPH_OUTPUT, &net->values[net->outputs[i]]);
+    put_message(&model, MODEL_GRAPH, &graph);
+    put_number(&opset, OPSET_VERSION, OURS);
+    put_message(&model, MODEL_OPSET, &opset);
+    for (uint32_t i = 0; i < net->n_notes; i++) {
+        struct out note = {0};
+        put_text(&note, ENTRY_KEY, net->notes[i].key);
+        put_text(&note, ENTRY_VALUE, net->notes[i].text);
+        put_message(&model, MODEL_METADATA, &note);
+    }
+    *n = model.n;
+    return model.at;
+}

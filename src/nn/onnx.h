@@ -1,0 +1,23 @@
+/* ONNX files: networks as other people's tools write and read them.
+ *
+ * An ONNX file is one message in the wire format of Protocol Buffers. Of its many fields a policy needs a few dozen
+ * numbers, so they are read here by hand, through one checked reader, and no library is needed. What is not understood
+ * is refused with the node and its operator, never skipped; comments and versions of tools are skipped.
+ *
+ * Read: models with floats (and integers as shapes), operator sets 7 to 21, the operators of nn/net.h and Constant,
+ * weights inside of the file. Written: operator set 13, floats as raw data. */
+#ifndef NM_NN_ONNX_H
+#define NM_NN_ONNX_H
+
+#include "nn/net.h"
+
+enum { NM_ONNX_BYTES = 64 << 20 }; /* of a file, at most */
+
+/* `name` is for sentences. NULL with a sentence. */
+NM_EXPORT struct nm_net *nm_onnx_read(const void *bytes, size_t n, const char *name, struct nm_err *err);
+NM_EXPORT struct nm_net *nm_onnx_load(const char *path, struct nm_err *err);
+
+/* The file, to be freed. */
+void *nm_onnx_write(const struct nm_net *net, size_t *n);
+
+#endif
