@@ -63,6 +63,7 @@ int cmd_graph(int argc, char **argv)
     setup_begin(&setup);
     struct nm_lineup *lineup = setup_lineup(&setup, argv[1], &lineup_flags, &err);
     code = !lineup ? EXIT_USAGE : draw_into(lineup, draw, file, &err) ? EXIT_FAILED : EXIT_OK;
+    if (file && code == EXIT_OK) printf("written: %s\n", file);
     if (err.n) complain(&err);
     nm_lineup_free(lineup);
     setup_end(&setup);

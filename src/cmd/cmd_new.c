@@ -30,13 +30,13 @@ static int check_tree(struct setup *setup, const char *group, struct nm_err *err
     return 0;
 }
 
-static void tell_next(const struct setup *setup, const char *folder, const struct skeleton_file *files,
-                      const struct skeleton *skeleton)
+static void tell_next(const char *folder, const struct skeleton_file *files, const struct skeleton *skeleton)
 {
     for (const struct skeleton_file *f = files; f->path; f++) printf("%s/%s\n", folder, f->path);
     if (skeleton->group)
-        printf("\nNext: make, then %s/tests/modules_test_%s. Put it into a line-up: - %s\n", setup->program,
-               skeleton->name, skeleton->name);
+        printf("\nNext: scripts/build develop modules_test_%s nutmeg && scripts/tests develop -R modules/%s\n"
+               "Then put it into a line-up: - %s\n",
+               skeleton->name, skeleton->name, skeleton->name);
     else
         printf("\nNext: cd %s && make test check\n", folder);
 }
@@ -70,7 +70,7 @@ static int new_module(int argc, char **argv)
     if (!check_name(&setup, argv[1], &err) && (dir || !check_tree(&setup, group, &err))) {
         const struct skeleton_file *files = skeleton_files(&setup.arena, &skeleton);
         code = skeleton_write(&setup.arena, folder, files, &err) ? EXIT_FAILED : EXIT_OK;
-        if (code == EXIT_OK) tell_next(&setup, folder, files, &skeleton);
+        if (code == EXIT_OK) tell_next(folder, files, &skeleton);
     }
     if (err.n) complain(&err);
     setup_end(&setup);

@@ -65,7 +65,7 @@ static int robot_list(int argc, char **argv)
     uint32_t robots;
     setup_begin(&setup);
     const char *folder = nm_path(&setup.arena, setup.root, "robots");
-    const char *const *names = setup_robots(&setup, folder, &robots);
+    const char *const *names = nm_folders_in(&setup.arena, folder, &robots);
     table_begin(&table, (const char *const[]){"robot", ">joints", ">kg", ">m", ">missing", "about", NULL});
     code = EXIT_OK;
     for (uint32_t i = 0; i < robots; i++) {

@@ -72,6 +72,7 @@ static int play(struct setup *setup, struct sim_options *o, const char *seeds, s
     stop_by_signals();
     int code = play_all(setup, &r, err) ? EXIT_USAGE : EXIT_OK;
     if (r.n && !o->json) sim_table(scenario, r.outcomes, r.n, nm_clock_seconds() - began, stdout);
+    if (r.n && !o->json && o->photo_every > 0) printf("pictures: %s\n", o->photo_folder);
     for (uint32_t i = 0; i < r.n && code == EXIT_OK; i++)
         if (!r.outcomes[i].done || !r.outcomes[i].result.passed) code = EXIT_FAILED;
     if (interrupted() && r.n < r.room)

@@ -55,7 +55,7 @@ int main(int argc, char **argv)
     /* a reader that leaves is noticed by the write; it is no reason to end a running robot */
     signal(SIGPIPE, SIG_IGN);
     crash_tell(NULL);
-    int code = verbs_run("nutmeg", "A complete software stack for humanoid soccer robots.", commands, argc, argv);
+    int code = verbs_run("nutmeg", "A software stack for humanoid soccer robots.", commands, argc, argv);
     bool whole = !fflush(stdout) && !ferror(stdout);
     if (whole || code || reader_left()) return code;
     fputs("what was printed is not whole: it could not be written\n", stderr);

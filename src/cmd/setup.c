@@ -79,7 +79,7 @@ const char *const *setup_names(struct setup *setup, const char *folder, uint32_t
     const char **names = nm_take_n(arena, const char *, MOST);
     uint32_t n_here, n_folders;
     const char *const *here = nm_files_in(arena, home, ".yaml", &n_here);
-    const char *const *folders = setup_robots(setup, home, &n_folders); /* whatever is a folder */
+    const char *const *folders = nm_folders_in(arena, home, &n_folders);
     *n = 0;
     for (uint32_t i = 0; i < n_here && *n < MOST; i++)
         if (!is_saved(here[i])) names[(*n)++] = here[i];
@@ -92,24 +92,13 @@ const char *const *setup_names(struct setup *setup, const char *folder, uint32_t
     return names;
 }
 
-const char *const *setup_robots(struct setup *setup, const char *folder, uint32_t *n)
-{
-    uint32_t all;
-    const char *const *names = nm_files_in(&setup->arena, folder, "", &all);
-    const char **robots = nm_take_n(&setup->arena, const char *, all + 1);
-    *n = 0;
-    for (uint32_t i = 0; i < all; i++)
-        if (nm_folder_exists(nm_path(&setup->arena, folder, names[i]))) robots[(*n)++] = names[i];
-    return robots;
-}
-
 const char *setup_robot(struct setup *setup, const char *name, struct nm_err *err)
 {
     if (nm_folder_exists(name) || nm_file_exists(name)) return name;
     const char *robots = nm_path(&setup->arena, setup->root, "robots"), *folder = nm_path(&setup->arena, robots, name);
     if (*name && !strchr(name, '/') && nm_folder_exists(folder)) return folder;
     uint32_t n;
-    const char *const *names = setup_robots(setup, robots, &n);
+    const char *const *names = nm_folders_in(&setup->arena, robots, &n);
     nm_fail(err, "%s: no such folder or file, and no robot of this name in %s%s", name, robots,
             nm_hint(name, names, n).text);
     return NULL;

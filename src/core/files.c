@@ -73,6 +73,17 @@ const char *const *nm_files_in(struct nm_arena *arena, const char *folder, const
     return names;
 }
 
+const char *const *nm_folders_in(struct nm_arena *arena, const char *folder, uint32_t *n)
+{
+    uint32_t all;
+    const char *const *names = nm_files_in(arena, folder, "", &all);
+    const char **folders = nm_take_n(arena, const char *, all + 1);
+    *n = 0;
+    for (uint32_t i = 0; i < all; i++)
+        if (nm_folder_exists(nm_path(arena, folder, names[i]))) folders[(*n)++] = names[i];
+    return folders;
+}
+
 static int write_all(int file, const char *bytes, size_t size)
 {
     while (size) {

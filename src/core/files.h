@@ -21,6 +21,8 @@ bool nm_file_exists(const char *path);
 bool nm_folder_exists(const char *path);
 /* Names (without the suffix) of what lies in a folder and ends so, sorted; hidden ones left out. No folder: none. */
 const char *const *nm_files_in(struct nm_arena *arena, const char *folder, const char *suffix, uint32_t *n);
+/* The same for the folders in a folder. */
+const char *const *nm_folders_in(struct nm_arena *arena, const char *folder, uint32_t *n);
 
 /* Replaces a file as a whole: a reader sees the old bytes or the new ones, also after a loss of power. Folders are
  * made where they are missing. size 0 removes

@@ -267,7 +267,7 @@ static void find_robot(struct loading *l, const struct nm_yaml *file)
     if ((path || named) && nm_folder_exists(folder)) lineup->robot_folder = folder;
     if (lineup->robot_folder) return;
     uint32_t n;
-    const char *const *names = nm_files_in(arena, robots, "", &n);
+    const char *const *names = nm_folders_in(arena, robots, &n);
     l->rc = nm_fail(l->err, "%srobot '%.80s' has no folder %.200s%s", where, lineup->robot, folder,
                     nm_hint(lineup->robot, names, n).text);
 }

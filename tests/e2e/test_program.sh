@@ -43,6 +43,11 @@ ends 0 nutmeg help msg show
 says "nutmeg msg show TYPE"
 ends 0 nutmeg msg show BallModel
 says "m, where it comes to rest" "Frame of the header"
+ends 2 nutmeg run motion --robot xxxxxxxx --virtual
+says "there are darwin, kid70" # and no README.md
+ends 0 nutmeg sim standing --seeds 1 --seconds 0.1 --snapshot 0.1 --from top -o pictures
+says "pictures: pictures"
+ls pictures/*.png >/dev/null || wrong "no pictures"
 ends 0 nutmeg sim list 'motion/*'
 says "motion/forward"
 ends 0 nutmeg lineup list
@@ -90,6 +95,7 @@ says "did you mean 'play'?"
 ends 0 nutmeg graph play
 says "digraph" "ball_filter"
 ends 0 nutmeg graph play -o play.svg
+says "written: play.svg"
 grep -q "</svg>" play.svg || wrong "no picture"
 ends 2 nutmeg graph play -o play.png
 says ".svg"
@@ -126,7 +132,7 @@ fi
 
 mkdir -p tree/config tree/robots tree/lineups tree/src/modules
 NUTMEG_ROOT=$scratch/tree ends 0 nutmeg new module kick_timer --group motion
-says "src/modules/motion/kick_timer.c" "tests/modules/test_kick_timer.c"
+says "src/modules/motion/kick_timer.c" "tests/modules/test_kick_timer.c" "scripts/build develop modules_test_kick_timer"
 for file in tree/src/modules/motion/kick_timer.c tree/tests/modules/test_kick_timer.c; do
     ${CC:-cc} -std=gnu17 -Wall -Wextra -Wconversion -Werror -D_GNU_SOURCE -I"$root/src" -I"$build/gen" -fsyntax-only "$file" ||
         wrong "$file does not compile in the tree"
