@@ -8,7 +8,7 @@
 #include "cmd/console.h"
 #include "cmd/ros_topics.h"
 #include "codec/text.h"
-#include "edge/dds/look.h"
+#include "edge/dds/dds_look.h"
 
 static const double look_every = 0.005;  /* s */
 static const double server_patience = 5; /* s, until somebody serves it   */

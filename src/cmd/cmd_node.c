@@ -9,7 +9,7 @@
 #include "cmd/ros_topics.h"
 #include "codec/cdr.h"
 #include "codec/cdr_walk.h"
-#include "edge/dds/look.h"
+#include "edge/dds/dds_look.h"
 
 static const double discovery = 1.0; /* s */
 

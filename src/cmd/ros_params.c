@@ -4,7 +4,7 @@
 
 #include "cmd/asking.h"
 #include "cmd/console.h"
-#include "edge/dds/look.h"
+#include "edge/dds/dds_look.h"
 
 static const double patience = 5; /* s, for the node and for each of its answers */
 

@@ -8,7 +8,7 @@
 #include "cmd/console.h"
 #include "codec/cdr_walk.h"
 #include "codec/text.h"
-#include "edge/dds/look.h"
+#include "edge/dds/dds_look.h"
 
 static const double discovery = 1.0; /* s; until then everybody nearby has answered */
 static const double look_every = 0.01;

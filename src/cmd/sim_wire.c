@@ -20,7 +20,7 @@
 #include "core/files.h"
 #include "core/stamp.h"
 #include "edge/dds/dds.h"
-#include "edge/dds/look.h"
+#include "edge/dds/dds_look.h"
 #include "rosgraph_msgs/Clock.h"
 
 enum { RESTARTS = 5, ARGUMENTS = 64 };

@@ -5,7 +5,7 @@
 
 #include "codec/cdr.h"
 #include "core/stamp.h"
-#include "edge/dds/look.h"
+#include "edge/dds/dds_look.h"
 #include "rosgraph_msgs/Clock.h"
 
 static const int64_t look_again = 50000000; /* ns between two looks for somebody who tells the time */

@@ -12,7 +12,7 @@
 #include "core/player.h"
 #include "edge/dds/dds.h"
 #include "edge/dds/domain.h"
-#include "edge/dds/look.h"
+#include "edge/dds/dds_look.h"
 #include "humanoid_league_msgs/PlayAnimation.h"
 #include "sensor_msgs/Image.h"
 #include "sensor_msgs/JointState.h"

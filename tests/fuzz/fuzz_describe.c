@@ -3,7 +3,7 @@
 #include <assert.h>
 
 #include "codec/msgdef.h"
-#include "edge/dds/describe.h"
+#include "edge/dds/type_description.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,4 +1,5 @@
-/* The life of the DDS edge: joins, serves, leaves. */
+/* The node itself: it joins the domain, serves and leaves; its readers and writers, what others are told about it, and
+ * writers and readers elsewhere that use one of its topics with another type. */
 #include "edge/dds/dds.h"
 
 #include <errno.h>
@@ -7,11 +8,219 @@
 
 #include "base/clock.h"
 #include "body/robot.h"
+#include "edge/dds/dds_inside.h"
 #include "edge/dds/domain.h"
-#include "edge/dds/inside.h"
 
-/* The thread sleeps until a cycle publishes or somebody asks, but looks at changes this often. */
-static const int64_t look_every = 200000000; /* ns */
+/* How long a write may wait for a full history; the edge has other topics to serve. */
+static const dds_duration_t patience = DDS_MSECS(10);
+
+static dds_qos_t *qos_new(const struct nm_ros_qos *ros, const char *user_data)
+{
+    dds_qos_t *qos = dds_create_qos();
+    dds_qset_reliability(qos, ros->reliable ? DDS_RELIABILITY_RELIABLE : DDS_RELIABILITY_BEST_EFFORT, patience);
+    dds_qset_durability(qos, ros->latched ? DDS_DURABILITY_TRANSIENT_LOCAL : DDS_DURABILITY_VOLATILE);
+    dds_qset_history(qos, ros->depth > 0 ? DDS_HISTORY_KEEP_LAST : DDS_HISTORY_KEEP_ALL,
+                     ros->depth > 0 ? ros->depth : 1);
+    if (ros->latched) /* otherwise a late reader gets only one sample */
+        dds_qset_durability_service(qos, 0, DDS_HISTORY_KEEP_LAST, ros->depth > 0 ? ros->depth : 1,
+                                    DDS_LENGTH_UNLIMITED, DDS_LENGTH_UNLIMITED, DDS_LENGTH_UNLIMITED);
+    if (ros->lifespan) dds_qset_lifespan(qos, ros->lifespan);
+    dds_qset_writer_data_lifecycle(qos, false);
+    dds_qset_ignorelocal(qos, DDS_IGNORELOCAL_PARTICIPANT);
+    if (user_data && *user_data) dds_qset_userdata(qos, user_data, strlen(user_data));
+    return qos;
+}
+
+static void note(struct gids *gids, dds_entity_t entity)
+{
+    if (gids->n == gids->room) {
+        uint32_t room = gids->room * 2 + 32;
+        dds_guid_t *more = realloc(gids->at, room * sizeof *more);
+        if (!more) abort();
+        gids->at = more;
+        gids->room = room;
+    }
+    dds_get_guid(entity, &gids->at[gids->n++]);
+}
+
+static dds_entity_t fail(const char *what, const char *name, dds_entity_t code, struct nm_err *err)
+{
+    nm_fail(err, "dds: cannot create the %s for '%s': %s", what, name, dds_strretcode(code));
+    return code;
+}
+
+dds_entity_t endpoint_writer(struct nm_dds *dds, const char *name, const char *type, const struct nm_ros_qos *ros,
+                             const char *user_data, const dds_listener_t *listener, struct nm_err *err)
+{
+    dds_entity_t topic = nm_raw_topic(dds->participant, name, type);
+    if (topic < 0) return fail("topic", name, topic, err);
+    dds_qos_t *qos = qos_new(ros, user_data);
+    dds_entity_t writer = dds_create_writer(dds->publisher, topic, qos, listener);
+    dds_delete_qos(qos);
+    if (writer < 0) return fail("writer", name, writer, err);
+    note(&dds->writers, writer);
+    return writer;
+}
+
+dds_entity_t endpoint_reader(struct nm_dds *dds, const char *name, const char *type, size_t most,
+                             const struct nm_ros_qos *ros, const char *user_data, const dds_listener_t *listener,
+                             struct nm_err *err)
+{
+    dds_entity_t topic = nm_raw_topic_most(dds->participant, name, type, most);
+    if (topic < 0) return fail("topic", name, topic, err);
+    dds_qos_t *qos = qos_new(ros, user_data);
+    dds_entity_t reader = dds_create_reader(dds->subscriber, topic, qos, listener);
+    dds_delete_qos(qos);
+    if (reader < 0) return fail("reader", name, reader, err);
+    note(&dds->readers, reader);
+    return reader;
+}
+
+/* Both ends of a service carry the same id, by which rmw_cyclonedds pairs them: the participant's prefix and a count.
+ */
+void service_id(struct nm_dds *dds, const char *key, char *to, size_t size)
+{
+    dds_guid_t guid;
+    uint32_t count = ++dds->services;
+    dds_get_guid(dds->participant, &guid);
+    for (int i = 0; i < 4; i++) guid.v[12 + i] = (uint8_t)(count >> (24 - 8 * i));
+    size_t used = (size_t)snprintf(to, size, "%s=", key);
+    for (int i = 0; i < 16 && used < size; i++)
+        used += (size_t)snprintf(to + used, size - used, "%s%x", i ? "." : "", guid.v[i]);
+    if (used < size) snprintf(to + used, size - used, ";");
+}
+
+static void pack_gid(struct pack *p, const struct nm_dds *dds, const dds_guid_t *guid)
+{
+    uint8_t gid[24] = {0};
+    memcpy(gid, guid->v, sizeof guid->v);
+    pack_raw(p, gid, dds->options.gid_size);
+}
+
+static void pack_gids(struct pack *p, const struct nm_dds *dds, const struct gids *gids)
+{
+    pack_u32(p, gids->n);
+    for (uint32_t i = 0; i < gids->n; i++) pack_gid(p, dds, &gids->at[i]);
+}
+
+/* Sends the whole list each time (rmw_dds_common/ParticipantEntitiesInfo); the size of its Gid depends on the release.
+ */
+void node_tell(struct nm_dds *dds, bool here)
+{
+    struct pack *p = &dds->buffer;
+    dds_guid_t guid;
+    dds_get_guid(dds->participant, &guid);
+    pack_begin(p);
+    pack_gid(p, dds, &guid);
+    pack_u32(p, here ? 1 : 0);
+    if (here) {
+        pack_text(p, dds->space);
+        pack_text(p, dds->node);
+        pack_gids(p, dds, &dds->readers);
+        pack_gids(p, dds, &dds->writers);
+    }
+    out_write(dds, dds->discovery, p->bytes, p->n);
+}
+
+/* ---- strangers: writers and readers elsewhere that use one of our topics with another type ---- */
+
+/* Cyclone does not connect them to us, so without this nobody would learn why nothing arrives. */
+
+bool endpoint_hash(const dds_builtintopic_endpoint_t *endpoint, char *to, size_t size)
+{
+    void *bytes = NULL;
+    size_t n = 0;
+    bool has = dds_qget_userdata(endpoint->qos, &bytes, &n) && bytes && nm_user_data(bytes, n, "typehash", to, size);
+    dds_free(bytes);
+    return has;
+}
+
+/* Replaces what must not be printed; peers choose their names freely. */
+static void plain(char *text)
+{
+    for (; *text; text++)
+        if (*text < ' ' || *text > '~') *text = '?';
+}
+
+/* "The process talker (4711) on striker", as its participant describes itself. */
+static void whose(struct nm_dds *dds, const dds_builtintopic_endpoint_t *endpoint, char *to, size_t size)
+{
+    static const char *const keys[] = {"__ProcessName", "__Pid", "__Hostname"};
+    char *told[3] = {0};
+    void *sample = NULL;
+    dds_sample_info_t info;
+    int n = dds_read_instance(dds->participants, &sample, &info, 1, 1, endpoint->participant_instance_handle);
+    const dds_builtintopic_participant_t *its = n > 0 && info.valid_data ? sample : NULL;
+    for (int i = 0; its && i < 3; i++) dds_qget_prop(its->qos, keys[i], &told[i]);
+    if (told[0])
+        snprintf(to, size, "The process %.60s (%.20s) on %.60s", told[0], told[1] ? told[1] : "?",
+                 told[2] ? told[2] : "?");
+    else
+        snprintf(to, size, "A process that does not say its name");
+    for (int i = 0; i < 3; i++) dds_free(told[i]);
+    if (n > 0) dds_return_loan(dds->participants, &sample, n);
+}
+
+struct search {
+    struct nm_dds *dds;
+    const struct nm_topic *topic;
+    const char *name, *does; /* on the wire; "writes" */
+    nm_dds_say *say;
+    void *user;
+};
+
+static void judge(const struct search *s, const dds_builtintopic_endpoint_t *endpoint)
+{
+    char hash[96] = "", who[200], its[NM_ROS_NAME], text[700];
+    dds_guid_t own;
+    const struct nm_type *type = s->topic->type;
+    dds_get_guid(s->dds->participant, &own);
+    if (strcmp(endpoint->topic_name, s->name) || !memcmp(endpoint->participant_key.v, own.v, sizeof own.v)) return;
+    bool other = strcmp(endpoint->type_name, type->dds_name);
+    if (!other && (!endpoint_hash(endpoint, hash, sizeof hash) || !strcmp(hash, type->hash))) return;
+    whose(s->dds, endpoint, who, sizeof who);
+    nm_ros_type(endpoint->type_name, its, sizeof its);
+    if (other)
+        snprintf(text, sizeof text, "%s %s it as %.150s, which is not our %s: no messages pass between it and us.", who,
+                 s->does, its, type->name);
+    else
+        snprintf(text, sizeof text, "%s %s it with another definition of %s (hash %.80s, ours %s): it is refused.", who,
+                 s->does, type->name, hash, type->hash);
+    plain(text);
+    s->say(s->user, text);
+}
+
+static void look_at(const struct search *s, dds_entity_t reader)
+{
+    enum { MOST = 4096 };
+    static const uint32_t alive = DDS_ANY_SAMPLE_STATE | DDS_ANY_VIEW_STATE | DDS_ALIVE_INSTANCE_STATE;
+    void **samples = calloc(MOST, sizeof *samples);
+    dds_sample_info_t *info = calloc(MOST, sizeof *info);
+    if (!samples || !info) abort();
+    int n = dds_read_mask(reader, samples, info, MOST, MOST, alive);
+    for (int i = 0; i < n; i++)
+        if (info[i].valid_data) judge(s, samples[i]);
+    if (n > 0) dds_return_loan(reader, samples, n);
+    free(samples);
+    free(info);
+}
+
+void nm_dds_strangers(struct nm_dds *dds, const char *topic, nm_dds_say *say, void *user)
+{
+    uint32_t index = nm_lineup_topic(dds->lineup, topic);
+    char name[NM_ROS_NAME];
+    if (index == NM_NONE) return;
+    wire_name(dds, &dds->lineup->topics[index], name, sizeof name);
+    struct search search = {dds, &dds->lineup->topics[index], name, "writes", say, user};
+    look_at(&search, dds->publications);
+    search.does = "reads";
+    look_at(&search, dds->subscriptions);
+}
+
+/* ---- time ---- */
+
+/* The thread sleeps until a cycle publishes or a request arrives, but looks for changes this often. */
+static const int64_t look_every = 200000000; /* ns                                     */
 static const int64_t look_soon = 2000000;    /* ns; while a reply waits for its reader */
 
 void edge_wake(struct nm_dds *dds)
@@ -21,9 +230,9 @@ void edge_wake(struct nm_dds *dds)
 
 int64_t wall_now(const struct nm_dds *dds) { return nm_player_now(dds->player) + atomic_load(&dds->wall); }
 
-/* The wall clock at the time 0 of the player. Somebody may set it at any time (a robot without a battery for its clock
- * learns the date from the network), so it is looked at in each turn; small differences come from the looking. A look
- * that was interrupted says nothing. */
+/* The wall clock at the time 0 of the player. It may be set at any time (a robot without a battery for its clock gets
+ * the date from the network), so it is read in each turn. Small differences are noise of the reading, and a reading
+ * that was interrupted is ignored. */
 static void follow_wall_clock(struct nm_dds *dds, int tries)
 {
     static const int64_t noise = 200000, interrupted = 50000; /* ns */
@@ -35,7 +244,7 @@ static void follow_wall_clock(struct nm_dds *dds, int tries)
     }
 }
 
-/* ---- what a node has beside the line-up's topics ---- */
+/* ---- what a node has besides the topics of the line-up ---- */
 
 static dds_entity_t open_known(struct nm_dds *dds, const char *name, const char *interface, struct nm_err *err)
 {
@@ -49,13 +258,13 @@ static dds_entity_t open_known(struct nm_dds *dds, const char *name, const char 
     return endpoint_writer(dds, wire, type->dds_name, &qos, data, NULL, err);
 }
 
-/* The URDF as it stands in the robot's folder, for RViz2 and robot_state_publisher. */
+/* The URDF from the robot's folder, for RViz2 and robot_state_publisher. */
 static int tell_description(struct nm_dds *dds, struct nm_err *err)
 {
     size_t n;
     if (!dds->lineup->robot_folder || nm_lineup_topic(dds->lineup, "robot_description") != NM_NONE) return 0;
     const uint8_t *bytes = nm_robot_description(&dds->arena, dds->lineup->robot_folder, &n);
-    if (!bytes) return 0; /* the body's loader complains */
+    if (!bytes) return 0; /* the loader of the body reports it */
     dds->description = open_known(dds, "robot_description", "std_msgs/msg/String", err);
     if (dds->description > 0) out_write(dds, dds->description, bytes, n);
     return dds->description < 0 ? -1 : 0;
@@ -82,7 +291,8 @@ static int read_options(struct nm_dds *dds, const struct nm_dds_options *options
     dds->domain = (uint32_t)domain;
     if (!dds->options.gid_size) dds->options.gid_size = 16;
     if (dds->options.gid_size != 16 && dds->options.gid_size != 24)
-        return nm_fail(err, "dds: a gid has 16 bytes, or 24 up to ROS 2 Humble, not %u", dds->options.gid_size);
+        return nm_fail(err, "dds: a gid must have 16 bytes, or 24 for peers up to ROS 2 Humble, not %u",
+                       dds->options.gid_size);
     for (uint32_t i = 0; i < dds->options.n_topics; i++) {
         const char *name = dds->options.topics[i] + (dds->options.topics[i][0] == '/');
         char part[NM_ROS_NAME];
@@ -95,7 +305,7 @@ static int read_options(struct nm_dds *dds, const struct nm_dds_options *options
         if (!known) return nm_fail(err, "dds: %s has no topic, service or action '%.80s'", dds->lineup->file, name);
     }
     const char *space = dds->options.space ? dds->options.space : "";
-    char node[64]; /* what other nodes' structs have room for */
+    char node[64]; /* the length that the structs of other nodes allow */
     nm_ros_node(nm_player_name(dds->player), node, sizeof node);
     snprintf(dds->node, sizeof dds->node, "%s", node);
     if (nm_ros_namespace(space, dds->space, 64, err)) return -1;
@@ -117,11 +327,11 @@ static int join(struct nm_dds *dds, struct nm_err *err)
     dds->publications = dds_create_reader(dds->participant, DDS_BUILTIN_TOPIC_DCPSPUBLICATION, NULL, NULL);
     dds->subscriptions = dds_create_reader(dds->participant, DDS_BUILTIN_TOPIC_DCPSSUBSCRIPTION, NULL, NULL);
     const struct nm_type *type = nm_type_find(&nm_all_types, "rmw_dds_common/msg/ParticipantEntitiesInfo");
-    char data[128] = "gid=24;"; /* of that type there is no hash: it had none */
+    char data[128] = "gid=24;"; /* up to Humble this type has no hash */
     if (type && dds->options.gid_size == 16) snprintf(data, sizeof data, "typehash=%s;", type->hash);
     dds->discovery = endpoint_writer(dds, "ros_discovery_info", "rmw_dds_common::msg::dds_::ParticipantEntitiesInfo_",
                                      &graph, data, NULL, err);
-    dds->writers.n = 0; /* this one is not listed in what it tells */
+    dds->writers.n = 0; /* this writer is not part of the list that it sends */
     return dds->discovery < 0 ? -1 : 0;
 }
 
@@ -177,7 +387,7 @@ int nm_dds_start(struct nm_dds *dds, struct nm_err *err)
     int r = pthread_create(&dds->thread, NULL, serve, dds);
     if (!r) return 0;
     dds->threaded = false;
-    return nm_fail(err, "dds: no thread: %s", strerror(r));
+    return nm_fail(err, "dds: cannot start the thread: %s", strerror(r));
 }
 
 void nm_dds_poll(struct nm_dds *dds)

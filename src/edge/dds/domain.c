@@ -12,9 +12,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { LAST_DOMAIN = 232 }; /* beyond it the ports do not fit into 16 bits */
+enum { LAST_DOMAIN = 232 }; /* the ports of higher domains do not fit into 16 bits */
 
-/* Cyclone's domains are global, so their users are counted globally. */
+/* Domains of Cyclone are global, so their users are counted globally. */
 static struct {
     pthread_mutex_t lock;
     struct {
@@ -49,13 +49,13 @@ uint64_t nm_domain_complaints(char *to, size_t size)
     return n;
 }
 
-/* A sample of more bytes is none of ours, and is not even put together. */
+/* A larger sample cannot be ours, so Cyclone does not assemble it. */
 #define LIMITS    "<Internal><MaxSampleSize>64 MiB</MaxSampleSize></Internal>"
 #define LOOPBACK  "<General><Interfaces><NetworkInterface name=\"lo\"/></Interfaces>" NO_CAST "</General>"
 #define UNICAST   "<General>" NO_CAST "</General>"
 #define NO_CAST   "<AllowMulticast>false</AllowMulticast>"
 #define THIS_HOST "<Peer address=\"127.0.0.1\"/>" /* not every machine knows the name localhost */
-/* Whoever knows our address asks at the ports of the first participants of a machine, so ours takes one of these. */
+/* Peers that know our address look at the ports of the first participants of a machine, so ours uses one of these. */
 #define NUMBERED "<ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>32</MaxAutoParticipantIndex>"
 
 int64_t nm_domain_usual(struct nm_err *err)
@@ -65,7 +65,7 @@ int64_t nm_domain_usual(struct nm_err *err)
     if (!text || !*text) return 0;
     long domain = strtol(text, &end, 10);
     if (*end || domain < 0 || domain > LAST_DOMAIN)
-        return nm_fail(err, "ROS_DOMAIN_ID is '%.40s': a number from 0 to %d is needed", text, LAST_DOMAIN);
+        return nm_fail(err, "ROS_DOMAIN_ID is '%.40s', but must be a number from 0 to %d", text, LAST_DOMAIN);
     return domain;
 }
 
@@ -80,8 +80,8 @@ static int range_of_ros(struct nm_err *err)
     if (!range || !*range) return SUBNET;
     for (int i = 0; i <= SYSTEM_DEFAULT; i++)
         if (!strcmp(range, words[i])) return i;
-    return nm_fail(err, "ROS_AUTOMATIC_DISCOVERY_RANGE is '%.40s': SUBNET, LOCALHOST, OFF or SYSTEM_DEFAULT is needed",
-                   range);
+    return nm_fail(
+        err, "ROS_AUTOMATIC_DISCOVERY_RANGE is '%.40s', but must be SUBNET, LOCALHOST, OFF or SYSTEM_DEFAULT", range);
 }
 
 /* ROS_STATIC_PEERS, "10.0.0.2;striker", as peers of Cyclone; -1 with a sentence. */
@@ -94,7 +94,8 @@ static int static_peers(char *to, size_t size, struct nm_err *err)
         size_t n = strcspn(at, "; ");
         for (size_t i = 0; i < n; i++)
             if (!isalnum((unsigned char)at[i]) && !strchr(".:-_[]", at[i]))
-                return nm_fail(err, "ROS_STATIC_PEERS: '%.*s' is no address of a machine", (int)(n < 80 ? n : 80), at);
+                return nm_fail(err, "ROS_STATIC_PEERS: '%.*s' is not the address of a machine", (int)(n < 80 ? n : 80),
+                               at);
         if (n) used += (size_t)snprintf(to + used, size - used, "<Peer address=\"%.*s\"/>", (int)n, at);
         if (used >= size) return nm_fail(err, "ROS_STATIC_PEERS names too many machines");
         at += n;
@@ -102,8 +103,8 @@ static int static_peers(char *to, size_t size, struct nm_err *err)
     return 0;
 }
 
-/* Cyclone's configuration, without what CYCLONEDDS_URI adds. Without a network it is what ROS 2 calls LOCALHOST, but
- * for the interface, which is the loopback itself. */
+/* The configuration of Cyclone, without CYCLONEDDS_URI. Without a network it is what ROS 2 calls LOCALHOST, except that
+ * the interface is the loopback itself. */
 static int configure(unsigned how, char *to, size_t size, struct nm_err *err)
 {
     const char *limits = how & NM_DOMAIN_ANY_SIZE ? "" : LIMITS, *general = "";
@@ -157,19 +158,19 @@ static int shut_out_others(uint32_t domain, struct nm_err *err)
     struct dirent *entry;
     int bad = folder ? 0 : -1;
     while (!bad && (entry = readdir(folder))) {
-        int fd = atoi(entry->d_name); /* "." and ".." are 0 for it, which is no socket of the domain either */
+        int fd = atoi(entry->d_name); /* "." and ".." give 0, which is not a socket of the domain either */
         if (is_open_to_all(fd, domain)) bad = setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, interface, sizeof interface);
     }
     int why = errno;
     if (folder) closedir(folder);
     if (!bad) return 0;
-    return nm_fail(err, "DDS domain %u: cannot be kept on this machine: %s; Linux 5.7 or newer is needed", domain,
-                   strerror(why));
+    return nm_fail(err, "DDS domain %u: it cannot be limited to this machine: %s; this needs Linux 5.7 or newer",
+                   domain, strerror(why));
 }
 
 dds_entity_t nm_domain_join(uint32_t domain, unsigned how, struct nm_err *err)
 {
-    const char *only = getenv("ROS_LOCALHOST_ONLY"); /* of ROS 2 up to Humble; where it is set, it wins */
+    const char *only = getenv("ROS_LOCALHOST_ONLY"); /* of ROS 2 up to Humble; it has priority if it is set */
     if (only && !strcmp(only, "1")) how &= ~(unsigned)NM_DOMAIN_NETWORK;
     bool network = how & NM_DOMAIN_NETWORK;
     static const char enclave[] = "enclave=/;";
@@ -179,10 +180,10 @@ dds_entity_t nm_domain_join(uint32_t domain, unsigned how, struct nm_err *err)
     if (!domains.at[domain].users) {
         dds_entity_t entity = open_domain(domain, how, err);
         domains.at[domain].entity = entity;
-        /* one that somebody else in this process made is shared, and not ours to delete */
+        /* a domain that was made elsewhere in this process is shared, and we do not delete it */
         if (entity < 0 && entity != DDS_RETCODE_PRECONDITION_NOT_MET) participant = entity;
         if (entity > 0 && !network && shut_out_others(domain, err)) participant = DDS_RETCODE_ERROR;
-        dds_set_log_sink(take_complaint, NULL); /* from now on: a wrong CYCLONEDDS_URI was printed above */
+        dds_set_log_sink(take_complaint, NULL); /* set now, so that faults in CYCLONEDDS_URI were still printed above */
     }
     if (participant == 0) {
         dds_qos_t *qos = dds_create_qos();
@@ -195,7 +196,7 @@ dds_entity_t nm_domain_join(uint32_t domain, unsigned how, struct nm_err *err)
     } else if (participant == DDS_RETCODE_BAD_PARAMETER && err && err->n) {
         /* the sentence is there */
     } else {
-        nm_fail(err, "DDS domain %u: cannot be joined: %s%s", domain, dds_strretcode(participant),
+        nm_fail(err, "DDS domain %u: it cannot be joined: %s%s", domain, dds_strretcode(participant),
                 network ? "; is there a network, more than 32 participants, or is CYCLONEDDS_URI wrong?"
                         : "; more than 32 participants, or is CYCLONEDDS_URI wrong?");
         if (!domains.at[domain].users && domains.at[domain].entity > 0) dds_delete(domains.at[domain].entity);

@@ -25,10 +25,11 @@ int nm_ros_namespace(const char *text, char *to, size_t size, struct nm_err *err
         bad |= first && isdigit((unsigned char)path[i]);
     }
     if (bad)
-        return nm_fail(err,
-                       "namespace '%.80s': words of letters, digits and '_' are needed, none beginning with a digit, "
-                       "with '/' between them",
-                       text);
+        return nm_fail(
+            err,
+            "namespace '%.80s': it must be words of letters, digits and '_' with '/' between them; no word may start "
+            "with a digit",
+            text);
     snprintf(to, size, "/%s", path);
     return 0;
 }
@@ -59,7 +60,7 @@ void nm_ros_type(const char *dds_name, char *to, size_t size)
 
 bool nm_ros_hidden(const char *topic) { return *topic == '_' || strstr(topic, "/_"); }
 
-/* REP-2003 and the habits of rcl, tf2 and rclcpp_action; a name with '/' in front is an ending. */
+/* From REP-2003 and the defaults of rcl, tf2 and rclcpp_action; a name that starts with '/' is an ending. */
 static const struct {
     const char *name;
     struct nm_ros_qos qos;
@@ -67,7 +68,7 @@ static const struct {
     {"rosout", {true, true, 1000, 10000000000}},
     {"parameter_events", {true, false, 1000, 0}},
     {"tf", {true, false, 100, 0}},
-    {"tf_static", {true, true, 100, 0}}, /* of us several modules may send, each its own frames */
+    {"tf_static", {true, true, 100, 0}}, /* several of our modules may publish it, each with its own frames */
     {"robot_description", {true, true, 1, 0}},
     {"map", {true, true, 1, 0}},
     {"/_action/status", {true, true, 1, 0}},

@@ -1,6 +1,6 @@
-/* CDR by hand, for answers whose length is not known beforehand (all parameters of a robot) and whose structs would be
- * large: a writer that grows and a reader that trusts nothing. Alignment is counted from behind the 4-byte header, as
- * in codec/cdr.h, which does everything else. */
+/* CDR by hand, for answers whose length is not known in advance (all parameters of a robot) and whose structs would be
+ * large: a writer that grows, and a reader that checks everything. Alignment is counted from the end of the 4-byte
+ * header, as in codec/cdr.h, which does everything else. */
 #ifndef NM_EDGE_DDS_PACK_H
 #define NM_EDGE_DDS_PACK_H
 
@@ -12,7 +12,7 @@
 enum { PACK_HEAD = 4 };
 
 struct pack {
-    uint8_t *bytes; /* kept from one answer to the next; freed by its owner */
+    uint8_t *bytes; /* used again for the next answer; the owner frees them */
     size_t n, room;
 };
 
@@ -67,11 +67,11 @@ static inline void pack_text(struct pack *p, const char *text)
 struct unpack {
     const uint8_t *bytes;
     size_t n, at;
-    bool swap; /* the sender's byte order is the other one              */
-    bool bad;  /* it ended too early or made no sense; all else is zero */
+    bool swap; /* the sender has the other byte order                           */
+    bool bad;  /* the bytes were too short or not valid; the rest reads as zero */
 };
 
-/* False if this is no plain CDR. */
+/* False if this is not plain CDR. */
 static inline bool unpack_begin(struct unpack *u, const void *bytes, size_t n)
 {
     *u = (struct unpack){.bytes = bytes, .n = n, .at = PACK_HEAD};
@@ -110,7 +110,7 @@ static inline double unpack_f64(struct unpack *u)
     return v;
 }
 
-/* A count of elements of at least `least` bytes each; 0 where so many cannot follow. */
+/* A number of elements of at least `least` bytes each; 0 if the bytes are too short for them. */
 static inline uint32_t unpack_count(struct unpack *u, size_t least)
 {
     uint32_t n = unpack_u32(u);
@@ -118,7 +118,7 @@ static inline uint32_t unpack_count(struct unpack *u, size_t least)
     return u->bad ? 0 : n;
 }
 
-/* A text inside the bytes, "" where there is none. */
+/* A text inside the bytes, or "" if there is none. */
 static inline const char *unpack_text(struct unpack *u)
 {
     uint32_t n = unpack_u32(u);

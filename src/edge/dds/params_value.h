@@ -1,5 +1,5 @@
-/* Values of parameters as ROS 2 carries them (rcl_interfaces/ParameterValue): written from ours, and read, trusting
- * nothing, into the text that the player's own parser judges. */
+/* Values of parameters as ROS 2 carries them (rcl_interfaces/ParameterValue). Our values are written in this form.
+ * Values from peers are read with all checks and become text for the parser of the player. */
 #ifndef NM_EDGE_DDS_PARAMS_VALUE_H
 #define NM_EDGE_DDS_PARAMS_VALUE_H
 
@@ -29,10 +29,10 @@ struct param_row { /* one parameter; the first is use_sim_time */
 uint8_t param_kind(const struct param_row *row);
 const char *param_kind_word(uint8_t kind); /* "a double" */
 
-/* All ten members are always there; a row of NULL is a value that is not set. */
+/* Always writes all ten members; a NULL row is a value that is not set. */
 void param_pack(struct pack *p, const struct param_row *row, const struct nm_value *value);
 
-struct param_given { /* a ParameterValue that came in; the text lies in the bytes */
+struct param_given { /* a ParameterValue from a peer; the text points into its bytes */
     uint8_t kind;
     bool flag;
     int64_t whole;
@@ -43,7 +43,7 @@ struct param_given { /* a ParameterValue that came in; the text lies in the byte
 };
 void param_unpack(struct unpack *u, struct param_given *given);
 
-/* As text. A whole number will do for a number, as everywhere else. -1 with a sentence. */
+/* The value as text. A whole number is accepted for a number. -1 with a sentence. */
 int param_text(const struct param_row *row, const struct param_given *given, char *to, size_t size, struct nm_err *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* The one file that knows Cyclone's inner headers (dds/ddsi/…): they have other names in releases after 0.10. They also
- * define a `struct Header`, so no generated message may be included here. */
+/* The only file that uses Cyclone's inner headers (dds/ddsi/…), which have other names in releases after 0.10. They
+ * also define a `struct Header`, so no generated message may be included here. */
 #include "edge/dds/rawtype.h"
 
 #include <dds/ddsi/ddsi_keyhash.h>
@@ -45,7 +45,7 @@ static struct raw_sample *sample_new(const struct ddsi_sertype *type, enum ddsi_
 static void sample_free(struct ddsi_serdata *sample) { free(raw_of(sample)); }
 static uint32_t sample_size(const struct ddsi_serdata *sample) { return raw_of(sample)->size; }
 
-/* From the network: fragments in order, which may overlap. */
+/* From the network: fragments in order; they may overlap. */
 static struct ddsi_serdata *from_fragments(const struct ddsi_sertype *type, enum ddsi_serdata_kind kind,
                                            const struct nn_rdata *fragment, size_t size)
 {
@@ -99,7 +99,7 @@ static struct ddsi_serdata *from_written(const struct ddsi_sertype *type, enum d
     return &raw->base;
 }
 
-/* The length asked for is padded to whole words, as the bytes are. */
+/* The requested length is padded to whole words, like the bytes. */
 static void to_buffer(const struct ddsi_serdata *sample, size_t from, size_t size, void *to)
 {
     memcpy(to, raw_of(sample)->bytes + from, size);
@@ -212,7 +212,7 @@ static void free_samples(const struct ddsi_sertype *type, void **each, size_t n,
     if (n && (how & DDS_FREE_ALL_BIT)) free(each[0]);
 }
 
-/* Names were compared already, and bytes are bytes. */
+/* The names are already compared, and all types here are plain bytes. */
 static bool same_type(const struct ddsi_sertype *a, const struct ddsi_sertype *b)
 {
     return ((const struct raw_type *)a)->most == ((const struct raw_type *)b)->most;

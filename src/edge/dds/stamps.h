@@ -1,5 +1,5 @@
-/* Times inside messages. A line-up counts time by the monotonic clock; other machines do not have that clock, so on the
- * wire every builtin_interfaces/Time counts from 1970. A time of zero means "not set" and stays zero. */
+/* Times inside messages. A line-up uses the monotonic clock, which other machines do not have. So on the wire every
+ * builtin_interfaces/Time counts from 1970. A time of zero means "not set" and stays zero. */
 #ifndef NM_EDGE_DDS_STAMPS_H
 #define NM_EDGE_DDS_STAMPS_H
 
@@ -9,7 +9,7 @@
 #include "base/type.h"
 
 bool nm_has_times(const struct nm_type *type);
-/* Adds ns to every time in the message; those that would leave the range of a Time end at its bounds. */
+/* Adds ns to every time in the message; a result outside the range of a Time becomes its bound. */
 void nm_shift_times(const struct nm_type *type, void *message, int64_t ns);
 
 #endif

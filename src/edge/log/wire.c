@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "codec/bag_yaml.h"
-#include "edge/dds/look_inside.h"
+#include "edge/dds/dds_look.h"
 
 enum { TOPICS = 512 };
 static const int64_t look_every = 500000000; /* ns; for new topics */
@@ -103,7 +103,7 @@ static void listen(struct nm_wire_log *log, const struct nm_look_topic *topic)
     bool wanted = !log->options.wanted || log->options.wanted(log->options.user, topic->name);
     if (wanted) {
         if (nm_look_listen(log->look, topic->name, &heard, NULL)) return; /* next time */
-        l->reader = log->look->reader;
+        l->reader = nm_look_reader(log->look);
         l->channel = add_channel(log, &heard, &why);
         if (l->channel < 0) l->reader = 0;
     }

@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 
 #include "codec/msgdef.h"
-#include "edge/dds/describe.h"
+#include "edge/dds/type_description.h"
 
 #define ODD     "strange_msgs/msg/Odd"
 #define ODD_DDS "strange_msgs::msg::dds_::Odd_"

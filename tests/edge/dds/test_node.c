@@ -7,8 +7,8 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "edge/dds/describe.h"
-#include "edge/dds/look.h"
+#include "edge/dds/type_description.h"
+#include "edge/dds/dds_look.h"
 #include "nutmeg_msgs/SimCommand.h"
 
 /* The wall clock of this process, which the test sets: every clock_gettime of the program comes here. */

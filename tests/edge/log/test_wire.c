@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "codec/mcap_read.h"
-#include "edge/dds/look.h"
+#include "edge/dds/dds_look.h"
 #include "edge/log/wire.h"
 #include "std_msgs/Int64.h"
 #include "std_msgs/String.h"

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "codec/msgdef.h"
-#include "edge/dds/describe.h"
+#include "edge/dds/type_description.h"
 #include "sensor_msgs/Imu.h"
 
 static void every_type_comes_over_as_it_is(void **state)

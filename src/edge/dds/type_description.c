@@ -1,4 +1,4 @@
-#include "edge/dds/describe.h"
+#include "edge/dds/type_description.h"
 
 #include <stdio.h>
 
@@ -10,7 +10,7 @@ static const char *const words[ARRAY] = {
     [2] = "int8",   [3] = "uint8",    [4] = "int16",    [5] = "uint16", [6] = "int32", [7] = "uint32",  [8] = "int64",
     [9] = "uint64", [10] = "float32", [11] = "float64", [15] = "bool",  [16] = "byte", [17] = "string", [21] = "string",
 };
-enum { FIELDS_MOST = 512, TYPES_MOST = 256 }; /* of a description that is believed */
+enum { FIELDS_MOST = 512, TYPES_MOST = 256 }; /* a longer description is not accepted */
 
 /* ---- giving ---- */
 
@@ -41,7 +41,7 @@ static void pack_definition(struct pack *p, const struct nm_def *def)
     }
 }
 
-/* The text of each definition: the merged text is cut at its borders. */
+/* The text of each definition; the merged text is cut at its separators. */
 static void pack_sources(struct pack *p, const char *schema, const struct nm_def *def, struct nm_def **needs,
                          uint32_t n)
 {
@@ -139,11 +139,11 @@ static int read_field(struct pack *text, struct unpack *u, struct nm_err *err)
     uint32_t id = unpack_u8(u), shape = id / ARRAY * ARRAY, plain = id % ARRAY;
     uint64_t capacity = unpack_u64(u), string_capacity = unpack_u64(u);
     const char *nested = unpack_text(u);
-    unpack_text(u); /* its default is nothing that a reader needs */
+    unpack_text(u); /* a reader does not need the default value */
     if (u->bad || shape > SEQUENCE || !is_word(name) || (plain == NESTED && !is_word(nested)))
-        return nm_fail(err, "the description makes no sense");
-    if (plain != NESTED && !words[plain]) return nm_fail(err, "%.60s has a kind (%u) that is not read here", name, id);
-    if (!strcmp(name, "structure_needs_at_least_one_member")) return 0; /* what an empty type has on the wire */
+        return nm_fail(err, "the description is not valid");
+    if (plain != NESTED && !words[plain]) return nm_fail(err, "%.60s has a type (%u) that is not supported", name, id);
+    if (!strcmp(name, "structure_needs_at_least_one_member")) return 0; /* the member of an empty type on the wire */
     if (plain == NESTED)
         put_type(text, nested);
     else
@@ -162,7 +162,7 @@ static int read_definition(struct pack *text, struct unpack *u, bool first, stru
 {
     const char *name = unpack_text(u);
     uint32_t n = unpack_count(u, 24);
-    if (u->bad || n > FIELDS_MOST || !is_word(name)) return nm_fail(err, "the description makes no sense");
+    if (u->bad || n > FIELDS_MOST || !is_word(name)) return nm_fail(err, "the description is not valid");
     if (!first) {
         for (int i = 0; i < 80; i++) put(text, "=");
         put(text, "\nMSG: ");
@@ -180,7 +180,7 @@ const char *describe_read(struct nm_arena *arena, struct unpack *u, struct nm_er
     const char *reason = unpack_text(u);
     struct pack text = {0};
     if (u->bad || !given) {
-        nm_fail(err, "%.200s", u->bad ? "the description makes no sense" : reason);
+        nm_fail(err, "%.200s", u->bad ? "the description is not valid" : reason);
         return NULL;
     }
     int bad = read_definition(&text, u, true, err);

@@ -4,7 +4,7 @@
 #include "edge/dds/strange_node.h"
 
 #include "codec/cdr_walk.h"
-#include "edge/dds/look.h"
+#include "edge/dds/dds_look.h"
 
 static struct strange_node node;
 static struct nm_look *look;

@@ -1,24 +1,26 @@
-/* Services that every ROS 2 node has below its name: six for parameters, with the topic /parameter_events, and one that
- * describes types. The parameter `friction` of the instance `ball_filter` is `ball_filter.friction`; the player's own
- * rules decide what may be set, and its sentence is the reason of a refusal. Changes are told whoever made them. */
+/* The services that every ROS 2 node has under its name: six for parameters, with the topic /parameter_events, and one
+ * that describes types. The parameter `friction` of the instance `ball_filter` is `ball_filter.friction`. The player
+ * decides which values may be set, and its sentence is the reason of a refusal. Every change is published, whoever made
+ * it. */
 #include <stdio.h>
 
-#include "edge/dds/describe.h"
-#include "edge/dds/inside.h"
+#include "edge/dds/type_description.h"
+#include "edge/dds/dds_inside.h"
 #include "edge/dds/params_value.h"
 
 enum { SERVICES = 7, NAMES_MOST = 4096, REQUEST_MOST = 1 << 20 /* bytes */ };
-static const int64_t look_every = 200000000; /* ns; at values that others may have changed */
+static const int64_t look_every =
+    200000000; /* ns; how often values are compared, because others may have changed them */
 
 struct params {
     dds_entity_t readers[SERVICES], writers[SERVICES], events;
     uint32_t n;
-    struct param_row *rows;           /* malloc: a module that is swapped in has its own   */
-    struct nm_change *changes;        /* room for one of each, malloc                       */
-    const struct nm_module **modules; /* of each instance, as the rows were listed           */
+    struct param_row *rows;           /* malloc: a module that is swapped in has its own */
+    struct nm_change *changes;        /* room for one of each, malloc                    */
+    const struct nm_module **modules; /* of each instance, as the rows were listed       */
     int64_t looked;
     struct pack reply, event;
-    bool too_long; /* the request at hand asks for more than is answered */
+    bool too_long; /* the present request asks for more than is answered */
     _Atomic bool asked;
 };
 
@@ -47,8 +49,9 @@ static int read_change(struct nm_dds *dds, const char *name, const struct param_
     if (param_text(row, g, text, sizeof text, err)) return -1;
     if (!row->table) {
         bool simulated = dds->options.virtual_time || dds->options.follows;
-        if (g->flag == simulated) return 1; /* as it is */
-        return nm_fail(err, "use_sim_time: whether time is simulated is decided when the player starts");
+        if (g->flag == simulated) return 1; /* it already has this value */
+        return nm_fail(err,
+                       "use_sim_time cannot be changed: the player decides at its start whether time is simulated");
     }
     *change = (struct nm_change){.instance = row->instance, .param = row->param};
     if (nm_value_parse(row->table, text, &change->value, &why))
@@ -74,7 +77,7 @@ static uint32_t dots(const char *name)
     return n;
 }
 
-/* rclcpp's rule: below one of the prefixes, at most so many dots deep. */
+/* The rule of rclcpp: the name is under one of the prefixes and has at most this many dots more. */
 static bool listed(const char *name, const char *const *prefixes, uint32_t n, uint64_t depth)
 {
     if (!n) return !depth || dots(name) < depth;
@@ -120,8 +123,8 @@ static void do_list(struct nm_dds *dds, struct unpack *u, struct pack *p)
     }
 }
 
-/* How many names follow. A request for more than anybody has is not answered in full: its reply could be many times as
- * long. */
+/* The number of names that follow. A request for too many names is not fully answered, because its reply could be many
+ * times as long. */
 static uint32_t unpack_names(struct nm_dds *dds, struct unpack *u)
 {
     uint32_t n = unpack_count(u, 4);
@@ -185,7 +188,7 @@ static void do_describe(struct nm_dds *dds, struct unpack *u, struct pack *p)
 /* The smallest parameter: an empty name and a value. */
 enum { PARAMETER_LEAST = 4 + 36 };
 
-/* Adds a change to the set; the last one to a parameter counts. */
+/* Adds a change to the set; of several changes to a parameter the last one counts. */
 static uint32_t add_change(struct params *params, uint32_t n, const struct nm_change *change)
 {
     uint32_t at = 0;
@@ -195,7 +198,8 @@ static uint32_t add_change(struct params *params, uint32_t n, const struct nm_ch
     return at < n ? n : n + 1;
 }
 
-/* Sets what was collected as one generation. A player that has not taken in what came before is given a moment. */
+/* Applies the collected changes as one generation. If the player is still busy with earlier changes, it waits a moment.
+ */
 static int set_all(struct nm_dds *dds, uint32_t n, struct nm_err *err)
 {
     enum { TRIES = 100 };
@@ -208,7 +212,7 @@ static int set_all(struct nm_dds *dds, uint32_t n, struct nm_err *err)
     }
 }
 
-/* Each parameter has a result of its own; those that are right are set together. */
+/* Each parameter gets its own result; the valid ones are set together. */
 static void do_set(struct nm_dds *dds, struct unpack *u, struct pack *p)
 {
     struct unpack again = *u;
@@ -218,7 +222,7 @@ static void do_set(struct nm_dds *dds, struct unpack *u, struct pack *p)
         dds->params->too_long = true;
         return;
     }
-    /* first what is right, then the answers, which depend on whether it could be set */
+    /* first the valid changes, then the answers, which depend on whether these could be applied */
     for (uint32_t i = 0; i < n && !u->bad; i++) {
         struct nm_change change;
         struct param_given g;
@@ -271,7 +275,7 @@ static void do_type(struct nm_dds *dds, struct unpack *u, struct pack *p)
     if (!u->bad) describe_pack(p, name, nm_type_find(&nm_all_types, name), hash, sources);
 }
 
-/* What says no: empty lists, or results that have not succeeded, each with the reason. */
+/* The forms of a refusal: empty lists, or failed results, each with the reason. */
 enum refusal_form { NO_LISTS, NO_LIST, NO_RESULTS, NO_RESULT, NO_DESCRIPTION };
 typedef void serve(struct nm_dds *dds, struct unpack *u, struct pack *p);
 static const struct {
@@ -288,7 +292,7 @@ static const struct {
     {"get_type_description", "type_description_interfaces", "GetTypeDescription", do_type, NO_DESCRIPTION},
 };
 
-/* The answer to a request that is too long to be read: whoever asks must not wait for nothing. */
+/* The answer to a request that is too long to be read, so that the caller does not wait for nothing. */
 static void pack_refusal(struct pack *p, enum refusal_form form, struct unpack u)
 {
     static const char *const why = "the request is too long";
@@ -318,7 +322,7 @@ static void answer(struct nm_dds *dds, uint32_t service, const struct nm_raw *sa
     pack_begin(&params->reply);
     pack_u64(&params->reply, id);
     pack_u64(&params->reply, seq);
-    params->too_long = sample->size >= REQUEST_MOST; /* what is longer was cut there */
+    params->too_long = sample->size >= REQUEST_MOST; /* longer requests were cut there */
     if (!u.bad && !params->too_long) services[service].call(dds, &u, &params->reply);
     if (!body.bad && params->too_long) {
         atomic_fetch_add_explicit(&dds->faults[FAULT_LONG], 1, memory_order_relaxed);
@@ -340,7 +344,7 @@ static void pack_time(struct pack *p, int64_t ns)
     pack_u32(p, (uint32_t)(ns % 1000000000));
 }
 
-/* Rows of the modules as they are now; of one swapped in its own. */
+/* Lists the parameters of the present modules, including modules that were swapped in. */
 static void list_rows(struct nm_dds *dds)
 {
     struct params *params = dds->params;
@@ -358,7 +362,8 @@ static void list_rows(struct nm_dds *dds)
             struct param_row *row = &params->rows[params->n];
             *row = (struct param_row){.instance = i, .param = k, .table = &params->modules[i]->params[k]};
             int n = snprintf(row->name, sizeof row->name, "%s.%s", lineup->instances[i].name, row->table->name);
-            if (n > 0 && (size_t)n < sizeof row->name) params->n++; /* ours cannot carry a longer name either */
+            if (n > 0 && (size_t)n < sizeof row->name)
+                params->n++; /* our own messages cannot carry a longer name either */
         }
 }
 
@@ -376,7 +381,8 @@ static void begin_event(struct nm_dds *dds, struct pack *p)
     pack_text(p, dds->full);
 }
 
-/* All as `new`, and those of `gone` that are no more as `deleted`: at the start, and after a swap. */
+/* Publishes all parameters as `new`, and those of `gone` that no longer exist as `deleted`; at the start and after a
+ * swap. */
 static void tell_all(struct nm_dds *dds, const struct param_row *gone, uint32_t n_gone)
 {
     struct params *params = dds->params;
@@ -396,7 +402,7 @@ static void tell_all(struct nm_dds *dds, const struct param_row *gone, uint32_t 
     out_write(dds, params->events, p->bytes, p->n);
 }
 
-/* Lists anew if another build of a module has come into play. */
+/* Lists the parameters again if another build of a module was swapped in. */
 static void refresh(struct nm_dds *dds)
 {
     struct params *params = dds->params;
@@ -414,7 +420,7 @@ static void refresh(struct nm_dds *dds)
     free(old);
 }
 
-/* Whatever differs from what was told last, as `changed`. */
+/* Publishes the parameters that differ from the last event as `changed`. */
 static void tell_changes(struct nm_dds *dds)
 {
     struct params *params = dds->params;
@@ -461,7 +467,7 @@ void params_serve(struct nm_dds *dds)
         for (int i = 0; i < n; i++)
             if (samples[i].sample) answer(dds, s, &samples[i]);
         if (n > 0) nm_raw_free(samples, n);
-        if (n == NM_RAW_MOST) request_there(params->readers[s], dds); /* the rest has its turn after the topics */
+        if (n == NM_RAW_MOST) request_there(params->readers[s], dds); /* the rest is served after the topics */
     }
     tell_changes(dds);
     params->looked = now;
@@ -472,7 +478,7 @@ void params_serve(struct nm_dds *dds)
 static int open_service(struct nm_dds *dds, uint32_t s, struct nm_err *err)
 {
     static const struct nm_ros_qos qos = {.reliable = true,
-                                          .depth = 64}; /* what waits here is memory that peers fill */
+                                          .depth = 64}; /* peers decide how much memory this queue takes */
     struct params *params = dds->params;
     char name[NM_ROS_NAME + 64], type[128], interface[128], data[256], ids[96];
     service_id(dds, "serviceid", ids, sizeof ids);

@@ -3,7 +3,7 @@
  * written. */
 #include "edge/dds/wire.h"
 
-#include "edge/dds/look.h"
+#include "edge/dds/dds_look.h"
 
 static struct started s;
 static struct nm_dds *dds;

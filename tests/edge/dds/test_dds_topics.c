@@ -241,7 +241,7 @@ static void a_flood_is_dropped_counted_and_told(void **state)
     } while (runs() < until || !stats.flooded);
     assert_int_equal(stats.malformed + stats.too_long, 0);
     assert_true(stats.taken + stats.flooded <= sent);
-    wait_until(said("samples are dropped: they come faster than 5000 a second"), );
+    wait_until(said("samples are dropped: they arrive faster than 5000 per second"), );
     /* what is let in is more than a queue of 32 holds in 10 ms: that is counted where queues are */
     nm_player_topic_stats(ear.player, nm_lineup_topic(ear.lineup, "lines"), &topic);
     assert_true(topic.lost > 0);

@@ -4,7 +4,7 @@
 #include "edge/dds/wire.h"
 
 #include "core/action.h"
-#include "edge/dds/look.h"
+#include "edge/dds/dds_look.h"
 #include "humanoid_league_msgs/PlayAnimation.h"
 
 /* Counts to twenty, or for ever with "endless"; does not dance. */
