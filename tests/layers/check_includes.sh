@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Who may include whom. A folder under src/ sees itself and the folders of its row; `messages` are the generated headers.
 # A module never includes another module: of its own folder it may take shared headers, and those that stand in
-# src/modules itself for all folders, but none that belongs to a file with a module in it. MuJoCo is the simulator's (and
-# of benchmarks against it), so that a robot is built without it.
+# src/modules itself for all folders, but none that belongs to a file with a module in it. A header whose name ends in
+# inside.h or internal.h is private: only files of its own folder (and benchmarks) may include it. MuJoCo is the
+# simulator's (and of benchmarks against it), so that a robot is built without it.
 #
 #   check_includes.sh ROOT
 set -euo pipefail
@@ -54,6 +55,9 @@ while IFS=: read -r file line text; do
         included=${text#*\"}
         included=${included%%\"*}
         to=$(reaches "$included")
+        if [[ $folder != bench && $included = */* && ${included##*/} = @(*inside|*internal).h && src/$(dirname "$included") != "$(dirname "$file")" ]]; then
+            fault "$file:$line" "$included is private to src/$(dirname "$included")"
+        fi
         if [ "$folder" = modules ] && [ "$to" = modules ]; then
             if another_module "$file" "$included"; then
                 fault "$file:$line" "a module may not include another ($included): they meet in messages"

@@ -60,6 +60,12 @@ with src/core/a.c '#include "modules/world/ball.h"' refuses "core with modules" 
 with src/edge/a.c '#include "modules/world/grid.h"' refuses "an edge with modules" "edge may not include modules" check_includes.sh .
 with src/sim/a.c '#include "edge/udp.h"' refuses "sim with edges" "sim may not include edge" check_includes.sh .
 with src/edge/a.c '#include <mujoco/mujoco.h>' refuses "MuJoCo elsewhere" "only src/sim" check_includes.sh .
+mkdir -p src/edge/{log,live}
+touch src/edge/live/live{,_inside}.h
+with src/edge/live/a.c '#include "edge/live/live_inside.h"' accepts "an edge with its own private header" check_includes.sh .
+with src/edge/log/a.c '#include "edge/live/live.h"' accepts "an edge with the public header of another" check_includes.sh .
+with src/edge/log/a.c '#include "edge/live/live_inside.h"' refuses "an edge with the private header of another" "live_inside.h is private to src/edge/live" check_includes.sh .
+with src/cmd/a.c '#include "edge/live/live_inside.h"' refuses "a command with the private header of an edge" "live_inside.h is private to src/edge/live" check_includes.sh .
 mkdir src/record
 with src/record/a.c '#include "core/nm.h"' accepts "a library of logs" check_includes.sh .
 with src/record/a.c '#include "cmd/play.h"' refuses "a library with commands" "record may not include cmd" check_includes.sh .

@@ -121,7 +121,7 @@ static void a_server_that_goes_away_is_told(void **state)
     nm_dds_free(dds);
     dds = NULL;
     wait_until(turn_of(goal) < 0, );
-    assert_non_null(strstr(err.text, "/animation/_action/get_result: its server went away"));
+    assert_non_null(strstr(err.text, "/animation/_action/get_result: the server is gone"));
     nm_look_goal_free(goal);
 }
 
