@@ -1,19 +1,30 @@
-/* An action server as a member of a module: goals that take time, with feedback, cancelling and a result that may be
- * asked for later. It is three services and two topics (ros2-wire section 7) and the little state between them; one
- * goal is worked on at a time.
+/* An action server as a member of a module. An action is a goal that takes time; it has feedback, can be cancelled, and
+ * has a result that clients may ask for later. As in ROS 2 it consists of three services and two topics. The server
+ * works on one goal at a time.
  *
- *     struct kicker { struct nm *nm; …; nm_action(Kick) kick; };
- *     ports:  NM_ACTION(kick, Kick, "kick")
- *     step:   const Kick_Goal *goal = nm_action_step(f->nm, Kick, &f->kick);       a new goal, to be answered in this
- * step if (goal) nm_action_accept(f->nm, Kick, &f->kick);                  or nm_action_reject if
- * (nm_action_active(&f->kick)) { if (f->kick.state.cancel) nm_action_finish(f->nm, Kick, &f->kick,
- * GoalStatus_STATUS_CANCELED); Kick_Feedback *now = nm_action_feedback(f->nm, Kick, &f->kick); … Kick_Result *result =
- * nm_action_finish(f->nm, Kick, &f->kick, GoalStatus_STATUS_SUCCEEDED);
- *             }
+ *     struct kicker {
+ *         struct nm *nm;
+ *         nm_action(Kick) kick;          // its row among the ports: NM_ACTION(kick, Kick, "kick")
+ *     };
  *
- * Accepting a goal while another is active aborts the older one: whether a new goal is more important is the module's
- * decision. The result returned by nm_action_finish is filled before the step ends; clients get it with the next
- * nm_action_step. */
+ *     static void step(struct kicker *f)
+ *     {
+ *         const Kick_Goal *goal = nm_action_step(f->nm, Kick, &f->kick);    // first in every step
+ *         if (goal) nm_action_accept(f->nm, Kick, &f->kick);                // or nm_action_reject
+ *         if (!nm_action_active(&f->kick)) return;
+ *
+ *         Kick_Feedback *now = nm_action_feedback(f->nm, Kick, &f->kick);
+ *         now->percent_done = ...;
+ *         int8_t status = f->kick.state.cancel ? GoalStatus_STATUS_CANCELED : GoalStatus_STATUS_SUCCEEDED;
+ *         if (f->kick.state.cancel || done) {
+ *             Kick_Result *result = nm_action_finish(f->nm, Kick, &f->kick, status);
+ *             result->result = ...;
+ *         }
+ *     }
+ *
+ * A new goal must be answered in the step that gets it. The module decides whether a new goal is more important than
+ * the active one: to accept it aborts the active one. Fill the result of nm_action_finish before the step ends; clients
+ * get it with the next nm_action_step. */
 #ifndef NM_CORE_ACTION_H
 #define NM_CORE_ACTION_H
 
@@ -32,11 +43,11 @@ struct nm_action_goal {
 };
 
 struct nm_action_state {
-    struct nm_action_goal goals[NM_ACTION_GOALS]; /* the active one and the last that ended */
+    struct nm_action_goal goals[NM_ACTION_GOALS]; /* the active one and those that ended last */
     int32_t active;                               /* index + 1, 0: none                     */
     uint32_t next;
     bool cancel;     /* a client asked to end the active goal */
-    bool told;       /* status is published                    */
+    bool told;       /* the status has been published         */
     const void *ask; /* request answered in this step          */
     struct {
         uint8_t id[16];
@@ -88,7 +99,7 @@ struct nm_action_parts {
         .status_at = offsetof(T##_GetResult_Response, status)                                                          \
     }
 
-/* Answers cancel and result requests; returns a new goal, or NULL. Call it first in step. */
+/* Answers requests to cancel and for results. Returns a new goal, or NULL. Call it first in every step. */
 #define nm_action_step(nm, T, a)           ((const T##_Goal *)nm_action_step_((nm), NM_ACTION_PARTS(T, a)))
 #define nm_action_accept(nm, T, a)         nm_action_answer_((nm), NM_ACTION_PARTS(T, a), true)
 #define nm_action_reject(nm, T, a)         nm_action_answer_((nm), NM_ACTION_PARTS(T, a), false)

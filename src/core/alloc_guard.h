@@ -1,6 +1,6 @@
-/* Proves that a running robot takes no memory: between enter and leave, malloc and its kin end the program with a
- * sentence and the way there. Given to a player as its `enter` and `leave`; nothing at all unless built with NM_GUARD.
- */
+/* Proves that a running robot takes no memory: between enter and leave, malloc and similar functions end the program
+ * with a sentence and a backtrace. A player gets these functions as its `enter` and `leave`. They do nothing unless the
+ * program is built with NM_GUARD. */
 #ifndef NM_CORE_ALLOC_GUARD_H
 #define NM_CORE_ALLOC_GUARD_H
 

@@ -1,4 +1,4 @@
-/* Paths and files of configuration: joining, listing, and replacing one as a whole. */
+/* Paths and files: join paths, list a folder, replace a file as a whole. */
 #ifndef NM_CORE_FILES_H
 #define NM_CORE_FILES_H
 
@@ -14,19 +14,19 @@ const char *nm_path(struct nm_arena *arena, const char *folder, const char *name
 /* The folder of a path: "." where it has none. */
 const char *nm_folder_of(struct nm_arena *arena, const char *path);
 
-/* Makes the folders above a path, those that are not there; a path that ends with '/' is made whole. */
+/* Makes the missing folders above a path. If the path ends with '/', it is itself a folder and is made, too. */
 int nm_make_folders(const char *path, struct nm_err *err);
 
 bool nm_file_exists(const char *path);
 bool nm_folder_exists(const char *path);
-/* Names (without the suffix) of what lies in a folder and ends so, sorted; hidden ones left out. No folder: none. */
+/* The names of the files of a folder that end with the suffix, sorted, without the suffix and without hidden files.
+ * None if the folder does not exist. */
 const char *const *nm_files_in(struct nm_arena *arena, const char *folder, const char *suffix, uint32_t *n);
 /* The same for the folders in a folder. */
 const char *const *nm_folders_in(struct nm_arena *arena, const char *folder, uint32_t *n);
 
-/* Replaces a file as a whole: a reader sees the old bytes or the new ones, also after a loss of power. Folders are
- * made where they are missing. size 0 removes
- * it. On failure the old file stays, with a sentence and -1. */
+/* Replaces a file as a whole: a reader sees the old bytes or the new ones, also after a loss of power. Missing
+ * folders are made. Size 0 removes the file. On failure the old file stays, and the result is -1 with a sentence. */
 int nm_file_replace(const char *path, const char *bytes, size_t size, struct nm_err *err);
 
 #endif

@@ -50,7 +50,7 @@ struct value {
     const struct nm_type *type;
     void *front, *back; /* published and hidden message, each behind its slot                */
     uint64_t seq;
-    uint64_t noted;        /* last one in a note of its cycle (record.c)                        */
+    uint64_t noted;        /* last one in a note of its cycle (run_record.c)                        */
     struct source *source; /* its readers in this cycle, or NULL                                */
 };
 
@@ -62,7 +62,7 @@ struct nm_ring {
     uint32_t stride; /* bytes of slot and message                                         */
     uint32_t in_run; /* pushed in this run                                                */
     uint64_t total;  /* pushed ever; message i (from 1) lies in slot i % (2 cap)          */
-    uint64_t noted;  /* last one in a note of its cycle (record.c)                        */
+    uint64_t noted;  /* last one in a note of its cycle (run_record.c)                        */
     uint64_t lost;
     unsigned char *slots; /* 2 cap of them and one of scratch                                  */
 };
@@ -224,7 +224,7 @@ struct nm_player {
     _Atomic bool real; /* it has run in threads: its clock goes on when it is stopped */
     _Atomic bool stop;
     _Atomic uint32_t watchers; /* of what modules show */
-    bool replayed;             /* cycles hear each other through what is fed to them (replay.c) */
+    bool replayed;             /* cycles hear each other through what is fed to them (run_replay.c) */
     struct nm_record *record;  /* NULL: nobody takes notes */
     void *gate;                /* of its edges, see edge/rules/gate.h */
     _Atomic int64_t virtual_now;
@@ -235,12 +235,15 @@ struct nm_player {
     struct nm_value **values; /* newest of each instance and parameter */
 };
 
-/* board.c: messages, queues and pointers inside one cycle */
+/* board.c: messages inside one cycle, and the mailboxes between two */
 uint32_t message_stride(const struct nm_type *type);
 void *message_new(struct nm_arena *arena, const struct nm_type *type, uint32_t topic);
 void *ring_push(struct nm_ring *ring, uint64_t caller, int64_t call);
 void value_publish(struct nm_cycle *cycle, struct value *value);
 uint32_t port_gather(struct port *port, uint32_t *lost);
+
+bool mailbox_send(struct mailbox *box);    /* true: the consumer's trigger is in it */
+void mailbox_receive(struct mailbox *box); /* at the start of the consumer's run    */
 
 static inline struct nm_slot *ring_slot(const struct nm_ring *ring, uint64_t i)
 {
@@ -254,10 +257,6 @@ static inline struct nm_slot *lane_slot(const struct lane *lane, uint64_t i)
 /* link.c: from a line-up's graph to boards and mailboxes */
 int player_link(struct nm_player *player, struct nm_err *err);
 void port_bind(struct port *port); /* writes the pointers that a module's struct holds */
-
-/* mailbox.c */
-bool mailbox_send(struct mailbox *box);    /* true: the consumer's trigger is in it */
-void mailbox_receive(struct mailbox *box); /* at the start of the consumer's run    */
 
 /* cycle.c: one run */
 void cycle_begin(struct nm_cycle *cycle, int64_t now);
@@ -273,7 +272,7 @@ int instance_start(struct nm_instance *instance, const struct nm_module *module,
 /* change.c */
 void changes_apply(struct nm_cycle *cycle);
 
-/* record.c: notes of runs */
+/* run_record.c: notes of runs */
 void record_link(struct nm_player *player);
 void record_note(struct nm_cycle *cycle);
 void record_change(struct nm_player *player, uint64_t generation, const struct change_set *set);

@@ -1,26 +1,26 @@
-/* A line-up: who plays where. A YAML file lists the cycles (threads) and the module instances in each; loading it
- * checks everything before anything starts and gives the whole graph: topics with their producers and consumers, the
- * order of steps in each cycle, every parameter with the layer it comes from.
+/* A line-up says which modules run. It is a YAML file that lists the cycles (threads) and the module instances of each
+ * cycle. Loading it checks everything before anything starts, and gives the whole graph: topics with their producers
+ * and consumers, the order of steps in each cycle, and every parameter with the layer that it comes from.
  *
  *     robot: kid70                      # folder in robots/, or a path
  *     plugins: [../mine/build/mine.so]  # modules from outside the tree, relative to this file
  *     cycles:
  *       motion:
- *         period: 8 ms                  # or   trigger: image_raw   and   timeout: 50 ms (100 ms unless given)
- *         deadline: 6 ms                # the period or timeout unless given; later counts as a miss
- *         cost: 1 ms                    # how long its outputs take to appear in virtual time; 0 unless given
- *         priority: 50                  # SCHED_FIFO where allowed; 0 (none) unless given
- *         core: 1                       # pin to this core; any unless given
+ *         period: 8 ms                  # or a trigger:  trigger: image_raw  with  timeout: 50 ms (default 100 ms)
+ *         deadline: 6 ms                # a run that ends later is counted as a miss; default: period or timeout
+ *         cost: 1 ms                    # in virtual time, outputs appear this much after the start; default 0
+ *         priority: 50                  # of SCHED_FIFO, where that is allowed; default 0, which is none
+ *         core: 1                       # the thread runs on this core only; default: any core
  *         modules:
  *           - orientation
  *           - module: ball_filter
- *             name: rival               # the module's name unless given
+ *             name: rival               # name of the instance; default: the module's name
  *             params: {friction: 0.2}
- *             topics: {ball: ball_rival}  # port topic -> real topic; a service by its own name
- *     remote: [imu, joint_states]       # topics that come from outside this line-up, services that are served there
+ *             topics: {ball: ball_rival}  # renames a topic or a service: the port's name -> the real name
+ *     remote: [imu, joint_states]       # topics and services that come from outside this line-up
  *
- * A trigger is a topic that another cycle makes or that is remote. An instance may not have the name of another module:
- * files of parameters could not tell them apart. */
+ * A trigger is a topic that another cycle makes or that is remote. An instance may not have the name of another module,
+ * because files of parameters could not tell the two apart. */
 #ifndef NM_CORE_LINEUP_H
 #define NM_CORE_LINEUP_H
 
@@ -40,9 +40,9 @@ struct nm_topic {
     const char *name; /* without leading '/': "imu", "camera/image_raw" */
     const struct nm_type *type;
     enum nm_port_role role;
-    bool queue;     /* made by out queues, or remote and read by queues only: each message counts */
+    bool queue;     /* every message counts: out queues make it, or it is remote and only queues read it */
     bool many;      /* several producers are allowed                       */
-    bool remote;    /* under `remote:`                                     */
+    bool remote;    /* listed under `remote:`                              */
     bool builtin;   /* the runtime itself writes it (rosout, show), or it needs no producer (tf, tf_static) */
     uint32_t depth; /* largest of its queue ports; at least 64 if built in */
     uint32_t blob;  /* largest blob of its producers, bytes                */
@@ -89,28 +89,29 @@ struct nm_lineup {
     const char *warnings; /* sentences, or ""                           */
 };
 
-/* Where things are and what the command line said. */
+/* Where files are, and what the command line asks for. */
 struct nm_lineup_options {
     const char *root;  /* folder with config/ and robots/; "." if NULL        */
-    const char *robot; /* instead of the file's                               */
+    const char *robot; /* instead of the robot in the file                    */
     const char *head, *body, *place, *event;
     uint32_t n_set;
     const char *const *set; /* "instance.parameter=value"                     */
     uint32_t n_remote;
     const char *const *remote; /* more remote topics                        */
-    /* The text comes from a log, which is data: it loads no code and opens no folder. Its plug-ins are those that the
-     * registry has already, and its robot is one of robots/ by name, or the one given above. */
+    /* The text comes from a log. A log is data, so it loads no code and opens no folder: its plug-ins must already be
+     * in the registry, and its robot is a name in robots/, or the robot given above. */
     bool foreign;
 };
 
-/* Loads and checks; NULL with every fault found, each `file:line: …` naming module, topic and the nearest valid name.
- * Faults: a topic without producer that is not remote; two producers where one of them is not `many`; types that
- * differ; a queue read as a value; a loop without `last`; a service without server, or with two; unknown module,
- * parameter, key, topic to rename, trigger; doubled names; wrong or out-of-range values; a period and a trigger, or
- * neither. What is only odd (a remote topic that nobody reads) is in `warnings`. */
+/* Loads and checks a line-up. If it has faults, the result is NULL and `err` has all of them, each as `file:line: …`
+ * with the module, the topic and the nearest valid name. Faults are: a topic that has no producer and is not remote;
+ * two producers, one of which is not `many`; types that differ; a queue that is read as a value; a loop without `last`;
+ * a service with no server or with two; an unknown module, parameter, key, topic to rename or trigger; a name that is
+ * used twice; a value of the wrong type or out of range; both a period and a trigger, or neither. What is only unusual,
+ * such as a remote topic that nobody reads, is in `warnings`. */
 struct nm_lineup *nm_lineup_load(const char *file, struct nm_registry *registry,
                                  const struct nm_lineup_options *options, struct nm_err *err);
-/* The same from text; `file` only names it in sentences and says what paths are relative to. */
+/* The same from text. `file` is the name used in sentences; paths are relative to its folder. */
 struct nm_lineup *nm_lineup_parse(const char *text, size_t size, const char *file, struct nm_registry *registry,
                                   const struct nm_lineup_options *options, struct nm_err *err);
 void nm_lineup_free(struct nm_lineup *lineup);
@@ -119,8 +120,8 @@ uint32_t nm_lineup_topic(const struct nm_lineup *lineup,
                          const char *name); /* NM_NONE if unknown; a leading '/' is ignored */
 uint32_t nm_lineup_instance(const struct nm_lineup *lineup, const char *name); /* NM_NONE if unknown */
 
-/* The line-up as the text of one: all of it (`chosen` NULL), or only those instances, with everything that they read
- * from others as remote. */
+/* Prints a line-up as YAML that nm_lineup_parse reads. With `chosen` (a bool for each instance) it prints only these
+ * instances; what they read from the others becomes remote. */
 void nm_lineup_print(const struct nm_lineup *lineup, const bool *chosen, FILE *to);
 
 #endif

@@ -1,17 +1,27 @@
-/* All that a module sees of the runtime: its context, its ports, its table. One include for a module's author.
+/* Everything that the author of a module needs from the runtime. One include is enough.
  *
- * A module is a struct, a table and a function. The struct holds a pointer to its context, its ports, its parameters
- * and its state; the table names the ports and parameters; `step` is called once a cycle:
+ * A module is a struct, a table of ports, a table of parameters, and a function `step`, which the runtime calls once in
+ * every run of the module's cycle. A whole module looks like this:
+ *
+ *     #include "core/nm.h"
+ *     #include "humanoid_league_msgs/BallRelative.h"
+ *     #include "nutmeg_msgs/BallModel.h"
  *
  *     struct ball_filter {
- *         struct nm *nm;
- *         const BallRelative *seen;       in:     latest value, never NULL; nm_fresh(f->nm, f->seen) says if it is new
- *         nm_queue(Speak) said;           queue:  said.at[0 … said.n-1], everything since the last step
- *         BallModel *ball;                out:    reset before step, published by nm_put(f->nm, f->ball)
- *         nm_out_queue(Speak) speak;      out queue: Speak *s = nm_push(f->nm, &f->speak)
- *         float friction;                 parameter
- *         struct kf4 kf;                  state
+ *         struct nm *nm;               // the context, always the first member
+ *         const BallRelative *seen;    // input
+ *         BallModel *ball;             // output
+ *         double friction;             // parameter
+ *         double x, y;                 // state
  *     };
+ *
+ *     static void step(struct ball_filter *f)
+ *     {
+ *         if (!nm_fresh(f->nm, f->seen)) return;    // nothing new since the last step
+ *         ...
+ *         f->ball->position.x = f->x;
+ *         nm_put(f->nm, f->ball);                   // publishes the output
+ *     }
  *
  *     #define SELF struct ball_filter
  *     static const struct nm_port ports[] = {
@@ -20,14 +30,25 @@
  *         {0},
  *     };
  *     static const struct nm_param params[] = {
- *         NM_PARAM(friction, 0.4, 0, 5, "1/s", "share of speed lost a second"),
+ *         NM_PARAM(friction, 0.4, 0, 5, "1/s", "share of its speed that the ball loses in a second"),
  *         {0},
  *     };
  *     NM_MODULE(ball_filter, "Tracks the ball on the ground.", NM_PORTS(ports), NM_PARAMS(params),
  *               .step = NM_CALL(step))
  *
- * `step` does no I/O, takes no memory, touches no globals: so the same module runs on a robot, many times in one
- * simulator, and again on a log. */
+ * The kinds of ports, each with its member and its row:
+ *
+ *     const T *m;              NM_IN(m, T, "topic")              the latest value; never NULL
+ *     const T *m;              NM_LAST(m, T, "topic")            the value of the previous run; breaks a loop
+ *     nm_queue(T) m;           NM_QUEUE(m, T, "topic", 16)       m.at[0] to m.at[m.n - 1]: all since the last step
+ *     nm_queue(T) m;           NM_LAST_QUEUE(m, T, "topic", 16)  the same without an order of steps; breaks a loop
+ *     T *m;                    NM_OUT(m, T, "topic")             reset before each step, published by nm_put
+ *     nm_out_queue(T) m;       NM_OUT_QUEUE(m, T, "topic", 16)   T *message = nm_push(f->nm, &f->m)
+ *     nm_server(S) m;          NM_SERVER(m, S, "service", 4)     answers requests: nm_reply
+ *     nm_client(S) m;          NM_CLIENT(m, S, "service", 4)     sends requests: nm_call
+ *
+ * `step` does no input or output, takes no memory and touches no globals. So the same module runs on a robot, many
+ * times in one simulator, and again on a log. */
 #ifndef NM_CORE_NM_H
 #define NM_CORE_NM_H
 
@@ -41,7 +62,8 @@
 #include "base/random.h"
 #include "base/type.h"
 
-/* Changes when the meaning of anything in this file changes: a plug-in built against another number is refused. */
+/* This number changes when the meaning of anything in this file changes. A plug-in that was built with another number
+ * is refused. */
 #define NM_ABI 3
 
 /* ---- context ---- */
@@ -52,14 +74,14 @@ struct nm_instance;
 struct nm_ring;
 
 struct nm {
-    int64_t now;                /* ns; time of this run of the cycle, the same for all its modules   */
-    int64_t dt;                 /* ns since the cycle's previous run (its period at the first)       */
-    uint64_t run;               /* counts the cycle's runs from 1                                    */
-    bool watched;               /* somebody looks at nm_show                                         */
-    struct nm_dice dice;        /* random numbers of this instance alone, seeded from its name       */
-    const char *name;           /* of the instance                                                   */
-    const struct nm_body *body; /* the robot's model (body/robot.h), shared and constant; NULL without a robot */
-    struct nm_err *err;         /* during init: where a sentence goes that says why it refuses                */
+    int64_t now;                /* ns, time of this run; the same for all modules of the cycle                */
+    int64_t dt;                 /* ns since the previous run of the cycle; in the first run, its period       */
+    uint64_t run;               /* number of this run, counted from 1                                         */
+    bool watched;               /* somebody looks at what nm_show shows                                       */
+    struct nm_dice dice;        /* random numbers of this instance, seeded from its name                      */
+    const char *name;           /* name of the instance                                                       */
+    const struct nm_body *body; /* the model of the robot (body/robot.h), shared, constant; NULL: no robot    */
+    struct nm_err *err;         /* only in init: say here with nm_fail why the module refuses to start        */
     struct nm_cycle *cycle;
     struct nm_instance *instance;
 };
@@ -67,18 +89,19 @@ struct nm {
 static inline double nm_seconds(int64_t ns) { return (double)ns * 1e-9; }
 static inline int64_t nm_ns(double seconds) { return (int64_t)(seconds * 1e9 + (seconds < 0 ? -0.5 : 0.5)); }
 
-/* Uniform in [0, 1), and standard normal. */
+/* Random numbers: nm_random is uniform in [0, 1), nm_gauss has mean 0 and standard deviation 1. */
 NM_EXPORT double nm_random(struct nm *nm);
 NM_EXPORT double nm_gauss(struct nm *nm);
 
-/* Console lines, one topic (/rosout) for all. A printf format; cut at 255 bytes; never blocks. */
+/* Writes a line to the console, which is the topic /rosout. Takes a printf format, cuts the line at 255 bytes and never
+ * blocks: nm_log(f->nm, NM_WARN, "no ball for %.1f s", seconds). */
 enum { NM_DEBUG = 10, NM_INFO = 20, NM_WARN = 30, NM_ERROR = 40, NM_FATAL = 50 };
 #define nm_log(nm, level, ...) nm_log_((nm), (level), __FILE__, __func__, __LINE__, __VA_ARGS__)
 NM_EXPORT void nm_log_(struct nm *nm, int level, const char *file, const char *function, int line, const char *format,
                        ...) __attribute__((format(printf, 6, 7)));
 
-/* Shows a number, a text or an image under a name, live and in logs, if somebody watches; costs a load and a branch
- * otherwise. */
+/* Shows a number, a text or an image under a name, in viewers and in logs. If nobody watches, it costs only a load and
+ * a branch. */
 #define nm_show(nm, name, value)                                                                                       \
     do {                                                                                                               \
         if (__builtin_expect((nm)->watched, 0)) nm_show_number((nm), (name), (double)(value));                         \
@@ -100,32 +123,34 @@ NM_EXPORT void nm_show_image_(struct nm *nm, const char *name, const uint8_t *by
 
 /* ---- messages of ports ---- */
 
-/* Stands in front of every message on a board. */
+/* Lies in memory before every message. */
 struct nm_slot {
-    uint64_t seq;    /* counts the topic's messages from 1; 0: never published             */
-    uint64_t run;    /* run of the reading cycle in which it was published or came in      */
-    int64_t time;    /* ns; start of the run that made it                                  */
-    uint64_t caller; /* services: who asked, copied into the answer                        */
-    int64_t call;    /* services: the caller's own number of the request                   */
-    uint32_t topic;  /* index in the line-up's table                                       */
-    uint32_t maker;  /* index of the cycle or edge that made it                            */
-    uint64_t order;  /* counts the topic's messages of all makers: the newest has the most */
-    bool put;        /* outputs: nm_put was called in this step                            */
+    uint64_t seq;    /* number of the message in its topic, counted from 1; 0: never published */
+    uint64_t run;    /* run of the reading cycle in which the message was published or arrived */
+    int64_t time;    /* ns, start of the run that made the message                             */
+    uint64_t caller; /* services: who sent the request; copied into the reply                  */
+    int64_t call;    /* services: the number that the caller gave to the request               */
+    uint32_t topic;  /* index of the topic in the line-up                                      */
+    uint32_t maker;  /* index of the cycle or edge that made the message                       */
+    uint64_t order;  /* number among the messages of all makers; the newest has the largest    */
+    bool put;        /* outputs: nm_put was called in this step                                */
     uint8_t pad[7];
 };
 _Static_assert(sizeof(struct nm_slot) == 64, "a message begins on a cache line");
 
 static inline struct nm_slot *nm_slot(const void *message) { return (struct nm_slot *)(uintptr_t)message - 1; }
 
-/* Publishes an output. Readers in this cycle see it as soon as this step ends, other cycles when this cycle ends. The
- * header is stamped with the cycle's time unless the module wrote one. */
+/* Publishes an output. Readers in the same cycle see it as soon as this step ends, readers in other cycles when this
+ * run of the cycle ends. If the module left the header's stamp at zero, the runtime writes the time of the run into it.
+ */
 static inline void nm_put(struct nm *nm, void *out)
 {
     (void)nm;
     nm_slot(out)->put = true;
 }
 
-/* True if an input is new since this instance's last step: nm_fresh(f->nm, f->seen), with the member itself. */
+/* True if an input has changed since the last step of this instance. Give the member itself: nm_fresh(f->nm, f->seen).
+ */
 #define nm_fresh(nm, in) nm_fresh_((nm), (in), &(in))
 NM_EXPORT bool nm_fresh_last(const struct nm *nm, const void *member);
 static inline bool nm_fresh_(const struct nm *nm, const void *in, const void *member)
@@ -134,7 +159,7 @@ static inline bool nm_fresh_(const struct nm *nm, const void *in, const void *me
     return run == nm->run || (run && run + 1 == nm->run && nm_fresh_last(nm, member));
 }
 
-/* ns since an input was made; INT64_MAX if it never was. */
+/* Age of an input in ns; INT64_MAX if it was never published. */
 static inline int64_t nm_age(const struct nm *nm, const void *in)
 {
     return nm_slot(in)->seq ? nm->now - nm_slot(in)->time : INT64_MAX;
@@ -142,9 +167,9 @@ static inline int64_t nm_age(const struct nm *nm, const void *in)
 
 #define nm_queue(T)                                                                                                    \
     struct {                                                                                                           \
-        const T *const *at; /* oldest first                                  */                                        \
+        const T *const *at; /* the messages, oldest first */                                                           \
         uint32_t n;                                                                                                    \
-        uint32_t lost; /* messages that found no room since the last step */                                           \
+        uint32_t lost; /* messages since the last step for which there was no room */                                  \
     }
 #define nm_out_queue(T)                                                                                                \
     struct {                                                                                                           \
@@ -152,16 +177,17 @@ static inline int64_t nm_age(const struct nm *nm, const void *in)
         T *type_[0];                                                                                                   \
     }
 
-/* Appends a message, reset to its defaults, to an output queue; it is published when the step ends. A full queue hands
- * out a scratch message instead and counts a loss, so the result is never NULL. */
+/* Appends a message to an output queue and returns it, reset to its defaults, to be filled in this step. It is
+ * published when the step ends. The result is never NULL: if the queue is full, the message is a scratch one that
+ * nobody reads, and the loss is counted. */
 #define nm_push(nm, queue) ((__typeof__((queue)->type_[0]))nm_push_((nm), (queue)->ring))
 NM_EXPORT void *nm_push_(struct nm *nm, struct nm_ring *ring);
 
-/* Takes memory for a blob of an output from the port's pool; false (counted) when the pool is empty or the blob too
- * small. */
+/* Takes memory for a blob of an output from the pool of its port. False if the pool is empty or its blocks are smaller
+ * than `bytes`; this is counted. */
 NM_EXPORT bool nm_blob_take(struct nm *nm, const void *out, struct nm_blob *blob, uint32_t bytes);
 
-/* ---- services: a request queue in and a response queue out ---- */
+/* ---- services: a queue of requests and a queue of replies ---- */
 
 #define nm_server(T)                                                                                                   \
     struct {                                                                                                           \
@@ -171,56 +197,57 @@ NM_EXPORT bool nm_blob_take(struct nm *nm, const void *out, struct nm_blob *blob
 #define nm_client(T)                                                                                                   \
     struct {                                                                                                           \
         nm_out_queue(T##_Request) requests;                                                                            \
-        nm_queue(T##_Response) replies; /* only this client's own */                                                   \
+        nm_queue(T##_Response) replies; /* to this client only */                                                      \
     }
-/* The answer to one request: T_Response *r = nm_reply(f->nm, &f->power, f->power.requests.at[i]); may be given in a
- * later step, with the request's slot kept (caller and call). */
+/* Answers a request: T_Response *r = nm_reply(f->nm, &f->power, f->power.requests.at[i]). To answer in a later step,
+ * keep `caller` and `call` of the request's nm_slot and use nm_reply_to. */
 #define nm_reply(nm, server, request)                                                                                  \
     ((__typeof__((server)->replies.type_[0]))nm_reply_((nm), (server)->replies.ring, nm_slot(request)->caller,         \
                                                        nm_slot(request)->call))
 #define nm_reply_to(nm, server, caller, call)                                                                          \
     ((__typeof__((server)->replies.type_[0]))nm_reply_((nm), (server)->replies.ring, (caller), (call)))
 NM_EXPORT void *nm_reply_(struct nm *nm, struct nm_ring *ring, uint64_t caller, int64_t call);
-/* A new request: T_Request *q = nm_call(f->nm, &f->power); the reply has the same nm_slot(reply)->call. */
+/* Sends a request: T_Request *q = nm_call(f->nm, &f->power). Its reply has the same number in nm_slot(reply)->call. */
 #define nm_call(nm, client) ((__typeof__((client)->requests.type_[0]))nm_call_((nm), (client)->requests.ring))
 NM_EXPORT void *nm_call_(struct nm *nm, struct nm_ring *ring);
 
 /* ---- transforms ---- */
 
-/* The pose that maps coordinates of frame `from` into frame `to` at a time of the past (at most NM_TF_HISTORY, 0: the
- * newest common time). False if the frames are unknown, unconnected, or the time is not covered. */
+/* The pose that maps coordinates of frame `from` into frame `to` at the time `at` (ns). NM_TF_NEWEST is the newest time
+ * for which all frames between them are known. False if a frame is unknown, if the two frames are not connected, or if
+ * the history does not reach to that time. */
 NM_EXPORT bool nm_tf(struct nm *nm, const char *from, const char *to, int64_t at, struct pose3 *from_to_to);
 enum { NM_TF_NEWEST = 0 };
 
 /* ---- the table ---- */
 
 enum nm_port_kind {
-    NM_PORT_IN = 1,     /* latest value; its producer steps first                     */
-    NM_PORT_LAST,       /* value at the end of the previous run: breaks loops         */
-    NM_PORT_QUEUE,      /* all since the last step; its producers step first          */
-    NM_PORT_LAST_QUEUE, /* all since the last step; no order: breaks loops            */
-    NM_PORT_OUT,        /* one value                                                  */
-    NM_PORT_OUT_QUEUE,  /* any number                                                 */
+    NM_PORT_IN = 1,     /* the latest value; its producer steps first                               */
+    NM_PORT_LAST,       /* the value at the end of the previous run; breaks loops                   */
+    NM_PORT_QUEUE,      /* all messages since the last step; their producers step first             */
+    NM_PORT_LAST_QUEUE, /* all messages since the last step; producers may step later: breaks loops */
+    NM_PORT_OUT,        /* at most one message in each step                                         */
+    NM_PORT_OUT_QUEUE,  /* any number of messages in each step                                      */
 };
 
 enum nm_port_role { NM_ROLE_TOPIC, NM_ROLE_REQUEST, NM_ROLE_REPLY };
 
 struct nm_port {
-    const char *name;  /* of the member                                                         */
-    const char *topic; /* unless the line-up renames it                                         */
+    const char *name;  /* name of the member in the module's struct                             */
+    const char *topic; /* the line-up may rename it                                             */
     const struct nm_type *type;
-    uint64_t layout; /* of the type when this was compiled                                      */
+    uint64_t layout; /* layout of the type when the module was compiled                         */
     enum nm_port_kind kind;
     enum nm_port_role role;
-    bool many;       /* output: others may produce the topic too                                */
-    bool optional;   /* input: the topic may have no producer; the port stays silent then       */
-    uint32_t depth;  /* queue: messages that find room                                          */
-    uint32_t blob;   /* output with a blob: largest in bytes                                    */
-    uint32_t offset; /* of the member                                                           */
+    bool many;       /* output: other modules may produce the topic too                         */
+    bool optional;   /* input: the topic may have no producer; then nothing ever arrives        */
+    uint32_t depth;  /* queue: how many messages have room                                      */
+    uint32_t blob;   /* output with a blob: its largest size in bytes                           */
+    uint32_t offset; /* of the member, in bytes                                                 */
 };
 
 #define NM_IS(member, ...) __builtin_types_compatible_p(__typeof__(((SELF *)0)->member), __VA_ARGS__)
-/* 0; a member of another type than the port's stops the compiler here with a sentence */
+/* Its value is 0. If the member has the wrong type, the compiler stops here with a sentence. */
 #define NM_CHECK_(ok, member, topic, want)                                                                             \
     (sizeof(struct {                                                                                                   \
          _Static_assert(ok, "port " member " of topic " topic ": its member must be declared as " want);               \
@@ -252,7 +279,8 @@ struct nm_port {
 #define NM_OUT_QUEUE(member, T, topic, depth_, ...)                                                                    \
     NM_PORT_(member, T, topic, NM_PORT_OUT_QUEUE, NM_OUT_QUEUE_IS_(member, T), "nm_out_queue(" #T ") " #member,        \
              .depth = (depth_), __VA_ARGS__)
-/* A module that calls nm_tf names it among its ports; the history is the cycle's, so there is no member. */
+/* A module that calls nm_tf has this row in its table of ports. It needs no member, because the cycle keeps the
+ * history. */
 #define NM_READS_TF                                                                                                    \
     {.name = "tf",                                                                                                     \
      .topic = "tf",                                                                                                    \
@@ -265,7 +293,7 @@ struct nm_port {
         .name = "tf_static", .topic = "tf_static", .type = &TFMessage_type, .layout = TFMessage_LAYOUT,                \
         .kind = NM_PORT_LAST_QUEUE, .depth = 64, .offset = UINT32_MAX                                                  \
     }
-/* services take two rows */
+/* A service is two ports. */
 #define NM_SERVER(member, T, name, depth)                                                                              \
     NM_QUEUE(member.requests, T##_Request, name "/request", depth, .role = NM_ROLE_REQUEST),                           \
         NM_OUT_QUEUE(member.replies, T##_Response, name "/reply", depth, .role = NM_ROLE_REPLY)
@@ -279,21 +307,21 @@ enum nm_param_kind {
     NM_PARAM_INT64,
     NM_PARAM_FLOAT,
     NM_PARAM_DOUBLE,
-    NM_PARAM_TEXT,    /* char[n]                */
-    NM_PARAM_FLOATS,  /* float[n], all n given  */
-    NM_PARAM_DOUBLES, /* double[n], all n given */
+    NM_PARAM_TEXT,    /* char[n]                             */
+    NM_PARAM_FLOATS,  /* float[n]; always n numbers are given  */
+    NM_PARAM_DOUBLES, /* double[n]; always n numbers are given */
 };
 
 struct nm_param {
-    const char *name; /* of the member                                    */
+    const char *name; /* name of the member in the module's struct               */
     enum nm_param_kind kind;
-    uint32_t offset, size; /* of the member, in bytes                     */
-    double value;          /* default of numbers and bools                */
-    double min, max;       /* inclusive, for each element                 */
-    const char *text;      /* default of texts; arrays: "1 2 3"           */
-    const char *choices;   /* texts: the words allowed, "fast safe"       */
-    const char *unit;      /* "m/s", "1" for none                         */
-    const char *about;     /* one line: what it does, when to change it   */
+    uint32_t offset, size; /* of the member, in bytes                            */
+    double value;          /* default of a number or a switch                    */
+    double min, max;       /* smallest and largest value of each element         */
+    const char *text;      /* default of a text or of a list, such as "1 2 3"    */
+    const char *choices;   /* the words that a text may be, such as "fast safe"  */
+    const char *unit;      /* "m/s"; "1" for a number without a unit             */
+    const char *about;     /* one line: what it does, and when to change it      */
 };
 
 #define NM_PARAM_KIND_(member)                                                                                         \
@@ -320,19 +348,19 @@ struct nm_module {
     const char *about;             /* one or two sentences                                             */
     const char *file;              /* its source                                                       */
     uint32_t size;                 /* of its struct                                                    */
-    uint64_t layout;               /* of its struct, told by `nutmeg dev`; 0: unknown, never kept      */
+    uint64_t layout;               /* of its struct, set by `nutmeg dev`; 0: unknown, state not kept   */
     const struct nm_port *ports;   /* ends with {0}                                                    */
     const struct nm_param *params; /* ends with {0}, or NULL                                           */
-    uint32_t n_ports, n_params;    /* rows of the tables, with the last one, {0}                       */
-    int (*init)(void *self);       /* once, after parameters are set; may take memory; -1 refuses      */
-    void (*reset)(void *self);     /* back to the first state                                          */
-    void (*changed)(void *self);   /* after parameters changed, before the next step                   */
-    void (*step)(void *self);      /* once a run                                                       */
-    void (*close)(void *self);     /* once                                                             */
+    uint32_t n_ports, n_params;    /* rows of the tables, counting the last row {0}                    */
+    int (*init)(void *self);       /* called once, with parameters set; may take memory; -1 refuses    */
+    void (*reset)(void *self);     /* brings the module back to its first state                        */
+    void (*changed)(void *self);   /* called when parameters have changed, before the next step        */
+    void (*step)(void *self);      /* called once in every run of the cycle                            */
+    void (*close)(void *self);     /* called once, at the end                                          */
 };
 
-/* A module's function, checked to take a SELF * (and to return nothing, or int for init), stored as one that takes void
- * *. */
+/* A function of the module for its table. The compiler checks that it takes a SELF pointer and returns nothing (init
+ * returns int). */
 #define NM_TAKES_SELF_(function, R) __builtin_types_compatible_p(__typeof__(&(function)), __typeof__(R(*)(SELF *)))
 #define NM_CALL(function)                                                                                              \
     __builtin_choose_expr(                                                                                             \
@@ -343,12 +371,12 @@ struct nm_module {
 #define NM_LAYOUT 0
 #endif
 
-/* The tables of a module, with their sizes, so that one whose last row {0} is missing is refused. */
+/* The tables of a module with their sizes. A table whose last row is not {0} is refused. */
 #define NM_PORTS(table)  .ports = (table), .n_ports = sizeof(table) / sizeof *(table)
 #define NM_PARAMS(table) .params = (table), .n_params = sizeof(table) / sizeof *(table)
 
-/* Binds a module to the runtime: in the program it goes into the linker section `nm_modules`, in a plug-in it is what
- * dlsym finds. An unlisted one is known only to whoever names its table. */
+/* Makes a module known to the runtime. In the program it goes into the linker section `nm_modules`; in a plug-in dlsym
+ * finds it. NM_MODULE_UNLISTED only defines the table NAME_module, for tests. */
 #define NM_MODULE(name_, about_, ...)                                                                                  \
     NM_MODULE_UNLISTED(name_, about_, __VA_ARGS__)                                                                     \
     NM_MODULE_REGISTER_(name_)

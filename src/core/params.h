@@ -1,4 +1,4 @@
-/* Parameters of modules: values, where they come from, and how text becomes one.
+/* Parameters of modules: their values, the layers that the values come from, and how text becomes a value.
  *
  * Layers, the later wins: the module's default; config/default/ (every .yaml); the robot's params.yaml; its
  * heads/NAME.yaml and bodies/NAME.yaml; config/places/NAME.yaml; config/events/NAME.yaml; the line-up's own `params:`;
@@ -42,12 +42,12 @@ struct nm_value {
     char text[NM_PARAM_TEXT_MAX];
 };
 
-/* The default of a parameter. */
 void nm_value_default(const struct nm_param *param, struct nm_value *value);
-/* From text ("0.35", "true", "1 2 3", "[1, 2, 3]", "fast") or a YAML node. Types are strict: a whole number will do for
- * a float, but not the other way round; a switch is true or false; a list has exactly as many numbers as its member.
- * Wrong type, out of range, not among the choices: a sentence without file and line (the caller knows them), -1, and
- * the value untouched. The layer is the caller's to set; file and line are the node's. */
+/* From text ("0.35", "true", "1 2 3", "[1, 2, 3]", "fast") or a YAML node. Types are strict: a float takes
+ * a whole number, but an integer takes no fraction; a switch is true or false; a list has exactly as many numbers as
+ * its member. If the type is wrong, the value out of range or not among the choices, the result is -1 with a sentence
+ * without file and line (the caller knows them), and the value is unchanged. The caller sets the layer; file and line
+ * come from the node. */
 int nm_value_parse(const struct nm_param *param, const char *text, struct nm_value *value, struct nm_err *err);
 int nm_value_node(const struct nm_param *param, const struct nm_yaml *node, struct nm_value *value, struct nm_err *err);
 /* As text that nm_value_parse reads back to an equal value; NM_VALUE_PRINT bytes are always enough. */
@@ -62,8 +62,8 @@ uint32_t nm_param_count(const struct nm_module *module);
 uint32_t nm_param_elements(const struct nm_param *param); /* of a list; 1 otherwise */
 /* Index of a parameter in its module's table, -1 with a sentence naming the nearest one. */
 int nm_param_find(const struct nm_module *module, const char *name, struct nm_err *err);
-/* A row of the table: size of the member, unit and prose present, a default that its own range allows. The sentence
- * goes on behind the parameter's name. */
+/* Checks a row of the table: the size of the member, that unit and prose are there, that the default lies in the range.
+ * The caller writes the parameter's name before the sentence. */
 int nm_param_check(const struct nm_param *param, struct nm_err *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* A started line-up: the brain of one robot. It runs in threads (a robot, real time) or in virtual time (simulator,
- * replay, tests), the same modules in the same order; the world outside is connected by edges. */
+/* A player is a started line-up: the software of one robot. It runs in threads (on a robot, in real time) or in virtual
+ * time (simulator, replay, tests), with the same modules in the same order. Edges connect it to the world outside. */
 #ifndef NM_CORE_PLAYER_H
 #define NM_CORE_PLAYER_H
 
@@ -11,66 +11,73 @@ struct nm_player;
 struct nm_edge;
 
 struct nm_player_options {
-    const char *name;           /* of this robot; the line-up's name if NULL                              */
-    uint64_t seed;              /* of all random numbers                                                  */
-    bool watched;               /* nm_show is looked at from the start                                    */
+    const char *name;           /* of this robot; NULL: the name of the line-up                    */
+    uint64_t seed;              /* of all random numbers                                           */
+    bool watched;               /* somebody looks at nm_show from the start                        */
     const struct nm_body *body; /* what modules find in their context; must outlive the player     */
-    /* called by the thread of a cycle before and after every run; tests forbid malloc between them */
+    /* Called in the thread of a cycle before and after every run; tests forbid malloc between them. */
     void (*enter)(void *user);
     void (*leave)(void *user);
     void *user;
 };
 
-/* Takes all memory that the line-up will ever need and calls the modules' init. The line-up must live as long as the
+/* Takes all memory that the line-up will ever need and calls init of every module. The line-up must live as long as the
  * player. */
 struct nm_player *nm_player_new(const struct nm_lineup *lineup, const struct nm_player_options *options,
                                 struct nm_err *err);
-void nm_player_free(struct nm_player *player); /* stops first if it runs */
+void nm_player_free(struct nm_player *player); /* stops it first if it runs */
 const struct nm_lineup *nm_player_lineup(const struct nm_player *player);
 uint64_t nm_player_seed(const struct nm_player *player);
 const char *nm_player_name(const struct nm_player *player);
-int64_t nm_player_now(const struct nm_player *player); /* ns; monotonic clock, or virtual time */
+int64_t nm_player_now(const struct nm_player *player); /* ns, of the monotonic clock or of virtual time */
 
-/* ---- edges: a cycle that somebody else drives (a bus, a log, a server, the simulator, a test) ---- */
+/* ---- edges ----
+ * An edge is a cycle without modules. Other code drives it: a bus, a log, a server, the simulator, a test. */
 
 struct nm_edge_port {
     const char *topic;
     enum nm_port_kind kind;     /* NM_PORT_IN, _QUEUE, _OUT, _OUT_QUEUE                         */
-    const struct nm_type *type; /* NULL: whatever the line-up says; checked otherwise           */
-    uint32_t depth, blob;       /* 0: the topic's own                                           */
+    const struct nm_type *type; /* must be the type of the topic; NULL: any                     */
+    uint32_t depth, blob;       /* 0: those of the topic                                        */
 };
 
-/* Between nm_player_new and the start. A topic that nobody in the line-up makes or reads is refused with a sentence,
- * unless it is optional (kind | NM_EDGE_OPTIONAL): then the port stays silent.
+/* Call it between nm_player_new and the start. A topic that no module of the line-up makes or reads is refused with a
+ * sentence. If the port is optional (kind | NM_EDGE_OPTIONAL), it is accepted and nothing ever arrives.
  *
- * One writer an input: a topic that no module makes is made by one edge of ours (a bus, a joystick, the simulator).
- * What somebody outside says through an edge (a viewer, a peer) is marked kind | NM_EDGE_OUTSIDE: several edges may
- * bring that, the message published last counts, and it is refused and counted where an edge of ours makes the topic.
- */
+ * Every input has one writer. A topic that no module makes is made by one edge of ours (a bus, a joystick, the
+ * simulator). A port that carries what somebody outside says (a viewer, a peer) is marked kind | NM_EDGE_OUTSIDE.
+ * Several edges may have such a port for one topic; then the message that was published last counts. If an edge of ours
+ * makes the topic, messages from outside are refused and counted. */
 enum { NM_EDGE_OPTIONAL = 64, NM_EDGE_OUTSIDE = 128 };
 struct nm_edge *nm_edge_new(struct nm_player *player, const char *name, const struct nm_edge_port *ports, uint32_t n,
                             struct nm_err *err);
-void nm_edge_begin(struct nm_edge *edge, int64_t now);       /* takes in what the cycles published            */
-const void *nm_edge_in(struct nm_edge *edge, uint32_t port); /* latest; NULL only where an optional topic is absent */
+/* Takes in what the cycles have published. */
+void nm_edge_begin(struct nm_edge *edge, int64_t now);
+/* The latest message; NULL only if the topic is optional and absent. */
+const void *nm_edge_in(struct nm_edge *edge, uint32_t port);
 bool nm_edge_fresh(const struct nm_edge *edge, uint32_t port);
 uint32_t nm_edge_queue(struct nm_edge *edge, uint32_t port, const void *const **at, uint32_t *lost);
-/* Reset at begin; NULL where the topic is absent, or where it comes from outside and an edge of ours makes it. */
+/* The message to fill, reset by nm_edge_begin. NULL if the topic is absent, or if the port is marked NM_EDGE_OUTSIDE
+ * and an edge of ours makes the topic. */
 void *nm_edge_out(struct nm_edge *edge, uint32_t port);
 void nm_edge_put(struct nm_edge *edge, uint32_t port);
-/* NULL as nm_edge_out. */
+/* The next message of a queue, to be filled; NULL in the same cases. */
 void *nm_edge_push(struct nm_edge *edge, uint32_t port);
-/* A console line from an edge whose port `port` is rosout; `name` says which part of the player speaks. */
+/* Writes a line to the console. `port` must be the edge's port of rosout; `name` says which part of the player speaks.
+ */
 #define nm_edge_log(edge, port, level, name, ...)                                                                      \
     nm_edge_log_((edge), (port), (level), (name), __FILE__, __func__, __LINE__, __VA_ARGS__)
 void nm_edge_log_(struct nm_edge *edge, uint32_t port, int level, const char *name, const char *file,
                   const char *function, int line, const char *format, ...) __attribute__((format(printf, 8, 9)));
 bool nm_edge_blob(struct nm_edge *edge, uint32_t port, struct nm_blob *blob, uint32_t bytes);
-/* The pool that the same blocks come from, for decoders; after the first begin. NULL without one. */
+/* The pool of these blobs, for decoders. Call it after the first nm_edge_begin. NULL: the topic has no pool. */
 struct nm_blob_pool *nm_edge_pool(const struct nm_edge *edge, uint32_t port);
-void nm_edge_end(struct nm_edge *edge); /* publishes and wakes triggered cycles          */
-/* Real time: a thread of the edge's own, named after it, that calls `round` every period as a cycle's thread does:
- * rounds that are late are left out and counted, and its times are among those of the cycles (nm_player_cycle_stats).
- * It runs until nm_edge_stop, also while the player is stopped. */
+/* Publishes what was put and pushed, and wakes the cycles that it triggers. */
+void nm_edge_end(struct nm_edge *edge);
+
+/* In real time an edge may have its own thread, which has the edge's name and calls `round` once every period. As in a
+ * cycle, rounds that are too late are left out and counted, and nm_player_cycle_stats gives the times. The thread runs
+ * until nm_edge_stop, also while the player is stopped. */
 struct nm_edge_beat {
     int64_t period, deadline; /* ns */
     int priority;             /* SCHED_FIFO; 0: none */
@@ -78,20 +85,22 @@ struct nm_edge_beat {
     void *user;
 };
 int nm_edge_start(struct nm_edge *edge, const struct nm_edge_beat *beat, struct nm_err *err);
-void nm_edge_stop(struct nm_edge *edge); /* waits for the round under way; fine where it was never started */
-/* Sleeps until something that the edge reads was published, or the time-out (ns); false after the time-out. Threads
- * only. */
+/* Waits for the end of the current round. Does nothing if the thread was never started. */
+void nm_edge_stop(struct nm_edge *edge);
+/* Sleeps until something that the edge reads is published; false if that takes longer than the time-out (ns). Only for
+ * players that run in threads. */
 bool nm_edge_wait(struct nm_edge *edge, int64_t timeout);
-void nm_edge_wake(struct nm_edge *edge); /* ends that sleep; from any thread */
+void nm_edge_wake(struct nm_edge *edge); /* ends that sleep; any thread may call it */
 
-/* The edge of ours that makes a topic: a bus, a joystick, the simulator. NULL: none, so it may come from outside. */
+/* Name of the edge of ours that makes a topic (a bus, a joystick, the simulator). NULL if there is none; then the topic
+ * may come from outside. */
 const char *nm_player_hardware(const struct nm_player *player, uint32_t topic);
 
-/* Counts a message from outside that was not let in. */
+/* Counts a message from outside that was refused. */
 void nm_player_refuse(struct nm_player *player, uint32_t topic);
 
-/* A place for what the edges of this player share: who may come in (edge/rules/gate.h). NULL until one of them fills
- * it. */
+/* Where the edges of this player keep what they share: the rules about who may write (edge/rules/gate.h). NULL until
+ * one of them has set it. */
 void **nm_player_gate(struct nm_player *player);
 
 /* ---- real time ---- */
@@ -101,17 +110,18 @@ void nm_player_stop(struct nm_player *player);
 
 /* ---- virtual time ---- */
 
-/* Runs players up to, not including, the time `until` (ns): events in the order of time, then cycle; a cycle's outputs
- * appear at its start plus its cost. Players share nothing meanwhile, so any number of worker threads gives the same
- * bits. Edges are driven by the caller between two calls. Returns -1 when a player is running in threads. */
+/* Runs players up to the time `until` (ns), which is not included. Events happen in the order of their times; at the
+ * same time, in the order of the cycles. The outputs of a run appear at its start plus the cost of its cycle. Players
+ * share nothing during the call, so the result is the same for any number of worker threads. The caller drives the
+ * edges between two calls. Returns -1 if a player is running in threads. */
 int nm_players_run(struct nm_player *const *players, uint32_t n, int64_t until, uint32_t workers);
-/* Before the first run, for a player that joins a world under way: its time begins there and not at 0. -1 when it has
- * begun already. */
+/* For a player that joins a running world: its time begins at `time` and not at 0. Call it before the first run; later
+ * it returns -1. */
 int nm_player_begin(struct nm_player *player, int64_t time);
 
-/* ---- looking in; from any thread ---- */
+/* ---- looking inside; any thread may call these ---- */
 
-struct nm_times { /* of the last while, ns */
+struct nm_times { /* ns */
     double mean;
     int64_t max, p50, p99, p999;
 };
@@ -124,7 +134,7 @@ struct nm_cycle_stats {
     double rate;     /* Hz, since the start                            */
     struct nm_times busy, late;
 };
-/* Who is in a step now. Reads only, so that a signal handler may ask. */
+/* Which instance of a cycle is in its step now; false if none is. It only reads, so a signal handler may call it. */
 struct nm_stepping {
     const char *robot, *cycle, *instance, *module;
     uint64_t run;
@@ -139,39 +149,40 @@ struct nm_step_stats {
 struct nm_topic_stats {
     uint64_t seq;      /* messages made                                  */
     int64_t time;      /* ns, when the newest was made; 0 if none        */
-    int64_t stamp;     /* ns, by its header, else the same: when what it tells of was measured */
+    int64_t stamp;     /* ns, when its content was measured, by its header; without a header, `time` */
     uint64_t lost;     /* queue messages without room, at any reader     */
-    uint64_t no_blob;  /* takes from an empty pool                       */
-    uint64_t refused;  /* from outside, and not let in                   */
+    uint64_t no_blob;  /* blobs for which the pool had no room           */
+    uint64_t refused;  /* messages from outside that were refused        */
     const char *maker; /* cycle or edge that made the newest; NULL: none */
 };
-/* Cycles are those of the line-up, in its order; the edges follow. */
+/* Number of cycles: first those of the line-up in its order, then the edges. */
 uint32_t nm_player_cycles(const struct nm_player *player);
-/* Period and deadline of a cycle or of an edge with a thread of its own; NULL for any other edge. */
+/* Period and deadline of a cycle, or of an edge that has its own thread; NULL for any other edge. */
 const struct nm_lineup_cycle *nm_player_plan(const struct nm_player *player, uint32_t cycle);
 void nm_player_cycle_stats(const struct nm_player *player, uint32_t cycle, struct nm_cycle_stats *stats);
 void nm_player_step_stats(const struct nm_player *player, uint32_t instance, struct nm_step_stats *stats);
 void nm_player_topic_stats(const struct nm_player *player, uint32_t topic, struct nm_topic_stats *stats);
-/* One more looks at what modules show (nm_show), or one less: each who said yes says no once. */
+/* Counts who looks at what modules show (nm_show). Whoever calls it with true calls it with false at the end. */
 void nm_player_watch(struct nm_player *player, bool on);
 
-/* ---- changing while it runs; from any thread ---- */
+/* ---- changing it while it runs; any thread may call these ---- */
 
 struct nm_change {
     uint32_t instance, param;
     struct nm_value value;
 };
-/* Applies a set of parameter values (validated by nm_value_parse) at each cycle's next boundary under one generation
- * number, which is returned; -1 with a sentence if a cycle has not yet taken in earlier sets. */
+/* Sets parameters to values that nm_value_parse has checked. Every cycle takes all of them over at the start of its
+ * next run. The set gets a generation number, which is returned; -1 with a sentence if a cycle has not yet taken over
+ * earlier sets. */
 int64_t nm_player_set(struct nm_player *player, const struct nm_change *changes, uint32_t n, struct nm_err *err);
 void nm_player_value(const struct nm_player *player, uint32_t instance, uint32_t param, struct nm_value *value);
-/* An instance's struct, to look inside once the player has stopped. */
+/* The struct of an instance. Look inside only when the player has stopped. */
 void *nm_player_self(const struct nm_player *player, uint32_t instance);
-/* The module of an instance, after swaps. */
+/* The module of an instance, which nm_player_swap may have changed. */
 const struct nm_module *nm_player_module(const struct nm_player *player, uint32_t instance);
-/* Puts another build of a module in an instance's place between two steps. Its ports must be the same. The state is
- * kept when both layouts are known and equal. Returns 1 if it was kept, 0 if it began anew, -1 with a sentence. Waits
- * for the cycle. */
+/* Replaces the module of an instance by another build, between two steps. The ports must be the same. The state is kept
+ * if the layouts of both structs are known and equal. Returns 1 if the state was kept, 0 if the module started again,
+ * -1 with a sentence. Waits for the cycle. */
 int nm_player_swap(struct nm_player *player, uint32_t instance, const struct nm_module *module, struct nm_err *err);
 
 #endif

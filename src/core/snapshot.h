@@ -1,6 +1,6 @@
 /* What a cycle remembers at the end of a run, as bytes: the structs of its modules, their random numbers, the messages
  * on its board and those it has taken in, and the history of frames. Written inside a run without taking memory; read
- * back by a replay (core/replay.h) into a line-up that has the same cycle. The bytes come from a file, so reading
+ * back by a replay (core/run_replay.h) into a line-up that has the same cycle. The bytes come from a file, so reading
  * trusts none of them.
  *
  *   u32 magic, u64 run, i64 now
@@ -8,8 +8,9 @@
  *     u32 spans of it that are not as after init: u32 first word, u32 words, those
  *     u32 words that point into the struct itself: u32 word, u64 where
  *   u32 values made, u32 values taken in: text topic, u64 seq, u64 run, i64 time, u32 size, CDR (size 0: none kept)
- *   u32 queues made: text topic, u64 pushed ever, u32 of them kept: u64 run, i64 time, u64 caller, i64 call, u32 size,
- * CDR u32 bytes of the history of frames, and those
+ *   u32 queues made: text topic, u64 messages pushed so far, u32 of them kept:
+ *     u64 run, i64 time, u64 caller, i64 call, u32 size, CDR
+ *   u32 bytes of the history of frames, and these bytes
  *
  * A text is a u32 and its bytes. Messages with large payloads are left out: their readers see none until the next.
  *
@@ -21,9 +22,9 @@
 
 #include "core/internal.h"
 
-/* Puts the state back. What the line-up has not is left out, and told as a sentence in `notes`: an instance that is not
- * there or whose struct has another size. -1 with a sentence for bytes that make no sense; what was read up to there
- * stays. */
+/* Restores the state. What does not fit the line-up is left out with a sentence in `notes`: an instance that it does
+ * not have, or one whose struct has another size. -1 with a sentence if the bytes make no sense; what was read before
+ * them stays. */
 int snapshot_read(struct nm_cycle *cycle, const uint8_t *bytes, size_t n, struct nm_err *notes, struct nm_err *err);
 
 #endif

@@ -4,7 +4,7 @@
 #ifndef NM_RECORD_REPLAY_INSIDE_H
 #define NM_RECORD_REPLAY_INSIDE_H
 
-#include "core/replay.h"
+#include "core/run_replay.h"
 #include "record/replay.h"
 
 /* A message of a stream, as in the log. */

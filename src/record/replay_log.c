@@ -168,7 +168,7 @@ static void take_table(struct replay *r, const void *message, int64_t time)
     for (uint32_t i = 0; i < topics->topics.n; i++)
         for (uint32_t k = 0; k < i; k++) {
             if (streams[k] != streams[i]) continue;
-            readers[k] = READERS_OF_VALUE; /* values come before queues, see core/record.c */
+            readers[k] = READERS_OF_VALUE; /* values come before queues, see core/run_record.c */
             readers[i] = READERS_OF_QUEUE;
         }
     r->tables[r->n_tables].readers = readers;

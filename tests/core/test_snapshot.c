@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/record.h"
-#include "core/replay.h"
+#include "core/run_record.h"
+#include "core/run_replay.h"
 #include "std_msgs/Float64.h"
 #include "std_msgs/Int64.h"
 #include "tf2_msgs/TFMessage.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/nm.h"
-#include "core/replay.h"
+#include "core/run_replay.h"
 #include "std_msgs/Float64.h"
 #include "std_msgs/String.h"
 #include "tf2_msgs/TFMessage.h"

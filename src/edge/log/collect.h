@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "core/record.h"
+#include "core/run_record.h"
 #include "core/report.h"
 #include "edge/log/log.h"
 #include "edge/log/own.h"

@@ -2,7 +2,7 @@
  * request makes an answer out of all proportion. */
 #include "edge/dds/gate.h"
 
-#include "core/record.h"
+#include "core/run_record.h"
 
 static void pack_double(struct pack *p, const char *name, double number)
 {

@@ -1,15 +1,15 @@
-/* What is noted of every run so that it can be repeated (core/replay.h): which messages it consumed and made, with
- * which parameters; and, when asked for, everything that a cycle remembers. A run writes its note into a ring of its
- * own, without a lock, memory or system call; one reader (a log) takes the notes out. A full ring loses the note, and
- * counts. */
-#ifndef NM_CORE_RECORD_H
-#define NM_CORE_RECORD_H
+/* The record of runs, with which core/run_replay.h can repeat them. Every run writes a note that says which messages it
+ * consumed and made, and with which parameters. On request a cycle also writes a snapshot of everything that it
+ * remembers. Each cycle writes its notes into its own ring, without a lock, memory or a system call, and one reader (a
+ * log) takes them out. If the ring is full, the note is lost and counted. */
+#ifndef NM_CORE_RUN_RECORD_H
+#define NM_CORE_RUN_RECORD_H
 
 #include "core/player.h"
 
 struct nm_record;
 
-/* Between nm_player_new and the start; one for a player. It belongs to the player. */
+/* Call it between nm_player_new and the start, once for a player. The player owns it. */
 struct nm_record *nm_record_new(struct nm_player *player, struct nm_err *err);
 
 /* A topic as one cycle or edge makes it: sequence numbers count the messages of this maker. */
@@ -18,7 +18,7 @@ struct nm_record_topic {
     uint32_t maker; /* index of cycle or edge */
 };
 
-/* Cycles, then edges, and what the notes of each refer to. After the start. */
+/* The cycles, then the edges, and the topics to which the notes of each refer. Call these after the start. */
 uint32_t nm_record_cycles(const struct nm_record *record);
 const char *nm_record_name(const struct nm_record *record, uint32_t cycle);
 bool nm_record_is_edge(const struct nm_record *record, uint32_t cycle);
@@ -47,21 +47,21 @@ struct nm_run {
     const struct nm_asked *asked;
 };
 
-/* The next note of a cycle; false where there is none. It lives until the next call for this cycle. */
+/* The next note of a cycle; false if there is none. It is valid until the next call for this cycle. */
 bool nm_record_next(struct nm_record *record, uint32_t cycle, struct nm_run *run);
-/* Notes of a cycle so far. What a run made has been handed over before its note is there. */
+/* Number of notes of a cycle so far. The messages of a run are published before its note is written. */
 uint64_t nm_record_count(const struct nm_record *record, uint32_t cycle);
-/* Notes of a cycle that found no room. */
+/* Number of notes of a cycle that were lost because the ring was full. */
 uint64_t nm_record_lost(const struct nm_record *record, uint32_t cycle);
 
-/* Asks a cycle for a snapshot at the end of its next run; false while the last one has not been given back. */
+/* Asks a cycle for a snapshot at the end of its next run. False until the last snapshot has been given back. */
 bool nm_record_want(struct nm_record *record, uint32_t cycle);
-/* A snapshot that is ready, NULL if none is; nm_record_give takes it back. `run`: that had just ended. */
+/* A snapshot that is ready, or NULL; `run` is the run that had just ended. nm_record_give gives it back. */
 const void *nm_record_snapshot(struct nm_record *record, uint32_t cycle, size_t *n, struct nm_run *run);
 void nm_record_give(struct nm_record *record, uint32_t cycle);
 
-/* Changes of parameters in the order of their generations; false where there is none. The next call uses their memory
- * again. */
+/* The next change of parameters, in the order of their generations; false if there is none. It is valid until the next
+ * call. */
 struct nm_record_change {
     uint64_t generation;
     uint32_t swap; /* instance that got another build; NM_NONE */

@@ -1,4 +1,4 @@
-#include "core/replay.h"
+#include "core/run_replay.h"
 
 #include <stdlib.h>
 #include <string.h>

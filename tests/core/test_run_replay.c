@@ -1,7 +1,7 @@
 /* A cycle that is run by hand sees exactly what it is handed, and nothing that others made. */
 #include "core/started.h"
 
-#include "core/replay.h"
+#include "core/run_replay.h"
 #include "std_msgs/Int64.h"
 #include "std_srvs/SetBool.h"
 

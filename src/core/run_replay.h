@@ -1,19 +1,20 @@
-/* Runs the cycles of a player one run at a time, each with exactly the messages that it is handed: what a log says
- * entered a run enters it again. The cycles do not hear each other; whoever drives this hands on what they make, or
- * what the log has in its place. Nothing here knows a clock, a thread or a file.
+/* Repeats single runs of cycles. The caller gives a run exactly the messages that entered it according to a log
+ * (core/run_record.h). The cycles do not hear each other: the caller passes on what they make, or what the log has in
+ * its place. Nothing here uses a clock, a thread or a file; record/replay.h replays whole logs with this.
  *
  *     struct nm_replay *replay = nm_replay_new(player, &err);
  *     Imu *imu = nm_replay_put(replay, cycle, topic, &slot);       filled by the caller, for each message it consumed
- *     nm_replay_run(replay, &run, made, user);                     `made` is told every message that came out */
-#ifndef NM_CORE_REPLAY_H
-#define NM_CORE_REPLAY_H
+ *     nm_replay_run(replay, &run, made, user);                     `made` is called with every message that the run
+ * made */
+#ifndef NM_CORE_RUN_REPLAY_H
+#define NM_CORE_RUN_REPLAY_H
 
 #include "core/player.h"
-#include "core/record.h"
+#include "core/run_record.h"
 
 struct nm_replay;
 
-/* Of a player that nobody has started and that has no edges. It belongs to the player. */
+/* The player must not be started and must have no edges. It owns the result. */
 struct nm_replay *nm_replay_new(struct nm_player *player, struct nm_err *err);
 
 /* Whether a cycle takes this topic from outside itself. */
@@ -21,10 +22,8 @@ bool nm_replay_takes(const struct nm_replay *replay, uint32_t cycle, uint32_t to
 /* Whether a cycle makes it. */
 bool nm_replay_makes(const struct nm_replay *replay, uint32_t cycle, uint32_t topic);
 
-/* The next message that a cycle's next run is to see, reset, to be filled before the next call; NULL where the cycle
- * does not take the topic or its queue is full. `slot` gives time, caller and call. Blobs are taken from
- * nm_replay_pool.
- */
+/* The next message for the next run of a cycle, reset and to be filled before the next call. NULL if the cycle does not
+ * take the topic or its queue is full. `slot` gives time, caller and call. Take blobs from nm_replay_pool. */
 void *nm_replay_put(struct nm_replay *replay, uint32_t cycle, uint32_t topic, const struct nm_slot *slot);
 /* Some instances of a cycle may read a topic as a value and others as a queue, and with several makers the value is not
  * always the last message of the queue. Then nm_replay_put gives a message to the former and nm_replay_push one to the
@@ -33,16 +32,16 @@ bool nm_replay_reads(const struct nm_replay *replay, uint32_t cycle, uint32_t to
 void *nm_replay_push(struct nm_replay *replay, uint32_t cycle, uint32_t topic, const struct nm_slot *slot);
 struct nm_blob_pool *nm_replay_pool(const struct nm_replay *replay, uint32_t topic);
 
-/* Parameters that a cycle takes in at the start of its next run, beside those of earlier calls; right before that run,
- * with no other cycle in between. */
+/* Parameters that a cycle takes over at the start of its next run, in addition to those of earlier calls. Call it right
+ * before that run; no other cycle may run in between. */
 void nm_replay_set(struct nm_replay *replay, uint32_t cycle, const struct nm_change *changes, uint32_t n);
 
-/* One message that a run made, as it stands on the board. */
+/* Called with each message that a run made. */
 typedef void nm_replay_made(void *user, uint32_t cycle, uint32_t topic, const void *message);
-/* A run: of `run` its cycle, number, time and `watched` count. */
+/* Repeats a run. Of `run` it uses the cycle, the number, the time and `watched`. */
 void nm_replay_run(struct nm_replay *replay, const struct nm_run *run, nm_replay_made *made, void *user);
 
-/* Begins where a snapshot (core/record.h) was taken. What could not be restored is told in `notes`. */
+/* Starts where a snapshot (core/run_record.h) was taken. `notes` says what could not be restored. */
 int nm_replay_restore(struct nm_replay *replay, uint32_t cycle, const void *bytes, size_t n, struct nm_err *notes,
                       struct nm_err *err);
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "core/graph.h"
+#include "core/lineup_graph.h"
 #include "core/made.h"
 
 enum { NODES = 12 };

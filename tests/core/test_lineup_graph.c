@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "core/graph.h"
+#include "core/lineup_graph.h"
 #include "core/made.h"
 #include "core/registered.h"
 

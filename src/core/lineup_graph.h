@@ -1,7 +1,7 @@
-/* The graph of a line-up: which topics there are, who makes and who reads each, and in which order the modules of a
- * cycle step. All that can be wrong with it is told at once. */
-#ifndef NM_CORE_GRAPH_H
-#define NM_CORE_GRAPH_H
+/* The graph of a line-up: its topics, the producers and consumers of each topic, and the order in which the modules of
+ * a cycle step. All faults of a graph are reported at once. */
+#ifndef NM_CORE_LINEUP_GRAPH_H
+#define NM_CORE_LINEUP_GRAPH_H
 
 #include "core/lineup.h"
 
@@ -13,13 +13,10 @@ struct nm_graph_file {
     bool incomplete;                       /* some instances were left out: a missing producer may be one of them */
 };
 
-/* From cycles and instances (name, module, cycle, line) makes topics, the topic of each port, triggers, the order of
- * steps, and warnings. */
+/* Expects the cycles and instances of the line-up (name, module, cycle, line) and fills in its topics, the topic of
+ * each port, the triggers, the order of steps and the warnings. */
 int nm_graph_make(struct nm_lineup *lineup, const struct nm_graph_file *file, const struct nm_lineup_options *options,
                   struct nm_err *err);
-
-/* The last part of it: sorts the steps of every cycle; tells every loop with its modules and topics. */
-int nm_graph_order(struct nm_lineup *lineup, struct nm_err *err);
 
 /* One thing must come before another, because of a topic. */
 struct nm_before {

@@ -3,7 +3,7 @@
 #include "core/started.h"
 
 #include "core/alloc_guard.h"
-#include "core/record.h"
+#include "core/run_record.h"
 #include "std_msgs/Int64.h"
 #include "std_srvs/SetBool.h"
 

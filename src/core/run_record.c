@@ -1,4 +1,4 @@
-#include "core/record.h"
+#include "core/run_record.h"
 
 #include <string.h>
 
