@@ -163,14 +163,20 @@ static void read_instance(struct loading *l, const struct nm_yaml *item, uint32_
         if (!module_node) ok = nm_yaml_fail(item, l->err, "`module:` is missing here");
     }
     const char *text, *name = NULL;
-    if (module_node && nm_yaml_text(module_node, &text, l->err)) ok = false, module_node = NULL;
+    if (module_node && nm_yaml_text(module_node, &text, l->err)) {
+        ok = false;
+        module_node = NULL;
+    }
     if (name_node && nm_yaml_text(name_node, &name, l->err)) ok = false;
     const struct nm_module *module = module_node ? find_module(l, module_node) : NULL;
     if (!name && module) name = module->name;
     if (module && check_name(l, name_node ? name_node : item, name, module)) module = NULL;
     if (!ok) l->rc = -1;
-    if (!module) l->incomplete = true, l->rc = -1;
-    if (!module) return;
+    if (!module) {
+        l->incomplete = true;
+        l->rc = -1;
+        return;
+    }
 
     uint32_t index = lineup->n_instances++;
     struct nm_lineup_instance *instance = &lineup->instances[index];

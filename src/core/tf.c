@@ -240,7 +240,11 @@ int tf_load(struct tf_tree *tree, const uint8_t *bytes, size_t size)
     int rc = size < sizeof n ? -1 : 0;
     memset(tree->slots, 0xff, sizeof tree->slots);
     tree->n = 0;
-    if (!rc) memcpy(&n, bytes, sizeof n), bytes += sizeof n, size -= sizeof n;
+    if (!rc) {
+        memcpy(&n, bytes, sizeof n);
+        bytes += sizeof n;
+        size -= sizeof n;
+    }
     for (uint32_t i = 0; !rc && i < n; i++) rc = load_frame(tree, n, &bytes, &size);
     if (!rc && !leads_up(tree)) rc = -1;
     if (!rc) return 0;

@@ -125,8 +125,10 @@ int nm_player_start(struct nm_player *player, struct nm_err *err)
         int r = pthread_create(&player->cycles[c]->thread, NULL, thread_main, player->cycles[c]);
         if (r) {
             atomic_store(&player->stop, true);
-            for (uint32_t k = 0; k < c; k++)
-                cycle_wake(player->cycles[k]), pthread_join(player->cycles[k]->thread, NULL);
+            for (uint32_t k = 0; k < c; k++) {
+                cycle_wake(player->cycles[k]);
+                pthread_join(player->cycles[k]->thread, NULL);
+            }
             atomic_store(&player->running, false);
             return nm_fail(err, "cycle %s: no thread: %s", player->cycles[c]->name, strerror(r));
         }

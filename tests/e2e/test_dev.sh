@@ -64,30 +64,32 @@ nutmeg stop >/dev/null
 wait "$running"
 running=
 
-# ---- a module of several files: nobody answers it, so it stays in STARTUP
+# ---- a module of several files: hcm.c, fall.c and fall.h. No sensor answers it, so it stays in STARTUP
 
 "$tree/build/nutmeg" dev motion --hardware none >dev.log 2>&1 &
 running=$!
-started() { shows hcm_state head_owner 0; }
+started() { shows hcm_state state 5; }
 until_ok started
 since=$(grep -A2 'since:' <<<"$message")
-sed -i 's/ROW(STARTUP, STARTUP, OWNERS(NOBODY, NOBODY, NOBODY)/ROW(STARTUP, STARTUP, OWNERS(NOBODY, NOBODY, HCM)/' \
-    "$tree/src/modules/motion/hcm_states.c"
-owned() { shows hcm_state head_owner 7; }
-until_ok owned
-[ "$(grep -A2 'since:' <<<"$message")" = "$since" ] || wrong "the state was lost: $since, then $message"
+same() { shows hcm_state state 5 && [ "$(grep -A2 'since:' <<<"$message")" = "$since" ]; }
+# tilted TILT: the manager shows this tilt of the trunk
+tilted() { nutmeg topic echo show -n 40 | grep -A1 'name: "*hcm/tilt' | grep -q "value: $1\$"; }
+sed -i 's/^double fall_tilt(struct vec3 up) { return /&0.125 + /' "$tree/src/modules/motion/fall.c"
+until_ok tilted 0.125
+same || wrong "the state was lost: $since, then $message"
 
-# another layout in a header that all of its files share: they change together
-sed -i '/^struct hcm {/,/^};/ s/^    struct nm \*nm;/&\n    double first[64];/' "$tree/src/modules/motion/hcm_parts.h"
+# another layout in a header that its files share: they change together
+sed -i '/^struct fall_watch {/ s/$/\n    double first[64];/' "$tree/src/modules/motion/fall.h"
 until_ok grep -q "hcm: new build in place after .* its state starts again, because its struct changed" dev.log
-again() { shows hcm_state head_owner 7 && [ "$(grep -A2 'since:' <<<"$message")" != "$since" ]; }
+again() { shows hcm_state state 5 && [ "$(grep -A2 'since:' <<<"$message")" != "$since" ]; }
 until_ok again
+tilted 0.125 || wrong "an old build of fall.c plays"
 
 # a header of the program itself: the two would not fit together
 touch "$tree/src/body/robot.h"
-sed -i 's/OWNERS(NOBODY, NOBODY, HCM)/OWNERS(NOBODY, NOBODY, HEAD)/' "$tree/src/modules/motion/hcm_states.c"
+sed -i 's/return 0.125 + /return 0.25 + /' "$tree/src/modules/motion/fall.c"
 until_ok grep -q "hcm: not built, because .*src/body/robot.h is newer than this program" dev.log
-owned || wrong "it was swapped all the same"
+tilted 0.125 || wrong "it was swapped all the same"
 nutmeg stop >/dev/null
 wait "$running"
 running=

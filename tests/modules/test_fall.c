@@ -1,4 +1,4 @@
-/* Falls are told from leaning by tilt and by where the turning leads; and how a robot lies by where up is. */
+/* Tilt, and where the turning leads, tell a fall from leaning; the direction of up says how a robot lies. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,6 +53,23 @@ static void turning_on_the_spot_is_no_fall(void **state)
     assert_int_equal(fall_coming(&params, up_of(0.3, 0.3), (struct vec3){0, 0, 20}), FALL_NONE);
 }
 
+/* One spike of the sensor is no fall; the side is that of the first look. */
+static void it_takes_two_looks(void **state)
+{
+    (void)state;
+    const struct vec3 still = {0, 0, 0}, over = up_of(0, 1.1), upright = up_of(0, 0);
+    struct fall_watch watch = {0};
+    assert_int_equal(fall_look(&watch, &params, over, still, 0.01), FALL_FRONT);
+    assert_false(fall_is_coming(&watch, 0.01));
+    assert_int_equal(fall_look(&watch, &params, upright, still, 0.01), FALL_NONE);
+    assert_int_equal(fall_look(&watch, &params, over, still, 0.01), FALL_FRONT);
+    assert_false(fall_is_coming(&watch, 0.01));
+    assert_int_equal(fall_look(&watch, &params, up_of(0, -1.1), still, 0.01), FALL_NONE);
+    assert_true(fall_is_coming(&watch, 0.01));
+    assert_int_equal(fall_look(&watch, &params, upright, still, 0.01), FALL_NONE);
+    assert_false(fall_is_coming(&watch, 0.01));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -60,6 +77,7 @@ int main(void)
         cmocka_unit_test(a_fall_is_where_the_turning_leads),
         cmocka_unit_test(it_falls_where_it_is_going),
         cmocka_unit_test(turning_on_the_spot_is_no_fall),
+        cmocka_unit_test(it_takes_two_looks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* The goalkeeper's reflex: where and when will the ball cross the goal line, and what stops it there: a jump to one
- * side, sitting down, or nothing (HULKs 2017, section 4.8). The keeper stands on its line and looks into the field: the
- * line is its own y axis. */
+/* The reflex of the goalkeeper (HULKs 2017, section 4.8). It predicts where and when the ball will cross the goal line
+ * and chooses what stops it: a jump to one side, sitting down, or nothing. The keeper stands on its line and looks into
+ * the field, so the line is its own y axis. */
 #include "core/nm.h"
 #include "nutmeg_msgs/BallModel.h"
 #include "std_msgs/String.h"
@@ -61,13 +61,15 @@ static const struct nm_port ports[] = {
     {0},
 };
 static const struct nm_param params[] = {
-    NM_PARAM(friction, 0.4, 0.05, 5, "1/s", "of the rolling ball, as in ball_filter"),
-    NM_PARAM(min_speed, 0.5, 0.1, 5, "m/s", "slower balls towards the goal are not worth a jump"),
-    NM_PARAM(horizon, 0.9, 0.2, 3, "s", "jumps when the ball crosses within this time; a jump takes about 0.5 s"),
+    NM_PARAM(friction, 0.4, 0.05, 5, "1/s", "friction of the rolling ball, as in ball_filter"),
+    NM_PARAM(min_speed, 0.5, 0.1, 5, "m/s", "the keeper does not jump for slower balls"),
+    NM_PARAM(horizon, 0.9, 0.2, 3, "s",
+             "the keeper jumps when the ball will cross the line within this time; a jump takes about 0.5 s"),
     NM_PARAM(body, 0.18, 0.05, 0.5, "m", "sitting down covers this much to either side"),
     NM_PARAM(reach, 0.8, 0.2, 2, "m", "a jump covers up to here"),
-    NM_PARAM(half_goal, 1.3, 0.3, 3, "m", "half the goal's width; what goes wide is let go"),
-    NM_PARAM(pause, 2, 0.5, 20, "s", "time that a motion and standing up again take"),
+    NM_PARAM(half_goal, 1.3, 0.3, 3, "m",
+             "half the width of the goal; the keeper does not move for balls that miss it"),
+    NM_PARAM(pause, 2, 0.5, 20, "s", "how long a motion and standing up again take"),
     {0},
 };
 NM_MODULE(keeper, "Stops shots: jumps to where the ball will cross the goal line.", NM_PORTS(ports), NM_PARAMS(params),

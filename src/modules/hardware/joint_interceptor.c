@@ -1,7 +1,7 @@
-/* Overrides a joint's measured angle by that of another sensor (Sweaty's joint interceptor): an encoder behind the
- * gear, a potentiometer at the ankle. An override counts while it is young and plausible; otherwise the servo's own
- * word stands. In a line-up motor_states' topic is renamed to joint_states_measured and this module makes joint_states.
- */
+/* Replaces the measured angle of a joint by the angle of another sensor (Sweaty's joint interceptor): an encoder behind
+ * the gear, or a potentiometer at the ankle. Such an override is used while it is recent and plausible; otherwise the
+ * angle of the servo is used. The line-up renames the output of motor_states to joint_states_measured, and this module
+ * makes joint_states. */
 #include <string.h>
 
 #include "body/robot.h"
@@ -91,9 +91,11 @@ static const struct nm_port ports[] = {
     {0},
 };
 static const struct nm_param params[] = {
-    NM_PARAM(timeout, 0.1, 0.001, 10, "s", "an override older than this no longer counts; a few periods of its sensor"),
-    NM_PARAM(gate, 0.35, 0.001, 7, "rad",
-             "an override farther from the servo's word is not believed; above backlash and bending, below damage"),
+    NM_PARAM(timeout, 0.1, 0.001, 10, "s",
+             "an override older than this is not used; set it to a few periods of its sensor"),
+    NM_PARAM(
+        gate, 0.35, 0.001, 7, "rad",
+        "an override that differs more from the servo's angle is not used; more than backlash and bending can explain"),
     {0},
 };
 NM_MODULE(joint_interceptor, "Overrides measured joint angles by those of another sensor while they are plausible.",

@@ -1,7 +1,7 @@
-/* Joint goals to servo goals (the commanding half of Sweaty's motor mapper), and the last gate before the motors: a
- * goal beyond a joint's limits is held at the limit, a goal with a number that is none is refused, and what does not
- * belong to this robot is left out. A joint that is not named stays as it is; goals are handed on only when new ones
- * come, so that the hardware notices when they grow old. */
+/* Turns joint goals into servo goals (one half of Sweaty's motor mapper). It is the last gate before the motors: a goal
+ * beyond the limits of its joint is held at the limit, a goal that is not a number is refused, and joints that this
+ * robot does not have are left out. A joint that is not named keeps its goal. Goals are passed on only when new ones
+ * arrive, so that the hardware notices when they grow old. */
 #include <string.h>
 
 #include "base/clamp.h"

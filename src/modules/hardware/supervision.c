@@ -1,7 +1,7 @@
-/* Looks after battery and servos: makes the battery's state from the servos' voltages where no battery reports by
- * itself, tells each fault once on the console when it begins and once when it is over, and publishes the health of
- * all parts for whoever shows it. Silent servos are the bus's to tell; here they only show. Needs no haste: a cycle of
- * 10 Hz is plenty. */
+/* Watches the battery and the servos. If no battery reports its state, this module makes the state from the voltages of
+ * the servos. It writes each fault to the console once when it begins and once when it is over, and publishes the
+ * health of all parts for viewers. The bus reports servos that do not answer; here they only show in the diagnosis. A
+ * cycle of 10 Hz is fast enough. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -124,7 +124,10 @@ static float servo_voltage(const struct supervision *f)
     float sum = 0;
     int n = 0;
     for (uint32_t i = 0; i < f->nm->body->n_servos; i++)
-        if (isfinite(f->servos[i].voltage)) sum += f->servos[i].voltage, n++;
+        if (isfinite(f->servos[i].voltage)) {
+            sum += f->servos[i].voltage;
+            n++;
+        }
     return n ? sum / (float)n : 0;
 }
 
@@ -270,15 +273,17 @@ static const struct nm_port ports[] = {
 };
 static const struct nm_param params[] = {
     NM_PARAM(full, 1.13, 1.001, 2, "1",
-             "voltage of a full battery over its nominal one: 4.2 V a lithium cell of 3.7 V"),
-    NM_PARAM(empty, 0.92, 0.3, 1, "1", "of an empty one: 3.4 V under load"),
-    NM_PARAM(smoothing, 3, 0.1, 60, "s", "time constant of the voltage; longer than a step, whose load makes it dip"),
+             "voltage of a full battery divided by its nominal voltage; 4.2 V for a lithium cell of 3.7 V"),
+    NM_PARAM(empty, 0.92, 0.3, 1, "1", "the same of an empty battery; 3.4 V for such a cell under load"),
+    NM_PARAM(smoothing, 3, 0.1, 60, "s",
+             "time constant with which the voltage is smoothed; longer than a step, whose load makes it dip"),
     NM_PARAM(low, 0.25, 0, 1, "1", "charge below which the battery is called low"),
-    NM_PARAM(critical, 0.08, 0, 1, "1", "charge below which it must be changed"),
-    NM_PARAM(hot_margin, 15, 0, 60, "degrees C", "a servo is called hot this far below where it switches off"),
-    NM_PARAM(cool_by, 4, 0, 30, "degrees C", "and fine again when it is cooler than that by this much"),
+    NM_PARAM(critical, 0.08, 0, 1, "1", "charge below which the battery must be changed"),
+    NM_PARAM(hot_margin, 15, 0, 60, "degrees C",
+             "a servo is called hot when it is this near to the temperature at which it switches off"),
+    NM_PARAM(cool_by, 4, 0, 30, "degrees C", "a hot servo is fine again when it is this much cooler"),
     NM_PARAM(every, 1, 0.05, 60, "s", "a diagnosis is published this often, and whenever something changes"),
     {0},
 };
-NM_MODULE(supervision, "Battery and servo health: a warning once a fault, and the diagnosis of every part.",
+NM_MODULE(supervision, "Health of battery and servos: one warning for each fault, and a diagnosis of every part.",
           NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step), .reset = NM_CALL(reset))

@@ -1,6 +1,6 @@
-/* A person drives: joystick (or keyboard) to walking velocity. The robot moves only while the enable button is held; a
- * released button, or a joystick from which nothing is heard, stops it. Then one zero is sent and nothing more, so
- * that whoever else may drive can. */
+/* Lets a person drive: turns joystick or keyboard into walking velocity. The robot moves only while the enable button
+ * is held. It stops when the button is released or when the joystick is silent. Then one velocity of zero is sent and
+ * nothing more, so that others can drive. */
 #include "core/nm.h"
 #include "geometry_msgs/Twist.h"
 #include "sensor_msgs/Joy.h"
@@ -60,17 +60,18 @@ static const struct nm_port ports[] = {
     {0},
 };
 static const struct nm_param params[] = {
-    NM_PARAM(axis_forward, 1, -1, 15, "1", "axis that drives ahead when positive; -1: none"),
+    NM_PARAM(axis_forward, 1, -1, 15, "1", "axis that drives forwards when it is positive; -1: none"),
     NM_PARAM(axis_left, 0, -1, 15, "1", "axis that drives to the left"),
     NM_PARAM(axis_turn, 3, -1, 15, "1", "axis that turns to the left"),
-    NM_PARAM(enable, 4, -1, 31, "1", "button that must be held to drive; -1: none, and whoever lets go drives on"),
-    NM_PARAM(forward, 0.3, 0, 2, "m/s", "speed ahead with the stick at its end"),
-    NM_PARAM(backward, 0.15, 0, 2, "m/s", "speed backwards; most walks fall sooner that way"),
+    NM_PARAM(enable, 4, -1, 31, "1",
+             "button that must be held to drive; -1: none, and then the robot drives without a button"),
+    NM_PARAM(forward, 0.3, 0, 2, "m/s", "speed forwards with the stick at its end"),
+    NM_PARAM(backward, 0.15, 0, 2, "m/s", "speed backwards; most walks fall more easily backwards"),
     NM_PARAM(side, 0.15, 0, 2, "m/s", "speed sideways"),
     NM_PARAM(turn, 0.8, 0, 6, "rad/s", "turning rate"),
-    NM_PARAM(dead_zone, 0.12, 0, 0.9, "1", "way of the stick around its middle that means nothing"),
-    NM_PARAM(shape, 1.5, 1, 4, "1", "1: speed grows with the stick's way; above: more feeling for slow speeds"),
-    NM_PARAM(timeout, 0.5, 0.05, 10, "s", "without word from the joystick for so long the robot stops"),
+    NM_PARAM(dead_zone, 0.12, 0, 0.9, "1", "how far the stick may be from its middle and still count as zero"),
+    NM_PARAM(shape, 1.5, 1, 4, "1", "1: speed is proportional to the stick; larger: finer control at low speeds"),
+    NM_PARAM(timeout, 0.5, 0.05, 10, "s", "the robot stops when the joystick is silent for this time"),
     {0},
 };
 NM_MODULE(teleop, "Joystick or keyboard to walking velocity, while the enable button is held.", NM_PORTS(ports),

@@ -1,8 +1,7 @@
-/* Plays the key-frame motions of the robot's folder: the action PlayAnimation, whose goals become joint goals for the
- * hardware control manager. A goal of higher priority interrupts the one that runs, the manager's own above all others;
- * what it refuses it refuses with a reason. Before the first goal moves anything, the manager is asked for the joints
- * (the thesis' Animation message: request, first, last), and every file is checked against the body when the player is
- * made. */
+/* Plays the key-frame motions of the robot's folder. It serves the action PlayAnimation. A goal of higher priority
+ * interrupts the one that is playing; goals of the hardware control manager have the highest priority. A goal that is
+ * refused gets a reason. Before anything moves, the player asks the manager for the joints (the Animation message of
+ * Marc Bestmann's thesis: request, first, last). Every file is checked against the body at the start. */
 #include <string.h>
 
 #include "action_msgs/GoalStatus.h"
@@ -243,8 +242,9 @@ static const struct nm_port ports[] = {
     {0},
 };
 static const struct nm_param params[] = {
-    NM_PARAM(patience, 4, 0.1, 60, "s", "how long it waits for the joints, for instance until the walk has stopped"),
-    NM_PARAM(haste, 0.6, 0.05, 1, "1", "share of the servos' speed in the move into the first frame"),
+    NM_PARAM(patience, 4, 0.1, 60, "s",
+             "how long it waits until it gets the joints, for instance until the walk has stopped"),
+    NM_PARAM(haste, 0.6, 0.05, 1, "1", "speed of the move to the first frame, as a share of the servos' largest speed"),
     {0},
 };
 NM_MODULE(animation, "Plays key-frame motions of the robot's folder.", NM_PORTS(ports), NM_PARAMS(params),

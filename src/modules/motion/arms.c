@@ -1,8 +1,8 @@
-/* Moves arms out of the way: an ArmCommand names a key state for each arm (aside, back, front, up), the arm goes there
- * with bounded speed and stays until told otherwise or until the time-out, then it is given back to the walk. Behind
- * the back only by way of the side, both there and back, so that no arm scrapes along the body (B-Human's arm key
- * frames, 2016). Goals on arm_goals ask the manager for that arm; while it is another's, the arm waits where that one
- * has it. Key states are angles of the left arm; the right one mirrors them. */
+/* Moves the arms out of the way. An ArmCommand names a key state for each arm: aside, back, front or up. The arm goes
+ * there with limited speed and stays until the next command or the time-out; then it is given back to the walk. The way
+ * to and from the back leads over the side, so that no arm scrapes along the body (B-Human's arm key frames, 2016).
+ * Goals on arm_goals ask the hardware control manager for the arm. While another module owns the arm, it waits where
+ * that module puts it. Key states are angles of the left arm; those of the right arm are mirrored. */
 #include <string.h>
 
 #include "body/animation.h"
@@ -95,7 +95,10 @@ static bool begin(struct arms *f, int side)
         if (joint < 0) continue;
         guess = (uint32_t)joint + 1;
         for (uint32_t k = 0; k < joints_of(f, side); k++)
-            if (f->nm->body->arm[side].joints[k] == (uint32_t)joint) arm->q[k] = told->position.at[i], found++;
+            if (f->nm->body->arm[side].joints[k] == (uint32_t)joint) {
+                arm->q[k] = told->position.at[i];
+                found++;
+            }
     }
     arm->at = arm->to = NONE;
     return found == joints_of(f, side) && found;
@@ -190,12 +193,13 @@ static const struct nm_port ports[] = {
     {0},
 };
 static const struct nm_param params[] = {
-    NM_PARAM_LIST(aside, "0.2 0.6 -0.6", -3.2, 3.2, "rad", "key state: off the body, to each side"),
+    NM_PARAM_LIST(aside, "0.2 0.6 -0.6", -3.2, 3.2, "rad", "key state: away from the body, to the side"),
     NM_PARAM_LIST(back, "1.2 0.25 -1.2", -3.2, 3.2, "rad", "key state: behind the body, to slip past another robot"),
-    NM_PARAM_LIST(front, "-0.6 0.2 -1.2", -3.2, 3.2, "rad", "key state: before the body"),
-    NM_PARAM_LIST(up, "-2.4 0.5 -0.3", -3.2, 3.2, "rad", "key state: overhead, as a keeper makes himself large"),
-    NM_PARAM(speed, 2, 0.1, 20, "rad/s", "of the fastest joint"),
-    NM_PARAM(fast_speed, 4, 0.1, 20, "rad/s", "the same where the command says fast"),
+    NM_PARAM_LIST(front, "-0.6 0.2 -1.2", -3.2, 3.2, "rad", "key state: in front of the body"),
+    NM_PARAM_LIST(up, "-2.4 0.5 -0.3", -3.2, 3.2, "rad",
+                  "key state: above the head, as a keeper who makes himself large"),
+    NM_PARAM(speed, 2, 0.1, 20, "rad/s", "speed of the fastest joint"),
+    NM_PARAM(fast_speed, 4, 0.1, 20, "rad/s", "the same if the command says fast"),
     {0},
 };
 NM_MODULE(arms, "Moves arms through key states, out of the way of others.", NM_PORTS(ports), NM_PARAMS(params),

@@ -1,7 +1,7 @@
-/* Moves the head: looks at a point of any frame by inverse kinematics, holds angles, or sweeps along a pattern. It
- * asks, as HeadCommand, or only roughly, as the thesis' HeadMode; the newer of the two counts. Goals move with bounded
- * speed and acceleration, and how far down the head may look depends on how far it looks aside (HULKs, 2016,
- * equation 6.3: near the shoulders there is less room). */
+/* Moves the head. It looks at a point of any frame by inverse kinematics, holds angles, or sweeps along a pattern. A
+ * HeadCommand says exactly what to do, the HeadMode of Marc Bestmann's thesis only roughly; the newer of the two
+ * counts. Speed and acceleration of the goals are limited. How far down the head may look depends on how far it looks
+ * aside, because there is less room near the shoulders (HULKs, 2016, equation 6.3). */
 #include <string.h>
 
 #include "base/clamp.h"
@@ -72,7 +72,8 @@ static void look_at(struct head *f)
     }
     double q[NM_GROUP] = {f->want[PAN], f->want[TILT]};
     nm_look_at(&f->neck, point, q, NULL);
-    f->want[PAN] = q[PAN], f->want[TILT] = q[TILT];
+    f->want[PAN] = q[PAN];
+    f->want[TILT] = q[TILT];
 }
 
 /* From corner to corner, each left when the head has come near it. */
@@ -95,7 +96,8 @@ static void do_mode(struct head *f)
     uint8_t mode = f->mode->head_mode;
     if (mode == HeadMode_DONT_MOVE) return;
     if (mode < sizeof gazes / sizeof *gazes && gazes[mode].still) {
-        f->want[PAN] = 0, f->want[TILT] = gazes[mode].tilt;
+        f->want[PAN] = 0;
+        f->want[TILT] = gazes[mode].tilt;
         return;
     }
     sweep(f, f->scan_pan, f->scan_tilt);
@@ -105,7 +107,10 @@ static void do_command(struct head *f)
 {
     const HeadCommand *c = f->command;
     if (c->mode == HeadCommand_LOOK_AT) look_at(f);
-    if (c->mode == HeadCommand_ANGLES && isfinite(c->pan + c->tilt)) f->want[PAN] = c->pan, f->want[TILT] = c->tilt;
+    if (c->mode == HeadCommand_ANGLES && isfinite(c->pan + c->tilt)) {
+        f->want[PAN] = c->pan;
+        f->want[TILT] = c->tilt;
+    }
     if (c->mode != HeadCommand_PATTERN) return;
     if (!strcmp(c->pattern, "near"))
         sweep(f, f->near_pan, f->near_tilt);
@@ -154,7 +159,10 @@ static void step(struct head *f)
     approach(f, PAN, nm_clamp(f->want[PAN], pan->lower, pan->upper), most);
     double lowest = fmin(tilt->upper, tilt_limit(f, f->q[PAN]));
     approach(f, TILT, nm_clamp(f->want[TILT], tilt->lower, lowest), most);
-    if (f->q[TILT] > lowest) f->q[TILT] = lowest, f->speed[TILT] = 0; /* turning aside takes room away */
+    if (f->q[TILT] > lowest) { /* there is less room when the head turns aside */
+        f->q[TILT] = lowest;
+        f->speed[TILT] = 0;
+    }
     put(f);
 }
 
@@ -173,7 +181,8 @@ static int init(struct head *f)
         return nm_fail(f->nm->err, "head: robot %s has a neck of %u joints, not two", body->name, body->head.n);
     uint32_t camera = body->n_cameras ? body->cameras[0].frame : body->head.end;
     if (nm_neck_init(&f->neck, body, camera, f->nm->err)) return -1;
-    f->joint[PAN] = body->head.joints[0], f->joint[TILT] = body->head.joints[1];
+    f->joint[PAN] = body->head.joints[0];
+    f->joint[TILT] = body->head.joints[1];
     reset(f);
     return 0;
 }
@@ -188,15 +197,21 @@ static const struct nm_port ports[] = {
     {0},
 };
 static const struct nm_param params[] = {
-    NM_PARAM(max_speed, 3, 0.1, 20, "rad/s", "faster, and pictures blur"),
-    NM_PARAM(max_acceleration, 20, 0.5, 500, "rad/s2", "more, and the head shakes the body"),
-    NM_PARAM(inner_tilt, 1.4, -1.6, 1.6, "rad", "lowest look straight ahead (0.35 on a NAO)"),
-    NM_PARAM(outer_tilt, 1.0, -1.6, 1.6, "rad", "lowest look beyond yaw_edge (0.2 on a NAO)"),
-    NM_PARAM(yaw_edge, 0.567, 0.01, 3.2, "rad", "between the two the limit follows a cosine"),
-    NM_PARAM_LIST(scan_pan, "0 1 0.5 -0.5 -1 0", -3.2, 3.2, "rad", "corners of the pattern `scan`"),
-    NM_PARAM_LIST(scan_tilt, "0.2 0.2 0.7 0.7 0.2 0.2", -1.6, 1.6, "rad", "the same, down is positive"),
-    NM_PARAM_LIST(near_pan, "0 0.6 0.3 -0.3 -0.6 0", -3.2, 3.2, "rad", "corners of the pattern `near`"),
-    NM_PARAM_LIST(near_tilt, "0.9 0.7 1 1 0.7 0.9", -1.6, 1.6, "rad", "the same, down is positive"),
+    NM_PARAM(max_speed, 3, 0.1, 20, "rad/s", "largest speed; if it is higher, pictures blur"),
+    NM_PARAM(max_acceleration, 20, 0.5, 500, "rad/s2",
+             "largest acceleration; if it is higher, the head shakes the body"),
+    NM_PARAM(inner_tilt, 1.4, -1.6, 1.6, "rad",
+             "largest tilt downwards when the head looks straight ahead (0.35 on a NAO)"),
+    NM_PARAM(outer_tilt, 1.0, -1.6, 1.6, "rad",
+             "largest tilt downwards when the head looks aside by yaw_edge or more (0.2 on a NAO)"),
+    NM_PARAM(yaw_edge, 0.567, 0.01, 3.2, "rad",
+             "pan at which outer_tilt begins; up to there the limit follows a cosine"),
+    NM_PARAM_LIST(scan_pan, "0 1 0.5 -0.5 -1 0", -3.2, 3.2, "rad", "pan of the corners of the pattern `scan`"),
+    NM_PARAM_LIST(scan_tilt, "0.2 0.2 0.7 0.7 0.2 0.2", -1.6, 1.6, "rad",
+                  "tilt of the corners of `scan`; down is positive"),
+    NM_PARAM_LIST(near_pan, "0 0.6 0.3 -0.3 -0.6 0", -3.2, 3.2, "rad", "pan of the corners of the pattern `near`"),
+    NM_PARAM_LIST(near_tilt, "0.9 0.7 1 1 0.7 0.9", -1.6, 1.6, "rad",
+                  "tilt of the corners of `near`; down is positive"),
     {0},
 };
 NM_MODULE(head, "Looks at points, holds angles and sweeps along patterns.", NM_PORTS(ports), NM_PARAMS(params),

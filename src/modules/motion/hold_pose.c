@@ -1,7 +1,7 @@
-/* Holds one of a few named poses: the legs' angles of each pose are parameters of the robot, written for its left side;
- * the right side is the mirror image. The way there, from wherever the joints are found, is the motion of least jerk
- * (Flash and Hogan, 1985), so that a robot that is switched on rises gently. For tests of body and world, for storing a
- * robot, and for whoever needs a robot that simply stands. */
+/* Holds one of a few named poses. The angles of each pose are parameters, written for the left side; the right side is
+ * the mirror image. From its present angles the robot moves into the pose with the least jerk (Flash and Hogan, 1985),
+ * so that a robot that is switched on rises gently. It is for tests, for storing a robot, and for robots that simply
+ * stand. */
 #include <string.h>
 
 #include "body/animation.h"
@@ -140,15 +140,15 @@ static const struct nm_port ports[] = {
 };
 static const struct nm_param params[] = {
     NM_PARAM_WORD(pose, "stand", "stand sit straight", "the pose to hold"),
-    NM_PARAM(duration, 1.5, 0.05, 20, "s", "how long the way to a pose takes"),
-    NM_PARAM(stiffness, 1, 0.05, 1, "1", "share of the servos' gain"),
+    NM_PARAM(duration, 1.5, 0.05, 20, "s", "how long the move into a pose takes"),
+    NM_PARAM(stiffness, 1, 0.05, 1, "1", "stiffness, as a share of the servos' gain"),
     NM_PARAM_LIST(stand_legs, "0 0 -0.3 0.6 -0.3 0", -3.2, 3.2, "rad",
-                  "left leg, from the hip down: knees a little bent, ready to walk"),
-    NM_PARAM_LIST(sit_legs, "0 0 -1.15 2.2 -1.15 0", -3.2, 3.2, "rad", "the same, squatting: safe to switch off"),
-    NM_PARAM_LIST(straight_legs, "0 0 0 0 0 0", -3.2, 3.2, "rad", "the same, straight"),
+                  "stand: left leg, from the hip down; knees a little bent, ready to walk"),
+    NM_PARAM_LIST(sit_legs, "0 0 -1.15 2.2 -1.15 0", -3.2, 3.2, "rad", "sit: left leg; squatting, safe to switch off"),
+    NM_PARAM_LIST(straight_legs, "0 0 0 0 0 0", -3.2, 3.2, "rad", "straight: left leg"),
     NM_PARAM_LIST(arms, "0.2 0.1 -0.6", -3.2, 3.2, "rad",
-                  "left arm, from the shoulder down; longer arms keep the rest"),
-    NM_PARAM_LIST(head, "0 0.3", -3.2, 3.2, "rad", "from the neck up"),
+                  "left arm in all poses, from the shoulder down; joints beyond these keep their angles"),
+    NM_PARAM_LIST(head, "0 0.3", -3.2, 3.2, "rad", "head in all poses, from the neck up"),
     {0},
 };
 NM_MODULE(hold_pose, "Holds a named pose: stands, sits, or stands straight.", NM_PORTS(ports), NM_PARAMS(params),

@@ -1,7 +1,7 @@
-/* The gate between those who move joints and the motors: every group of joints follows its one owner, whom the hardware
- * control manager names, and nobody else. When a group passes to the walk or to the head, its joints go over from where
- * they were told to be last; animations, kicks and arms begin there by themselves. A joint whose owner is silent keeps
- * its goal; those of nobody are held, those that are off are limp. */
+/* The gate between the modules that move joints and the motors. The hardware control manager names one owner for every
+ * group of joints, and the group follows only this owner. When a group passes to the walk or to the head, its joints
+ * move over gradually from their last goals; animations, kicks and arms start at these goals by themselves. If the
+ * owner is silent, a joint keeps its goal. Joints of nobody are held, and joints that are off are limp. */
 #include <string.h>
 
 #include "body/robot.h"
@@ -81,7 +81,10 @@ static void pass_on(struct joint_owners *f)
         f->over[g] = owners[owner].gently;
         for (uint32_t j = 0; j < f->nm->body->n_joints; j++) {
             if (f->group[j] != g) continue;
-            if (was_limp) f->told[j] = f->q[j], f->stiffness[j] = 1;
+            if (was_limp) {
+                f->told[j] = f->q[j];
+                f->stiffness[j] = 1;
+            }
             f->from[j] = f->told[j];
         }
     }
@@ -166,7 +169,7 @@ static const struct nm_port ports[] = {
     {0},
 };
 static const struct nm_param params[] = {
-    NM_PARAM(blend, 0.4, 0.01, 5, "s", "how long joints take to go over to the walk or the head"),
+    NM_PARAM(blend, 0.4, 0.01, 5, "s", "how long joints take to move over to the goals of the walk or the head"),
     {0},
 };
 NM_MODULE(joint_owners, "Lets every group of joints follow its one owner.", NM_PORTS(ports), NM_PARAMS(params),

@@ -1,8 +1,9 @@
-/* The strong kick: the action Kick, with the ball's place and the target of the moment. It picks the foot, refuses what
- * it cannot reach with the reason, asks the hardware control manager for legs and arms (the thesis' Animation message:
- * request, first, last), plans while it stands (kick_plan.h) and kicks (kick_engine.h). While the walk stops the ball
- * is kept in the odometry's frame. When the manager takes the joints away, or the robot tips over, the kick is over.
- * While it stands it tells where a ball lies best for it. */
+/* The strong kick. It serves the action Kick, whose goal has the place of the ball and the target. It chooses the foot
+ * (kick_choose.h) and refuses, with a reason, what no foot can reach. It asks the hardware control manager for legs and
+ * arms (the Animation message of Marc Bestmann's thesis: request, first, last), plans while the robot stands
+ * (kick_plan.h, kick_path.h) and kicks (kick_engine.h). While the walk stops, the ball is kept in the frame of the
+ * odometry. The kick ends when the manager takes the joints away or the robot tips over. While the robot stands, the
+ * module publishes where a ball lies best for a kick. */
 #include <stdio.h>
 #include <string.h>
 
@@ -205,13 +206,13 @@ static void take_goal(struct kick *f, const Kick_Goal *goal)
     double dx = goal->target.x - goal->ball_pos.x, dy = goal->target.y - goal->ball_pos.y, distance = hypot(dx, dy);
     struct pose2 ball = {goal->ball_pos.x, goal->ball_pos.y, distance > 0 ? atan2(dy, dx) : 0};
     if (f->stage != IDLE) {
-        nm_log(f->nm, NM_WARN, "kick refused: one is under way");
+        nm_log(f->nm, NM_WARN, "kick refused: another kick is still running");
         nm_action_reject(f->nm, Kick, &f->kick);
         return;
     }
     nm_action_accept(f->nm, Kick, &f->kick); /* so that a refusal can tell its reason */
     if (!isfinite(ball.x + ball.y + distance)) {
-        end(f, Kick_Result_REJECTED, "a number of the goal is none");
+        end(f, Kick_Result_REJECTED, "ball or target of the goal is not a number");
         return;
     }
     f->in_odom = nm_slot(f->odometry)->seq > 0;
@@ -397,15 +398,16 @@ static const struct nm_port ports[] = {
 };
 #define X(name, value, least, most, unit, power, about) NM_PARAM(name, value, least, most, unit, about),
 static const struct nm_param params[] = {
-    NM_PARAM(patience, 4, 0.1, 60, "s", "how long it waits for the joints, for instance until the walk has stopped"),
-    NM_PARAM(work, 240, 1, 100000, "1", "samples of the plan that are looked at in one tick; a plan has about 3500"),
-    NM_PARAM(calm, 0.3, 0.01, 10, "rad/s", "the trunk must turn slower than that before the weight is shifted"),
-    NM_PARAM(stop_for, 0.8, 0.1, 20, "m", "a walking robot refuses a ball that is farther away, and walks on"),
-    NM_PARAM(full, 4, 0.1, 20, "m", "a target so far from the ball or farther is kicked at with full strength"),
-    NM_PARAM(pass_full, 1.2, 0.1, 20, "m", "the same of a pass"),
+    NM_PARAM(patience, 4, 0.1, 60, "s",
+             "how long it waits until it gets the joints, for instance until the walk has stopped"),
+    NM_PARAM(work, 240, 1, 100000, "1", "samples of the plan that are computed in one tick; a plan has about 3500"),
+    NM_PARAM(calm, 0.3, 0.01, 10, "rad/s", "the weight is not shifted before the trunk turns slower than this"),
+    NM_PARAM(stop_for, 0.8, 0.1, 20, "m", "a walking robot refuses a ball that is farther away, and keeps walking"),
+    NM_PARAM(full, 4, 0.1, 20, "m", "distance from ball to target from which on the kick has its full strength"),
+    NM_PARAM(pass_full, 1.2, 0.1, 20, "m", "the same for a pass"),
     NM_PARAM(weakest, 0.5, 0.1, 1, "1", "share of the full strength for the nearest targets"),
     KICK_PATH_PARAMS(X) KICK_REACH_PARAMS(X) KICK_PLAN_PARAMS(X) KICK_ENGINE_PARAMS(X){0},
 };
 #undef X
-NM_MODULE(kick, "Kicks the ball where it is, where it is to go, and stays upright.", NM_PORTS(ports), NM_PARAMS(params),
+NM_MODULE(kick, "Kicks the ball to a target and stays upright.", NM_PORTS(ports), NM_PARAMS(params),
           .init = NM_CALL(init), .reset = NM_CALL(reset), .changed = NM_CALL(take_params), .step = NM_CALL(step))

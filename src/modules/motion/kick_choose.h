@@ -1,6 +1,7 @@
-/* Which foot kicks, and with which part of it: toe first for what lies ahead, with the inner side for passes to the
- * other side. Each way has its reach, by the place of the ball and the direction asked for; the easiest that reaches is
- * taken. What none reaches is refused, with what is wrong and the nearest that can be had. */
+/* Chooses the foot that kicks, and the part of it that meets the ball: the toe for kicks ahead, the inner side for
+ * passes to the other side. Each choice has its reach, which depends on the place of the ball and on the direction. The
+ * easiest choice that reaches is taken. If none reaches, the kick is refused with a sentence that says what is wrong
+ * and what would be possible. */
 #ifndef NM_MODULES_MOTION_KICK_CHOOSE_H
 #define NM_MODULES_MOTION_KICK_CHOOSE_H
 
@@ -8,22 +9,24 @@
 #include "modules/motion/kick_path.h"
 
 #define KICK_REACH_PARAMS(X)                                                                                           \
-    X(near, 0.13, -0.5, 1, "m", 1, "a ball less far before the support foot's ankle is refused")                       \
-    X(far, 0.26, 0, 1, "m", 1, "and one farther than this")                                                            \
-    X(inner, 0.06, -0.5, 1, "m", 1, "the foot must meet the ball so far beside the support foot, at least")            \
-    X(outer, 0.25, 0, 1, "m", 1, "and at most")                                                                        \
-    X(reach, 0.2, 0, 1, "m", 1, "how far from under its hip the foot may meet the ball")                               \
+    X(near, 0.13, -0.5, 1, "m", 1, "a ball nearer than this, ahead of the ankle of the support foot, is refused")      \
+    X(far, 0.26, 0, 1, "m", 1, "a ball farther than this, ahead of that ankle, is refused")                            \
+    X(inner, 0.06, -0.5, 1, "m", 1,                                                                                    \
+      "least sideways distance from the support foot at which the foot may meet the ball")                             \
+    X(outer, 0.25, 0, 1, "m", 1,                                                                                       \
+      "largest sideways distance from the support foot at which the foot may meet the ball")                           \
+    X(reach, 0.2, 0, 1, "m", 1, "how far sideways from its hip the foot may meet the ball")                            \
     X(inwards, 0.95, 0, 1.6, "rad", 0, "largest angle of a kick across the support foot")                              \
-    X(outwards, 0.75, 0, 1.6, "rad", 0, "largest angle of a kick away from it")                                        \
-    X(bend, 0.1, 0, 1, "m", 1, "how far the back swing may keep out of the other leg's way")                           \
-    X(pass_near, 0.13, -0.5, 1, "m", 1, "near of a pass")                                                              \
-    X(pass_far, 0.26, 0, 1, "m", 1, "far of a pass")                                                                   \
-    X(pass_inner, 0.02, -0.5, 1, "m", 1, "inner of a pass")                                                            \
-    X(pass_outer, 0.25, 0, 1, "m", 1, "outer of a pass")                                                               \
-    X(pass_reach, 0.2, 0, 1, "m", 1, "reach of a pass")                                                                \
+    X(outwards, 0.75, 0, 1.6, "rad", 0, "largest angle of a kick away from the support foot")                          \
+    X(bend, 0.1, 0, 1, "m", 1, "how far the back swing may go sideways around the other leg")                          \
+    X(pass_near, 0.13, -0.5, 1, "m", 1, "the same as `near`, for a pass")                                              \
+    X(pass_far, 0.26, 0, 1, "m", 1, "the same as `far`, for a pass")                                                   \
+    X(pass_inner, 0.02, -0.5, 1, "m", 1, "the same as `inner`, for a pass")                                            \
+    X(pass_outer, 0.25, 0, 1, "m", 1, "the same as `outer`, for a pass")                                               \
+    X(pass_reach, 0.2, 0, 1, "m", 1, "the same as `reach`, for a pass")                                                \
     X(pass_least, 0.6, 0, 1.6, "rad", 0, "least angle of a pass inwards")                                              \
     X(pass_most, 1.66, 0, 2, "rad", 0, "largest angle of a pass inwards")                                              \
-    X(pass_effort, 0.03, -1, 1, "m", 1, "a toe that must go so far out of its way is as good as a pass")
+    X(pass_effort, 0.03, -1, 1, "m", 1, "the toe may go this far out of its way before a pass is preferred")
 
 struct kick_reach_params {
 #define X(name, value, least, most, unit, power, about) double name;
@@ -54,14 +57,14 @@ struct kick_choice {
 
 struct kick_stand kick_stand_of(const struct nm_body *body, const double q[]);
 
-/* The wish seen from a support foot. */
+/* The wanted kick in the frame of a support foot. */
 struct kick_start kick_start_of(const struct kick_stand *stand, struct kick_choice choice,
                                 const struct kick_want *want);
 
 /* Where the ball lies best for a foot, in base_footprint. */
 void kick_best_place(const struct kick_path_params *p, const struct kick_stand *stand, enum nm_side foot, double xy[2]);
 
-/* Where no foot reaches, -1 and a sentence with what is wrong and what could be had. */
+/* If no foot reaches, -1 and a sentence that says what is wrong and what would be possible. */
 int kick_choose(const struct kick_path_params *path, const struct kick_reach_params *p, const struct kick_stand *stand,
                 const struct kick_want *want, struct kick_choice *choice, char *why, size_t size);
 

@@ -2,13 +2,13 @@
 
 #include <string.h>
 
+#include "base/clamp.h"
+
 static const double FADE = 0.3;        /* s in which the joints go over into the plan           */
 static const double MOVED_MOST = 0.03; /* m that the trunk gives way to the measured pressure   */
 static const double SLOW = 0.2;        /* of a new pressure that is believed, a tick            */
 static const double NO_WEIGHT = 0.4;   /* share of the weight with which no foot is lifted      */
 static const double FALLEN = 0.7;      /* rad of tilt too much: nothing helps any more          */
-
-static double clip(double x, double low, double high) { return x < low ? low : x > high ? high : x; }
 
 /* ---- what follows from the body ---- */
 
@@ -102,7 +102,7 @@ static void remember(struct kick_engine *e, double dt)
 
 static const struct kick_past *plan_then(const struct kick_engine *e, double look_back, double dt)
 {
-    uint32_t ago = (uint32_t)clip(look_back / dt + 0.5, 0, KICK_PAST - 1);
+    uint32_t ago = (uint32_t)nm_clamp(look_back / dt + 0.5, 0, KICK_PAST - 1);
     return &e->past[(e->newest + KICK_PAST - ago) % KICK_PAST];
 }
 
@@ -161,7 +161,10 @@ static void observe(struct kick_engine *e, const struct kick_params *p, const do
 {
     double w = e->plan.w;
     for (int i = 0; i < 2; i++) {
-        if (!e->observing) e->com[i] = com[i], e->com_speed[i] = 0;
+        if (!e->observing) {
+            e->com[i] = com[i];
+            e->com_speed[i] = 0;
+        }
         e->com_speed[i] += w * w * (e->com[i] - e->pressure[i]) * dt;
         e->com[i] += e->com_speed[i] * dt;
         double error = com[i] - e->com[i];
@@ -194,7 +197,8 @@ static void look(struct kick_engine *e, const struct kick_params *p, const struc
  * not yet over the support foot. False if it does not come. */
 static bool shift(struct kick_engine *e, const struct kick_params *p, double other, double dt)
 {
-    for (int i = 0; i < 2; i++) e->moved[i] = clip(e->moved[i] - p->follow * dt * e->ahead[i], -MOVED_MOST, MOVED_MOST);
+    for (int i = 0; i < 2; i++)
+        e->moved[i] = nm_clamp(e->moved[i] - p->follow * dt * e->ahead[i], -MOVED_MOST, MOVED_MOST);
     bool there = other < p->lifted_load && fabs(e->ahead[1]) < p->lifted_off;
     if (e->t + dt < e->plan.path.t[KICK_SHIFTED] || there) {
         e->t += dt;
@@ -211,7 +215,7 @@ static bool shift(struct kick_engine *e, const struct kick_params *p, double oth
 static void land(struct kick_engine *e, const struct kick_params *p, double other, double dt)
 {
     const double *k = e->plan.path.t;
-    double tips = clip(e->plan.path.side * e->ahead[1] - p->lifted_off, 0, 0.1);
+    double tips = nm_clamp(e->plan.path.side * e->ahead[1] - p->lifted_off, 0, 0.1);
     e->t += dt * fmin(1 + p->hurry * tips, 2);
     if (e->t < k[KICK_OVER] || other < p->landed_load) return;
     double at[KICK_TRACKS];
@@ -237,7 +241,7 @@ static bool advance(struct kick_engine *e, const struct kick_params *p, double d
 static void given_back(const struct kick_engine *e, double t, double moved[2], double *lifted)
 {
     const double *k = e->plan.path.t;
-    double u = clip((t - k[KICK_DOWN]) / (k[KICK_END] - k[KICK_DOWN]), 0, 1), share = 1 - u * u * (3 - 2 * u);
+    double u = nm_clamp((t - k[KICK_DOWN]) / (k[KICK_END] - k[KICK_DOWN]), 0, 1), share = 1 - u * u * (3 - 2 * u);
     for (int i = 0; i < 2; i++) moved[i] = share * e->moved[i];
     *lifted = share * e->landed;
 }
@@ -253,7 +257,7 @@ static void torques(const struct kick_engine *e, const struct nm_motion *motion,
     nm_inverse_dynamics(e->body, motion, NULL, 0, &effort);
     kick_plan_weight(&e->plan, e->t, want);
     kick_path_at(&e->plan.path, e->t, at, NULL);
-    double other = at[KICK_Z] > 0.001 ? 0 : clip(want[1] / at[KICK_Y], 0, 1);
+    double other = at[KICK_Z] > 0.001 ? 0 : nm_clamp(want[1] / at[KICK_Y], 0, 1);
     struct nm_push pushes[2];
     for (int side = 0; side < 2; side++) {
         double share = side == (int)support ? 1 - other : other;
@@ -276,13 +280,13 @@ static void run_ahead(const struct kick_engine *e, const struct kick_params *p, 
     bool swings = e->t > k[KICK_LIFTED] && e->t < k[KICK_OVER];
     kick_motion(e->pose, e->body->n_joints, dt, qd, qdd, &motion);
     torques(e, &motion, torque);
-    double fade = clip(e->t / FADE, 0, 1);
+    double fade = nm_clamp(e->t / FADE, 0, 1);
     for (int side = 0; side < 2; side++) {
         double ahead = swings && side != (int)e->plan.support ? p->strike_ahead : p->speed_ahead;
         for (uint32_t i = 0; i < e->leg[side].chain.n; i++) {
             uint32_t j = e->leg[side].chain.joints[i];
             goals[j] += ahead * e->lag[j] * qd[j];
-            goals[j] += fade * p->torque_ahead * clip(e->yields[j] * torque[j], -0.25, 0.25);
+            goals[j] += fade * p->torque_ahead * nm_clamp(e->yields[j] * torque[j], -0.25, 0.25);
         }
     }
 }
@@ -301,25 +305,25 @@ static void balance(const struct kick_engine *e, const struct kick_params *p, do
         p->gyro_ankle_pitch * e->off_rate[1] + p->tilt_ankle_pitch * e->off[1] + p->capture_ankle_pitch * e->ahead[0];
     double hip_roll = p->gyro_hip_roll * e->off_rate[0] + p->tilt_hip_roll * e->off[0];
     double hip_pitch = p->gyro_hip_pitch * e->off_rate[1] + p->tilt_hip_pitch * e->off[1];
-    double fade = clip(e->t / FADE, 0, 1) * clip((k[KICK_END] - e->t) / FADE, 0, 1);
+    double fade = nm_clamp(e->t / FADE, 0, 1) * nm_clamp((k[KICK_END] - e->t) / FADE, 0, 1);
     bool both = e->t < k[KICK_SHIFTED] || e->t > k[KICK_DOWN];
     for (int side = 0; side < 2; side++) {
         bool stands = side == (int)e->plan.support;
         double share = stands || both ? fade : 0;
-        add(goals, e->ankle_pitch[side], share * clip(pitch, -0.25, 0.25));
-        add(goals, e->ankle_roll[side], share * clip(roll, -0.25, 0.25));
-        add(goals, e->hip_pitch[side], share * clip(hip_pitch, -0.25, 0.25));
-        add(goals, e->hip_roll[side], share * clip(hip_roll, -0.25, 0.25));
+        add(goals, e->ankle_pitch[side], share * nm_clamp(pitch, -0.25, 0.25));
+        add(goals, e->ankle_roll[side], share * nm_clamp(roll, -0.25, 0.25));
+        add(goals, e->hip_pitch[side], share * nm_clamp(hip_pitch, -0.25, 0.25));
+        add(goals, e->hip_roll[side], share * nm_clamp(hip_roll, -0.25, 0.25));
         if (stands || e->t < k[KICK_THROUGH] || e->t > k[KICK_DOWN]) continue;
-        add(goals, e->ankle_pitch[side], -p->level * clip(e->off[1], -0.25, 0.25));
-        add(goals, e->ankle_roll[side], -p->level * clip(e->off[0], -0.25, 0.25));
+        add(goals, e->ankle_pitch[side], -p->level * nm_clamp(e->off[1], -0.25, 0.25));
+        add(goals, e->ankle_roll[side], -p->level * nm_clamp(e->off[0], -0.25, 0.25));
     }
 }
 
 enum kick_end kick_engine_step(struct kick_engine *e, const struct kick_params *p, const struct kick_sense *sense,
                                double dt, double goals[NM_JOINTS])
 {
-    double moved[2], lifted, left = 1 - clip(e->t / FADE, 0, 1), told[NM_JOINTS];
+    double moved[2], lifted, left = 1 - nm_clamp(e->t / FADE, 0, 1), told[NM_JOINTS];
     look(e, p, sense, dt);
     bool carried = advance(e, p, dt);
     /* all three with the trunk moved alike, so that what is measured makes no accelerations */

@@ -1,7 +1,8 @@
-/* A kick as it goes: follows the plan (kick_plan.h), tick by tick, and keeps the robot on its support foot. Before the
- * foot is lifted the trunk is moved until the measured centre of pressure is where the plan wants it, and the clock
- * waits for that. Then gyroscope and tilt act on ankle and hip of the support foot, against what the plan says they
- * should be; goals run ahead of the servos by their lag and by the torque that inverse dynamics asks of them. */
+/* Executes a kick: it follows the plan (kick_plan.h) tick by tick and keeps the robot on its support foot. Before the
+ * foot is lifted, the trunk is moved until the measured centre of pressure is where the plan wants it; the time of the
+ * plan waits for that. Then gyroscope and tilt are compared with the plan, and the difference acts on ankle and hip of
+ * the support leg. Goals run ahead of the servos, because servos lag behind and yield under the torque of inverse
+ * dynamics. */
 #ifndef NM_MODULES_MOTION_KICK_ENGINE_H
 #define NM_MODULES_MOTION_KICK_ENGINE_H
 
@@ -9,32 +10,42 @@
 
 #define KICK_ENGINE_PARAMS(X)                                                                                          \
     X(follow, 0.155, 0, 20, "1/s", -0.5,                                                                               \
-      "how fast the trunk makes up for a capture point that is off, before the foot is lifted")                        \
-    X(wait, 0.6, 0, 3, "s", 0, "longest time that is waited for the weight to be over the support foot")               \
-    X(lifted_load, 0.151, 0, 1, "1", 0, "share of the weight on the kicking foot with which it may be lifted")         \
-    X(lifted_off, 0.0183, 0, 0.1, "m", 1, "error of the capture point, sideways, with which it may be lifted")         \
+      "before the foot is lifted: how fast the trunk corrects an error of the capture point")                          \
+    X(wait, 0.6, 0, 3, "s", 0, "longest wait until the weight is over the support foot")                               \
+    X(lifted_load, 0.151, 0, 1, "1", 0,                                                                                \
+      "the kicking foot may be lifted when it carries less than this share of the weight")                             \
+    X(lifted_off, 0.0183, 0, 0.1, "m", 1,                                                                              \
+      "the kicking foot may be lifted when the sideways error of the capture point is less than this")                 \
     X(hurry, 36.2, 0, 100, "1/m", -1,                                                                                  \
-      "faster landing for each metre that the capture point is towards the kicking foot")                              \
-    X(landed_load, 0.111, 0, 1, "1", 0, "share of the weight on the kicking foot that ends its way down")              \
+      "how much faster the foot lands, for each metre of the capture point towards the kicking foot")                  \
+    X(landed_load, 0.111, 0, 1, "1", 0, "the kicking foot has landed when it carries this share of the weight")        \
     X(look_back, 0.0324, 0, 0.1, "s", 0,                                                                               \
-      "age of what is measured, and the servos' lag: the plan is compared as it was")                                  \
-    X(gyro_ankle_pitch, 0.0372, -0.1, 0.4, "s", 0.5, "ankle pitch for each rad/s of the trunk too much")               \
-    X(gyro_ankle_roll, 0.013, -0.1, 0.4, "s", 0.5, "ankle roll for each rad/s of the trunk too much")                  \
-    X(tilt_ankle_pitch, -0.0349, -0.5, 2, "1", 0, "ankle pitch for each rad of tilt too much")                         \
-    X(tilt_ankle_roll, 0.159, -0.5, 2, "1", 0, "ankle roll for each rad of tilt too much")                             \
-    X(gyro_hip_pitch, -0.0169, -0.2, 0.5, "s", 0.5, "hip pitch for each rad/s of the trunk too much")                  \
-    X(gyro_hip_roll, 0.0527, -0.2, 0.5, "s", 0.5, "hip roll for each rad/s of the trunk too much")                     \
-    X(tilt_hip_pitch, 0, -0.5, 2, "1", 0, "hip pitch for each rad of tilt too much")                                   \
-    X(tilt_hip_roll, 0, -0.5, 2, "1", 0, "hip roll for each rad of tilt too much")                                     \
+      "measurements are compared with the plan of this long ago: their age, and the lag of the servos")                \
+    X(gyro_ankle_pitch, 0.0372, -0.1, 0.4, "s", 0.5,                                                                   \
+      "ankle pitch for each rad/s by which the trunk turns faster than planned")                                       \
+    X(gyro_ankle_roll, 0.013, -0.1, 0.4, "s", 0.5,                                                                     \
+      "ankle roll for each rad/s by which the trunk turns faster than planned")                                        \
+    X(tilt_ankle_pitch, -0.0349, -0.5, 2, "1", 0, "ankle pitch for each rad of tilt more than planned")                \
+    X(tilt_ankle_roll, 0.159, -0.5, 2, "1", 0, "ankle roll for each rad of tilt more than planned")                    \
+    X(gyro_hip_pitch, -0.0169, -0.2, 0.5, "s", 0.5,                                                                    \
+      "hip pitch for each rad/s by which the trunk turns faster than planned")                                         \
+    X(gyro_hip_roll, 0.0527, -0.2, 0.5, "s", 0.5,                                                                      \
+      "hip roll for each rad/s by which the trunk turns faster than planned")                                          \
+    X(tilt_hip_pitch, 0, -0.5, 2, "1", 0, "hip pitch for each rad of tilt more than planned")                          \
+    X(tilt_hip_roll, 0, -0.5, 2, "1", 0, "hip roll for each rad of tilt more than planned")                            \
     X(capture_ankle_pitch, 0.324, -2, 6, "rad/m", -1,                                                                  \
       "ankle pitch for each metre that the capture point is ahead of the plan")                                        \
-    X(capture_ankle_roll, 1.02, -2, 6, "rad/m", -1, "ankle roll for each metre that it is beside the plan")            \
-    X(observe_place, 0.33, 0.01, 1, "1", 0, "of the difference to the measured centre of mass, a tick")                \
-    X(observe_speed, 7, 0.1, 30, "1/s", -0.5, "the same, into its speed")                                              \
-    X(level, 0.578, 0, 1.5, "1", 0, "share of the tilt that a landing foot is turned back, to land flat")              \
-    X(speed_ahead, 0.529, 0, 3, "1", 0, "of a servo's lag behind a moving goal that is made up in advance")            \
+    X(capture_ankle_roll, 1.02, -2, 6, "rad/m", -1,                                                                    \
+      "ankle roll for each metre that the capture point is beside the plan")                                           \
+    X(observe_place, 0.33, 0.01, 1, "1", 0,                                                                            \
+      "share of the difference to the measured centre of mass that is taken over in each tick")                        \
+    X(observe_speed, 7, 0.1, 30, "1/s", -0.5,                                                                          \
+      "rate at which the same difference corrects the speed of the centre of mass")                                    \
+    X(level, 0.578, 0, 1.5, "1", 0, "share of the tilt by which a landing foot is turned back, so that it lands flat") \
+    X(speed_ahead, 0.529, 0, 3, "1", 0, "share of a servo's lag behind a moving goal for which the goal runs ahead")   \
     X(strike_ahead, 1.52, 0, 3, "1", 0, "the same for the kicking leg while it swings")                                \
-    X(torque_ahead, 0.627, 0, 2, "1", 0, "of how far a servo yields under its load that is made up in advance")
+    X(torque_ahead, 0.627, 0, 2, "1", 0,                                                                               \
+      "share of a servo's yielding under load for which the goal is corrected in advance")
 
 struct kick_params {
     struct kick_plan_params plan;

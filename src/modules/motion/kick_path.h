@@ -1,10 +1,11 @@
-/* The way of a kick: where the kicking foot, the trunk and the arms are at any time, as quintic Hermite curves through
- * a few knots that hang on the ball and on the direction asked for (dynamic movement primitives in their simplest form:
- * move the ball, and the whole way moves with it). Acceleration is zero at every knot, speed too but for the hit: the
- * toe passes the ball's surface straight along the direction and is planned fastest a little behind it.
+/* The path of a kick: where the kicking foot, the trunk and the arms are at any time. It consists of quintic Hermite
+ * curves through a few knots. The knots depend on the ball and on the direction of the kick, so the whole path moves
+ * with the ball (the simplest form of dynamic movement primitives). At every knot the acceleration is zero, and the
+ * speed is zero except at the hit: the toe passes the surface of the ball straight along the direction and has its
+ * largest planned speed a little behind it.
  *
- * Frame: the sole of the support foot, x along that foot, z up. `side` is 1 where the kicking foot is to the left of
- * it, -1 where it is to the right; everything sideways is mirrored by it. */
+ * The frame is the sole of the support foot, x along that foot, z up. `side` is 1 if the kicking foot is the left one,
+ * -1 if it is the right one; everything sideways is mirrored by it. */
 #ifndef NM_MODULES_MOTION_KICK_PATH_H
 #define NM_MODULES_MOTION_KICK_PATH_H
 
@@ -18,74 +19,81 @@
  * ankle; for others they are scaled as pendulums are, so that one set is a first guess for any body.
  * X(name, default, least, most, unit, power of the legs' length with which it is scaled, what it does) */
 #define KICK_PATH_PARAMS(X)                                                                                            \
-    X(shift, 0.747, 0.2, 3, "s", 0.5, "until the weight is over the support foot")                                     \
-    X(rise, 0.151, 0.02, 1, "s", 0.5, "until the foot is lifted")                                                      \
-    X(back_time, 0.235, 0.05, 1, "s", 0.5, "from there until it is swung back")                                        \
-    X(strike, 0.195, 0.04, 1, "s", 0.5, "from there until it meets the ball")                                          \
-    X(through_time, 0.097, 0.04, 1, "s", 0.5, "from there until it stands before the robot")                           \
-    X(retract, 0.422, 0.1, 2, "s", 0.5, "from there until it is over its place again")                                 \
-    X(lower, 0.324, 0.05, 2, "s", 0.5, "from there until it is down")                                                  \
-    X(settle, 0.67, 0.2, 3, "s", 0.5, "until the weight is between the feet again")                                    \
-    X(lift, 0.0422, 0.005, 0.15, "m", 1, "of the foot before it swings, and before it lands")                          \
-    X(back, 0.231, 0, 0.3, "m", 1, "how far it is swung back, from where it meets the ball")                           \
-    X(back_height, 0.113, 0.005, 0.2, "m", 1, "of the foot there")                                                     \
-    X(hit_height, 0.0738, 0.002, 0.15, "m", 1, "of the foot where it meets the ball")                                  \
+    X(shift, 0.747, 0.2, 3, "s", 0.5, "time until the weight is over the support foot")                                \
+    X(rise, 0.151, 0.02, 1, "s", 0.5, "time from there until the foot is lifted")                                      \
+    X(back_time, 0.235, 0.05, 1, "s", 0.5, "time from there until the foot is swung back")                             \
+    X(strike, 0.195, 0.04, 1, "s", 0.5, "time from there until the foot meets the ball")                               \
+    X(through_time, 0.097, 0.04, 1, "s", 0.5,                                                                          \
+      "time from there until the foot is at the end of its swing, in front of the robot")                              \
+    X(retract, 0.422, 0.1, 2, "s", 0.5, "time from there until the foot is over its place again")                      \
+    X(lower, 0.324, 0.05, 2, "s", 0.5, "time from there until the foot is on the ground")                              \
+    X(settle, 0.67, 0.2, 3, "s", 0.5, "time from there until the weight is between the feet again")                    \
+    X(lift, 0.0422, 0.005, 0.15, "m", 1, "height of the foot before it swings and before it lands")                    \
+    X(back, 0.231, 0, 0.3, "m", 1, "how far the foot is swung back from where it meets the ball")                      \
+    X(back_height, 0.113, 0.005, 0.2, "m", 1, "height of the foot when it is swung back")                              \
+    X(hit_height, 0.0738, 0.002, 0.15, "m", 1, "height of the foot where it meets the ball")                           \
     X(beyond, 0.0688, 0, 0.25, "m", 1,                                                                                 \
-      "how far behind the ball's surface the foot is planned fastest: servos come later")                              \
-    X(through, 0.17, 0, 0.3, "m", 1, "how far it goes on from there")                                                  \
-    X(through_height, 0.135, 0.005, 0.2, "m", 1, "of the foot there")                                                  \
-    X(speed, 2.75, 0.1, 8, "m/s", 0.5, "at the ball, as planned")                                                      \
-    X(rising, 0.374, -3, 3, "m/s", 0.5, "upwards at the ball")                                                         \
-    X(toe_back, 0.697, -1, 1.5, "rad", 0, "toe downwards when swung back")                                             \
-    X(toe_hit, 0.0776, -1, 1, "rad", 0, "toe downwards at the ball")                                                   \
-    X(toe_through, -0.234, -1, 1, "rad", 0, "toe downwards behind it")                                                 \
+      "how far behind the surface of the ball the plan has its largest speed, because servos lag behind")              \
+    X(through, 0.17, 0, 0.3, "m", 1, "how far the foot goes on from there")                                            \
+    X(through_height, 0.135, 0.005, 0.2, "m", 1, "height of the foot at the end of its swing")                         \
+    X(speed, 2.75, 0.1, 8, "m/s", 0.5, "planned speed of the foot at the ball")                                        \
+    X(rising, 0.374, -3, 3, "m/s", 0.5, "planned upward speed of the foot at the ball")                                \
+    X(toe_back, 0.697, -1, 1.5, "rad", 0, "pitch of the foot, toe downwards, when it is swung back")                   \
+    X(toe_hit, 0.0776, -1, 1, "rad", 0, "pitch of the foot, toe downwards, at the ball")                               \
+    X(toe_through, -0.234, -1, 1, "rad", 0, "pitch of the foot, toe downwards, at the end of its swing")               \
     X(stretch, 0.905, 0.6, 0.99, "1", 0,                                                                               \
-      "distance from hip to ankle of the support leg, as share of the straight leg's")                                 \
-    X(lean, 0.113, -0.3, 0.6, "rad", 0, "of the trunk forwards while lifting and landing")                             \
-    X(lean_back, 0.387, -0.5, 0.8, "rad", 0, "of the trunk forwards when the foot is swung back")                      \
-    X(lean_hit, 0.00119, -0.5, 0.8, "rad", 0, "at the ball")                                                           \
-    X(lean_through, -0.358, -0.5, 0.8, "rad", 0, "behind it")                                                          \
-    X(side_lean, 0.0469, -0.5, 0.5, "rad", 0, "of the trunk towards the support foot")                                 \
-    X(turn_back, 0.0457, -0.6, 0.6, "rad", 0, "of the trunk, kicking hip forwards, when the foot is swung back")       \
-    X(turn_hit, 0.0587, -0.6, 0.6, "rad", 0, "at the ball")                                                            \
-    X(turn_through, 0.0549, -0.6, 0.6, "rad", 0, "behind it")                                                          \
-    X(turn_along, 0.638, 0, 1.5, "1", 0, "share of the direction by which the trunk turns too")                        \
-    X(arm_back, -0.385, -1.5, 1.5, "rad", 0, "of the support side's arm forwards (the other backwards), swung back")   \
-    X(arm_through, 0.557, -1.5, 1.5, "rad", 0, "the same behind the ball")                                             \
-    X(aim, 0.095, -0.3, 0.3, "rad", 0, "added to the direction, inwards: what the robot turns while it kicks")         \
-    X(aim_oblique, 0.1, -1, 1, "rad", 0, "less, of an oblique direction: most at 22 degrees, none at 0 and 45")        \
+      "distance from hip to ankle of the support leg, as a share of the straight leg")                                 \
+    X(lean, 0.113, -0.3, 0.6, "rad", 0, "lean of the trunk forwards while the foot is lifted and while it lands")      \
+    X(lean_back, 0.387, -0.5, 0.8, "rad", 0, "lean of the trunk forwards when the foot is swung back")                 \
+    X(lean_hit, 0.00119, -0.5, 0.8, "rad", 0, "lean of the trunk forwards at the ball")                                \
+    X(lean_through, -0.358, -0.5, 0.8, "rad", 0, "lean of the trunk forwards at the end of the swing")                 \
+    X(side_lean, 0.0469, -0.5, 0.5, "rad", 0, "lean of the trunk towards the support foot")                            \
+    X(turn_back, 0.0457, -0.6, 0.6, "rad", 0, "yaw of the trunk, kicking hip forwards, when the foot is swung back")   \
+    X(turn_hit, 0.0587, -0.6, 0.6, "rad", 0, "yaw of the trunk, kicking hip forwards, at the ball")                    \
+    X(turn_through, 0.0549, -0.6, 0.6, "rad", 0, "yaw of the trunk, kicking hip forwards, at the end of the swing")    \
+    X(turn_along, 0.638, 0, 1.5, "1", 0, "share of the kick's direction by which the trunk turns, too")                \
+    X(arm_back, -0.385, -1.5, 1.5, "rad", 0,                                                                           \
+      "swing of the arms when the foot is swung back: arm of the support side forwards, the other backwards")          \
+    X(arm_through, 0.557, -1.5, 1.5, "rad", 0, "the same at the end of the swing")                                     \
+    X(aim, 0.095, -0.3, 0.3, "rad", 0,                                                                                 \
+      "angle inwards that is added to the direction, because the robot turns while it kicks")                          \
+    X(aim_oblique, 0.1, -1, 1, "rad", 0,                                                                               \
+      "how much less is added for oblique directions: all of it at 22 degrees, nothing at 0 and 45")                   \
     X(aim_beside, 1.39, -5, 5, "rad/m", -1,                                                                            \
-      "farther inwards for each metre that the ball lies outside of its best place")                                   \
-    X(aim_near, 1.64, -5, 5, "rad/m", -1, "farther inwards for each metre that it lies nearer than that")              \
-    X(best_ahead, 0.0364, -0.1, 0.3, "m", 1, "the ball lies best so far before the toe")                               \
-    X(best_beside, -0.008, -0.1, 0.2, "m", 1, "and so far outside of the middle of the foot that kicks")               \
-    X(ball_radius, 0.07, 0.02, 0.2, "m", 0, "of the ball")                                                             \
+      "angle inwards that is added for each metre that the ball lies outwards of its best place")                      \
+    X(aim_near, 1.64, -5, 5, "rad/m", -1,                                                                              \
+      "angle inwards that is added for each metre that the ball lies nearer than its best place")                      \
+    X(best_ahead, 0.0364, -0.1, 0.3, "m", 1, "best place of the ball: this far ahead of the toe")                      \
+    X(best_beside, -0.008, -0.1, 0.2, "m", 1,                                                                          \
+      "best place of the ball: this far outwards of the middle of the kicking foot")                                   \
+    X(ball_radius, 0.07, 0.02, 0.2, "m", 0, "radius of the ball")                                                      \
     X(nearest, 0.09, 0, 0.3, "m", 1,                                                                                   \
-      "least sideways distance of the soles: nearer, the foot would meet the other leg")                               \
-    X(off_toe, 0.0238, 0, 0.2, "m", 1,                                                                                 \
-      "how far beside the middle of the toe the ball may be met to keep that distance")                                \
+      "least sideways distance of the soles; with less, the foot would hit the other leg")                             \
+    X(off_toe, 0.0238, 0, 0.2, "m", 1, "to keep that distance, the ball may meet the toe this far beside its middle")  \
     X(widest, 0.25, 0.05, 1, "m", 1, "largest sideways distance of the soles when the foot is swung back")             \
-    X(pass_back_time, 0.3, 0.05, 1, "s", 0.5, "back_time of a pass, with the inner side of the foot")                  \
-    X(pass_strike, 0.22, 0.04, 1, "s", 0.5, "strike of a pass")                                                        \
-    X(pass_through_time, 0.15, 0.04, 1, "s", 0.5, "through_time of a pass")                                            \
-    X(pass_back, 0.14, 0, 0.3, "m", 1, "back of a pass")                                                               \
-    X(pass_back_height, 0.08, 0.005, 0.2, "m", 1, "back_height of a pass")                                             \
-    X(pass_hit_height, 0.042, 0.002, 0.15, "m", 1, "hit_height of a pass")                                             \
-    X(pass_beyond, 0.03, 0, 0.25, "m", 1, "beyond of a pass")                                                          \
-    X(pass_through, 0.06, 0, 0.3, "m", 1, "through of a pass")                                                         \
-    X(pass_through_height, 0.07, 0.005, 0.2, "m", 1, "through_height of a pass")                                       \
-    X(pass_speed, 1.4, 0.1, 8, "m/s", 0.5, "speed of a pass")                                                          \
-    X(pass_widest, 0.25, 0.05, 1, "m", 1, "widest of a pass")                                                          \
+    X(pass_back_time, 0.3, 0.05, 1, "s", 0.5, "the same as `back_time`, for a pass with the inner side of the foot")   \
+    X(pass_strike, 0.22, 0.04, 1, "s", 0.5, "the same as `strike`, for a pass")                                        \
+    X(pass_through_time, 0.15, 0.04, 1, "s", 0.5, "the same as `through_time`, for a pass")                            \
+    X(pass_back, 0.14, 0, 0.3, "m", 1, "the same as `back`, for a pass")                                               \
+    X(pass_back_height, 0.08, 0.005, 0.2, "m", 1, "the same as `back_height`, for a pass")                             \
+    X(pass_hit_height, 0.042, 0.002, 0.15, "m", 1, "the same as `hit_height`, for a pass")                             \
+    X(pass_beyond, 0.03, 0, 0.25, "m", 1, "the same as `beyond`, for a pass")                                          \
+    X(pass_through, 0.06, 0, 0.3, "m", 1, "the same as `through`, for a pass")                                         \
+    X(pass_through_height, 0.07, 0.005, 0.2, "m", 1, "the same as `through_height`, for a pass")                       \
+    X(pass_speed, 1.4, 0.1, 8, "m/s", 0.5, "the same as `speed`, for a pass")                                          \
+    X(pass_widest, 0.25, 0.05, 1, "m", 1, "the same as `widest`, for a pass")                                          \
     X(pass_lean, -0.1, -0.5, 0.8, "rad", 0, "lean of the trunk forwards while the foot swings, in a pass")             \
-    X(pass_side_lean, 0.0469, -0.5, 0.5, "rad", 0, "side_lean of a pass")                                              \
-    X(pass_turn_along, 0.3, 0, 1.5, "1", 0, "turn_along of a pass: share of the foot's turn outwards")                 \
-    X(pass_aim, 0.22, -0.5, 0.5, "rad", 0, "aim of a pass")                                                            \
+    X(pass_side_lean, 0.0469, -0.5, 0.5, "rad", 0, "the same as `side_lean`, for a pass")                              \
+    X(pass_turn_along, 0.3, 0, 1.5, "1", 0,                                                                            \
+      "the same as `turn_along`, for a pass: share of the outward turn of the foot")                                   \
+    X(pass_aim, 0.22, -0.5, 0.5, "rad", 0, "the same as `aim`, for a pass")                                            \
     X(pass_aim_aside, 0.42, -1, 2, "1", 0,                                                                             \
-      "share of what is beyond 60 degrees by which a pass is aimed less far inwards")                                  \
-    X(pass_aim_beside, 0, -5, 5, "rad/m", -1, "aim_beside of a pass")                                                  \
-    X(pass_aim_near, 0, -5, 5, "rad/m", -1, "aim_near of a pass")                                                      \
-    X(pass_clear, 0.12, 0, 0.3, "m", 1, "the sole of a pass is so far beside the support foot when it meets the ball") \
-    X(pass_ahead, 0.12, 0, 0.3, "m", 1, "or so far before it, as far as the foot is long enough")
+      "a pass beyond 60 degrees is aimed less far inwards by this share of what is beyond")                            \
+    X(pass_aim_beside, 0, -5, 5, "rad/m", -1, "the same as `aim_beside`, for a pass")                                  \
+    X(pass_aim_near, 0, -5, 5, "rad/m", -1, "the same as `aim_near`, for a pass")                                      \
+    X(pass_clear, 0.12, 0, 0.3, "m", 1,                                                                                \
+      "when a pass meets the ball, the sole is at least this far beside the support foot")                             \
+    X(pass_ahead, 0.12, 0, 0.3, "m", 1, "or at least this far ahead of it, if the foot is long enough")
 
 /* Numbers of which a pass has its own. */
 #define KICK_PASS(X)                                                                                                   \

@@ -162,7 +162,10 @@ static void look_static(struct kick_plan *plan, uint32_t i)
 static void look_moving(struct kick_plan *plan, uint32_t i)
 {
     struct kick_pose *w = plan->window;
-    if (i > 0) w[0] = w[1], w[1] = w[2];
+    if (i > 0) {
+        w[0] = w[1];
+        w[1] = w[2];
+    }
     look_at(plan, i, &w[2]);
     plan->error[i][0] = plan->error[i][1] = 0;
     if (i < 2 || !on_one_foot(plan, (i - 1) * plan->dt)) return;

@@ -1,7 +1,7 @@
-/* The plan of a kick: a way of the trunk that keeps the zero-moment point inside the support foot.
+/* The plan of a kick: a motion of the trunk that keeps the zero-moment point inside the support foot.
  *
- * The way of the feet is given (kick_path.h). Where the trunk must be over it follows from inverse dynamics of the
- * whole body (after Wenk and Roefer, Online generated kick motions for the NAO balanced using inverse dynamics, RoboCup
+ * The motion of the feet is given (kick_path.h). Inverse dynamics of the whole body gives the place of the trunk over
+ * them (after Wenk and Roefer, Online generated kick motions for the NAO balanced using inverse dynamics, RoboCup
  * 2013): the motion is sampled, its zero-moment point computed, and what leaves the room given to it inside the foot is
  * taken back by shifting the trunk by d with d - d'' / w^2 = error, the pendulum's equation as one tridiagonal system
  * over the whole motion. A few passes do. The work is split: kick_plan_work takes as many samples as a tick has time
@@ -14,9 +14,11 @@
 #include "modules/motion/kick_choose.h"
 
 #define KICK_PLAN_PARAMS(X)                                                                                            \
-    X(zmp_x, 0.00642, -0.1, 0.1, "m", 1, "where the weight is while on one foot, before its ankle")                    \
-    X(zmp_in, 0.00406, -0.05, 0.05, "m", 1, "the same, from the ankle towards the other foot")                         \
-    X(room_x, 0.01, 0, 0.1, "m", 1, "how far the planned zero-moment point may leave that place, forwards and back")   \
+    X(zmp_x, 0.00642, -0.1, 0.1, "m", 1,                                                                               \
+      "where the weight is while the robot stands on one foot: this far ahead of its ankle")                           \
+    X(zmp_in, 0.00406, -0.05, 0.05, "m", 1, "the same sideways: this far from the ankle towards the other foot")       \
+    X(room_x, 0.01, 0, 0.1, "m", 1,                                                                                    \
+      "how far the planned zero-moment point may be from that place, forwards and backwards")                          \
     X(room_y, 0.0145, 0, 0.1, "m", 1, "the same sideways")
 
 struct kick_plan_params {
@@ -62,7 +64,7 @@ double kick_leg_length(const struct nm_leg *leg);
 void kick_plan_begin(struct kick_plan *plan, const struct nm_body *body, const struct nm_leg legs[2],
                      const struct kick_plan_params *p, const struct kick_stand *stand, struct kick_choice choice,
                      const struct kick_want *want);
-/* Looks at so many samples. KICK_IMPOSSIBLE with a sentence if the legs are too short or it would tip over. */
+/* Computes this many samples. KICK_IMPOSSIBLE with a sentence if the legs are too short or the robot would tip over. */
 enum kick_progress kick_plan_work(struct kick_plan *plan, uint32_t samples, char *why, size_t size);
 /* 0 to 1 */
 double kick_plan_done(const struct kick_plan *plan);

@@ -2,11 +2,11 @@
 
 #include <stdbool.h>
 
+#include "base/clamp.h"
+
 struct vec2 {
     double x, y;
 };
-
-static double clip(double x, double low, double high) { return x < low ? low : x > high ? high : x; }
 
 double step_brake_count(double distance, double change)
 {
@@ -23,7 +23,7 @@ double step_brake_length(double distance, double change)
 /* [low, high] cut with [a, b]; without a common point the one of [low, high] nearest to [a, b]. */
 static void cut(double *low, double *high, double a, double b)
 {
-    double l = clip(a, *low, *high), h = clip(b, *low, *high);
+    double l = nm_clamp(a, *low, *high), h = nm_clamp(b, *low, *high);
     *low = l;
     *high = h;
 }
@@ -33,7 +33,7 @@ static double plan_turn(const struct step_limits *l, double target, double last)
     double low = -l->turn, high = l->turn, brake = step_brake_length(fabs(target), l->change_turn);
     cut(&low, &high, last - l->change_turn, last + l->change_turn);
     cut(&low, &high, -brake, brake);
-    return clip(target, low, high);
+    return nm_clamp(target, low, high);
 }
 
 /* Both of the points where circles around the origin (r) and around c (s) meet; false if they do not. */
@@ -80,7 +80,7 @@ static struct vec2 plan_way(double radius, double change, struct vec2 target, st
            across = last.x * last.x + last.y * last.y - along * along, room = change * change - across;
     double half = room > 0 ? sqrt(room) : 0, first = fmax(along - half, 0), end = fmin(along + half, radius);
     if (room < 0 || end < first) return nearest(radius, last, change, direction);
-    double t = clip(distance, first, end);
+    double t = nm_clamp(distance, first, end);
     return (struct vec2){t * direction.x, t * direction.y};
 }
 
@@ -93,6 +93,6 @@ struct pose2 step_plan(const struct step_limits *l, struct pose2 target, struct 
                  (struct vec2){last.x / length, last.y / l->side});
     /* long steps and large turns together are not walked; what cannot be shortened enough takes from the turn */
     double rest = 1 - fmin(hypot(way.x, way.y), 1);
-    turn = clip(turn, -rest * l->turn, rest * l->turn);
+    turn = nm_clamp(turn, -rest * l->turn, rest * l->turn);
     return (struct pose2){way.x * length, way.y * l->side, turn};
 }

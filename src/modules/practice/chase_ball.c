@@ -1,5 +1,5 @@
-/* The simplest striker: turns to the ball, walks into it, and turns around to look for it when it is gone. For robots
- * of the simulator that need somebody who plays; a team's behaviour is another thing. */
+/* The simplest striker: it turns to the ball and walks into it, and turns around to look for a ball that it has lost.
+ * It is for robots in the simulator that need somebody to play with, not the behaviour of a team. */
 #include "base/clamp.h"
 #include "core/nm.h"
 #include "geometry_msgs/Twist.h"
@@ -54,10 +54,10 @@ static const struct nm_port ports[] = {
     {0},
 };
 static const struct nm_param params[] = {
-    NM_PARAM(speed, 0.3, 0, 1, "m/s", "of the walk towards a ball straight ahead"),
+    NM_PARAM(speed, 0.3, 0, 1, "m/s", "speed of the walk towards a ball straight ahead"),
     NM_PARAM(turn, 1, 0, 4, "rad/s", "fastest turn towards the ball"),
-    NM_PARAM(patience, 1, 0.05, 10, "s", "an older ball is lost"),
-    NM_PARAM(search, 0.8, 0, 4, "rad/s", "turn while the ball is looked for"),
+    NM_PARAM(patience, 1, 0.05, 10, "s", "a ball that was not seen for this time is lost"),
+    NM_PARAM(search, 0.8, 0, 4, "rad/s", "turning rate while it looks for the ball"),
     {0},
 };
 NM_MODULE(chase_ball, "Walks to the ball and into it.", NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init),

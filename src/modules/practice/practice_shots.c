@@ -1,7 +1,7 @@
-/* Shooting practice without a body: a machine in the field shoots ball after ball at the goal in which the keeper
- * stands. It gives what a robot would have: sightings at the camera's rate, with noise that grows with the distance,
- * and misses; and it judges: a motion stops the ball if it was begun early enough and covers the place where the ball
- * crosses the line. The score says how many goals were prevented. */
+/* Shooting practice without a body. A machine in the field shoots ball after ball at the goal in which the keeper
+ * stands. The module publishes what a robot would see: sightings at the rate of a camera, with noise that grows with
+ * the distance and with missing frames. It also judges: a motion stops the ball if it began early enough and covers the
+ * place where the ball crosses the line. The score says how many shots were saved. */
 #include <string.h>
 
 #include "core/nm.h"
@@ -130,19 +130,19 @@ static const struct nm_port ports[] = {
     {0},
 };
 static const struct nm_param params[] = {
-    NM_PARAM(friction, 0.4, 0.05, 5, "1/s", "of the rolling ball"),
-    NM_PARAM(speed_low, 1.4, 0.5, 10, "m/s", "slowest shot, at the goal line"),
-    NM_PARAM(speed_high, 2.6, 0.5, 10, "m/s", "fastest shot, at the goal line"),
-    NM_PARAM(half_goal, 1.0, 0.1, 3, "m", "shots cross the line within this"),
+    NM_PARAM(friction, 0.4, 0.05, 5, "1/s", "friction of the rolling ball"),
+    NM_PARAM(speed_low, 1.4, 0.5, 10, "m/s", "speed of the slowest shot at the goal line"),
+    NM_PARAM(speed_high, 2.6, 0.5, 10, "m/s", "speed of the fastest shot at the goal line"),
+    NM_PARAM(half_goal, 1.0, 0.1, 3, "m", "shots cross the line at most this far from the middle of the goal"),
     NM_PARAM(near_noise, 0.02, 0, 1, "m", "standard deviation of a sighting at the keeper's feet"),
-    NM_PARAM(far_noise, 0.01, 0, 1, "1/m", "grows with the square of the distance"),
+    NM_PARAM(far_noise, 0.01, 0, 1, "1/m", "how much this standard deviation grows with the square of the distance"),
     NM_PARAM(missed, 0.15, 0, 1, "1", "share of frames without a sighting"),
     NM_PARAM(frame, 0.033, 0.001, 1, "s", "time between two frames of the camera"),
-    NM_PARAM(pause, 1, 0, 10, "s", "between two shots"),
+    NM_PARAM(pause, 1, 0, 10, "s", "time between two shots"),
     NM_PARAM(motion_time, 0.5, 0, 2, "s", "a motion stops the ball only after this time"),
     NM_PARAM(body, 0.2, 0.05, 0.5, "m", "sitting down covers this much to either side"),
     NM_PARAM(reach, 0.85, 0.1, 2, "m", "a jump covers up to here"),
     {0},
 };
-NM_MODULE(practice_shots, "Shoots at the goal again and again, and judges what the keeper does about it.",
-          NM_PORTS(ports), NM_PARAMS(params), .step = NM_CALL(step))
+NM_MODULE(practice_shots, "Shoots at the goal again and again, and judges what the keeper does.", NM_PORTS(ports),
+          NM_PARAMS(params), .step = NM_CALL(step))

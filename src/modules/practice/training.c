@@ -1,6 +1,6 @@
-/* A training session for one robot: it walks a slalom, then goes behind the ball, turns to the goal and kicks. Whoever
- * is pushed over meanwhile gets up by itself (the hardware control manager sees to that) and goes on where it was. It
- * knows where it is from the simulator's truth: what is trained here is legs, not eyes. */
+/* A training session for one robot: it walks a slalom, then goes behind the ball, turns to the goal and kicks. If it is
+ * pushed over, the hardware control manager makes it get up, and it goes on where it was. It takes its own place from
+ * the simulator, because this trains its legs and not its eyes. */
 #include <stdio.h>
 #include <string.h>
 
@@ -270,7 +270,8 @@ static void step(struct training *f)
 static void reset(struct training *f)
 {
     f->stage = SLALOM;
-    f->ahead = 0.2, f->aside = 0.05; /* until the kick has told where */
+    f->ahead = 0.2; /* until the kick has said where the ball lies best */
+    f->aside = 0.05;
     f->passed = f->shot = f->missed = f->falls = 0;
     f->down = false;
     f->since = 0;
@@ -295,16 +296,16 @@ static const struct nm_port ports[] = {
     {0},
 };
 static const struct nm_param params[] = {
-    NM_PARAM_LIST(point_x, "-2.4 -1.8 -1.2 -0.6 0 0", -20, 20, "m", "where the points of the slalom lie, in the field"),
-    NM_PARAM_LIST(point_y, "1.5 0.9 1.5 0.9 1.2 0", -20, 20, "m", "the same"),
-    NM_PARAM(points, 5, 0, POINTS, "1", "how many of them there are"),
+    NM_PARAM_LIST(point_x, "-2.4 -1.8 -1.2 -0.6 0 0", -20, 20, "m", "x of the points of the slalom, in the field"),
+    NM_PARAM_LIST(point_y, "1.5 0.9 1.5 0.9 1.2 0", -20, 20, "m", "y of the points of the slalom, in the field"),
+    NM_PARAM(points, 5, 0, POINTS, "1", "how many points the slalom has"),
     NM_PARAM(shots, 1, 0, 20, "1", "how often it kicks"),
     NM_PARAM(start, 1.5, 0, 1000, "s", "when it begins to walk"),
-    NM_PARAM(turn_at, 30, 0, 1000, "s", "not before then it goes to the ball"),
-    NM_PARAM(speed, 0.25, 0.02, 1, "m/s", "of the walk"),
+    NM_PARAM(turn_at, 30, 0, 1000, "s", "it does not go to the ball before this time"),
+    NM_PARAM(speed, 0.25, 0.02, 1, "m/s", "speed of the walk"),
     NM_PARAM(turn, 0.8, 0.05, 4, "rad/s", "fastest turn"),
-    NM_PARAM(careful, 0.1, 0.01, 1, "m/s", "near the ball"),
-    NM_PARAM(goal_x, 4.5, 1, 20, "m", "where the goal stands that it shoots at"),
+    NM_PARAM(careful, 0.1, 0.01, 1, "m/s", "speed of the walk near the ball"),
+    NM_PARAM(goal_x, 4.5, 1, 20, "m", "x of the goal at which it shoots, in the field"),
     {0},
 };
 NM_MODULE(training, "Walks a slalom, goes to the ball and shoots at the goal; for practice in the simulator.",

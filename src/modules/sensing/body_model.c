@@ -1,10 +1,10 @@
-/* The moving body (Rhoban, champion paper 2016, section 4.1): from joints, inertial sensor and support foot the torso
- * over the ground, the soles, the centre of mass and the zero-moment point; the same of the goals; and, because a
- * picture is looked at long after it was taken, where the camera was at the moment of an image. The last two seconds
- * are kept (body/state.h). The support foot stands still, so the steps add up to the odometry. */
+/* A model of the moving body (Rhoban, champion paper 2016, section 4.1). From joints, inertial sensor and support foot
+ * it computes the torso over the ground, the soles, the centre of mass and the zero-moment point, for the measured
+ * joints and for their goals. An image is processed long after it was taken, so the module keeps the last two seconds
+ * (body/state.h) and computes where the camera was at the time of the image. The support foot stands still, so the
+ * steps add up to the odometry. */
 #include "body/state.h"
 #include "core/nm.h"
-#include "modules/sensing/attitude.h"
 #include "modules/sensing/drift.h"
 #include "modules/sensing/readings.h"
 #include "nav_msgs/Odometry.h"
@@ -14,6 +14,18 @@
 #include "nutmeg_msgs/SupportState.h"
 #include "sensor_msgs/CameraInfo.h"
 #include "tf2_msgs/TFMessage.h"
+
+/* Which way the torso points. If there is an inertial sensor, it is taken as exact (Rhoban 2016). Otherwise the foot
+ * that carries the robot is taken to stand flat, and the joints give the rest. The heading goes on without a jump when
+ * one takes over from the other, and when the support foot changes. */
+struct attitude {
+    bool begun;
+    bool by_imu;
+    double heading;    /* rad, of the world in which the sensor measures its yaw */
+    enum nm_side flat; /* the foot that stands flat                              */
+    double flat_yaw;   /* yaw of this foot in the world                          */
+    struct quat torso_to_world;
+};
 
 struct body_model {
     struct nm *nm;
@@ -50,6 +62,52 @@ struct body_model {
 };
 
 static const double gravity = 9.81;
+
+/* ---- which way the torso points ---- */
+
+static struct quat turned(double yaw, struct quat q) { return quat_mul(quat_rpy(0, 0, yaw), q); }
+
+static void by_imu(struct attitude *a, struct quat imu)
+{
+    if (!a->by_imu) a->heading = a->begun ? quat_yaw(a->torso_to_world) - quat_yaw(imu) : 0;
+    a->by_imu = true;
+    a->torso_to_world = quat_normal(turned(a->heading, imu));
+}
+
+/* The sole's own axes are level: all that its pose in the torso holds beyond a yaw is the torso's tilt. */
+static struct quat over_flat_sole(struct quat sole_to_torso, double sole_yaw)
+{
+    return quat_normal(turned(sole_yaw, quat_inv(sole_to_torso)));
+}
+
+static void by_foot(struct attitude *a, const struct nm_body *body, const struct nm_kin *in_torso, enum nm_side support)
+{
+    struct quat sole = in_torso->pose[body->foot[support].sole].rot;
+    if (!a->begun) { /* the torso looks ahead, and the joints turn the sole */
+        a->flat_yaw = -quat_yaw(over_flat_sole(sole, 0));
+    } else if (a->by_imu) {
+        a->flat_yaw = quat_yaw(quat_mul(a->torso_to_world, sole));
+    } else if (support != a->flat) { /* the foot that stood until now gives the torso, and so the new foot */
+        struct quat torso = over_flat_sole(in_torso->pose[body->foot[a->flat].sole].rot, a->flat_yaw);
+        a->flat_yaw = quat_yaw(quat_mul(torso, sole));
+    }
+    a->by_imu = false;
+    a->flat = support;
+    a->torso_to_world = over_flat_sole(sole, a->flat_yaw);
+}
+
+/* imu: the torso by the sensor, NULL without one. in_torso: the joints as they are, with the base at the identity. */
+static void attitude_update(struct attitude *a, const struct nm_body *body, const struct quat *imu,
+                            const struct nm_kin *in_torso, enum nm_side support)
+{
+    if (imu)
+        by_imu(a, *imu);
+    else
+        by_foot(a, body, in_torso, support);
+    a->begun = true;
+}
+
+/* ---- the body ---- */
 
 static enum nm_side support_side(const struct body_model *f)
 {
@@ -325,17 +383,21 @@ static const struct nm_port ports[] = {
     {0},
 };
 static const struct nm_param params[] = {
-    NM_PARAM(imu_timeout, 0.1, 0.005, 5, "s", "without an orientation for so long the support foot is taken as flat"),
+    NM_PARAM(imu_timeout, 0.1, 0.005, 5, "s",
+             "after this time without an orientation the support foot is taken to stand flat"),
     NM_PARAM(smoothing, 0.03, 0.001, 1, "s",
              "time constant of the acceleration behind the zero-moment point; larger is calmer and later"),
-    NM_PARAM(speed_window, 0.25, 0.01, 1.5, "s", "odometry tells the mean speed over this; about half a step"),
-    NM_PARAM(image_wait, 0.05, 0, 1, "s", "an image waits so long for joints of its time, then it takes the nearest"),
+    NM_PARAM(speed_window, 0.25, 0.01, 1.5, "s", "odometry has the mean speed over this time; about half a step"),
+    NM_PARAM(image_wait, 0.05, 0, 1, "s",
+             "how long an image waits for joints of its time; after that the nearest are used"),
     NM_PARAM(tilt_noise, 0.012, 0.0001, 0.5, "rad", "standard deviation of roll and pitch while the torso is quiet"),
     NM_PARAM(time_noise, 0.004, 0, 0.1, "s",
-             "uncertain time between image and sensors: adds tilt when the torso turns"),
+             "uncertainty of the time between image and sensors; adds to the tilt when the torso turns"),
     NM_PARAM(height_noise, 0.005, 0.0001, 0.2, "m", "standard deviation of the height over soft ground"),
-    NM_PARAM(max_turn, 3, 0.1, 50, "rad/s", "while the torso turns faster no camera pose is valid"),
-    NM_PARAM_SWITCH(odom_tf, true, "publishes odom to base_footprint; off where another module makes the odometry"),
+    NM_PARAM(max_turn, 3, 0.1, 50, "rad/s", "no camera pose is valid while the torso turns faster than this"),
+    NM_PARAM_SWITCH(
+        odom_tf, true,
+        "publishes the transform odom to base_footprint; switch it off if another module makes the odometry"),
     DRIFT_PARAMS,
     {0},
 };

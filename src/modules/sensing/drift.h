@@ -1,6 +1,6 @@
-/* How unsure a pose is that was added up from steps. Each way adds to the variance in proportion to its length (a
- * random walk), and an error of the direction becomes one of the place as the robot walks on: P' = F P F^T + Q, the
- * usual propagation of dead reckoning (Thrun et al., Probabilistic Robotics, 5.4). */
+/* The uncertainty of a pose that is the sum of steps. Each step adds to the variance in proportion to its length (a
+ * random walk), and an error of the direction becomes an error of the place as the robot walks on: P' = F P F^T + Q,
+ * the usual propagation of dead reckoning (Thrun et al., Probabilistic Robotics, 5.4). */
 #ifndef NM_MODULES_SENSING_DRIFT_H
 #define NM_MODULES_SENSING_DRIFT_H
 
@@ -13,10 +13,11 @@
 
 /* The defaults fit the drift that docs/motion.md measures: 3 cm over 2.5 m calibrated, 6 cm without. */
 #define DRIFT_PARAMS                                                                                                   \
-    NM_PARAM(drift, 0.03, 0.0001, 1, "m", "standard deviation of the place after one metre of way"),                   \
-        NM_PARAM(drift_turn, 0.03, 0.0001, 1, "rad", "standard deviation of the direction after one metre of way"),    \
-        NM_PARAM(turn_drift, 0.1, 0.0001, 1, "rad", "standard deviation of the direction after one radian of turn"),   \
-        NM_PARAM(speed_noise, 0.05, 0.0001, 5, "m/s", "standard deviation of the speed; of turning twice the number")
+    NM_PARAM(drift, 0.03, 0.0001, 1, "m", "standard deviation of the place after one metre"),                          \
+        NM_PARAM(drift_turn, 0.03, 0.0001, 1, "rad", "standard deviation of the direction after one metre"),           \
+        NM_PARAM(turn_drift, 0.1, 0.0001, 1, "rad", "standard deviation of the direction after a turn by one radian"), \
+        NM_PARAM(speed_noise, 0.05, 0.0001, 5, "m/s",                                                                  \
+                 "standard deviation of the speed; the turning rate has twice this number in rad/s")
 
 struct drift {
     bool begun;

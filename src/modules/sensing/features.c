@@ -1,7 +1,7 @@
-/* Keeps what was seen last where it is (Rhoban, champion paper 2016, section 4.1): ball and goal posts are put into the
- * odometry's frame by where the robot was when the picture was taken, and told again at every step from where it is
- * now. So the walk has a fresh relative ball at its own rate, however slow and late vision is. Nothing moves here but
- * the robot: a rolling ball is ball_filter's. */
+/* Remembers ball and goal posts where they were seen last (Rhoban, champion paper 2016, section 4.1). They are put into
+ * the frame of the odometry, with the place that the robot had when the picture was taken, and published in every step
+ * as seen from the place that it has now. So the walk always has a recent relative ball, however slow and late vision
+ * is. Only the robot moves here; ball_filter tracks rolling balls. */
 #include "core/nm.h"
 #include "humanoid_league_msgs/BallRelative.h"
 #include "humanoid_league_msgs/GoalRelative.h"
@@ -167,8 +167,9 @@ static const struct nm_port ports[] = {
     NM_OUT(goal, GoalRelative, "goal_fresh"),        {0},
 };
 static const struct nm_param params[] = {
-    NM_PARAM(forget, 5, 0.1, 60, "s", "what was not seen for so long is no longer told; odometry drifts meanwhile"),
+    NM_PARAM(forget, 5, 0.1, 60, "s",
+             "what was not seen for this time is no longer published, because the odometry drifts"),
     {0},
 };
-NM_MODULE(features, "Ball and goal posts as last seen, told afresh from where the robot is now.", NM_PORTS(ports),
+NM_MODULE(features, "Ball and goal posts as last seen, relative to where the robot is now.", NM_PORTS(ports),
           NM_PARAMS(params), .step = NM_CALL(step), .reset = NM_CALL(reset))

@@ -1,7 +1,7 @@
-/* The load cells under the feet: force and centre of pressure of each foot, share of the weight, centre of both in the
- * robot's frame (Rhoban's feet, champion paper 2016). Cells drift: their zeros are parameters, and the service
- * tare_feet measures them anew while the robot is held in the air. A cell that did not answer comes as NaN and makes
- * its foot invalid. */
+/* The load cells under the feet: force and centre of pressure of each foot, share of the weight, and the centre of both
+ * feet in the frame of the robot (after Rhoban's feet, champion paper 2016). Cells drift, so their zeros are
+ * parameters, and the service tare_feet measures them again while somebody holds the robot in the air. A cell that did
+ * not answer is NaN, and then its foot is invalid. */
 #include "body/state.h"
 #include "core/nm.h"
 #include "modules/sensing/readings.h"
@@ -173,7 +173,7 @@ static void step(struct foot_pressure *f)
     end_tare(f);
 }
 
-/* Zeros that somebody gives stand until the next taring; other parameters leave what a taring found. */
+/* Zeros that somebody sets are used until the next taring. A change of other parameters keeps what a taring found. */
 static void changed(struct foot_pressure *f)
 {
     const float *const now[2] = {f->left_zero, f->right_zero};
@@ -223,11 +223,13 @@ static const struct nm_port ports[] = {
 };
 static const struct nm_param params[] = {
     NM_PARAM_LIST(left_zero, "0 0 0 0", -1000, 1000, "N",
-                  "what the left cells read without load; tare_feet measures and tells them"),
-    NM_PARAM_LIST(right_zero, "0 0 0 0", -1000, 1000, "N", "the same of the right cells"),
-    NM_PARAM(min_force, 1, 0.01, 100, "N", "a foot with less has no centre of pressure; above the cells' noise"),
-    NM_PARAM(tare_time, 1, 0.1, 20, "s", "how long tare_feet listens"),
-    NM_PARAM(tare_noise, 0.5, 0.01, 100, "N", "standard deviation above which the robot is not held still"),
+                  "readings of the left cells without load; tare_feet measures and reports them"),
+    NM_PARAM_LIST(right_zero, "0 0 0 0", -1000, 1000, "N", "readings of the right cells without load"),
+    NM_PARAM(min_force, 1, 0.01, 100, "N",
+             "a foot with less force has no centre of pressure; set it above the noise of the cells"),
+    NM_PARAM(tare_time, 1, 0.1, 20, "s", "how long tare_feet measures"),
+    NM_PARAM(tare_noise, 0.5, 0.01, 100, "N",
+             "with a larger standard deviation of a cell, tare_feet refuses: the robot is not held still"),
     {0},
 };
 NM_MODULE(foot_pressure, "Force and centre of pressure under each foot and both, from the load cells.", NM_PORTS(ports),

@@ -1,5 +1,5 @@
-/* The odometry of the body's model, step by step corrected by a calibrated one (requirement R7; body/step_model.h).
- * While a step is under way its part is told as the model tells it; when the support foot changes, the whole step is
+/* The odometry of body_model, corrected step by step by a calibrated model (requirement R7; body/step_model.h). During
+ * a step its part so far is published as body_model computes it. When the support foot changes, the whole step is
  * corrected and added. `nutmeg calibrate odometry` finds the numbers. */
 #include "core/nm.h"
 #include "body/step_model.h"
@@ -102,20 +102,23 @@ static const struct nm_port ports[] = {
     {0},
 };
 #define TERMS(member, values, what)                                                                                    \
-    NM_PARAM_LIST(member, values, -10, 10, "1", what " of a step, from the told x, y, turn and 1")
+    NM_PARAM_LIST(member, values, -10, 10, "1",                                                                        \
+                  "corrected " what " of a step: factors of the x, y and turn of body_model, and a constant")
 #define NEAR(member, what, unit) NM_PARAM_LIST(member, "0 0 0 0 0 0", -10, 10, unit, what)
 static const struct nm_param params[] = {
-    NM_PARAM_WORD(correct, "linear", "none linear local", "none: as the body's model tells it; local: linear and more"),
+    NM_PARAM_WORD(
+        correct, "linear", "none linear local",
+        "none: as body_model computes it; linear: with the terms below; local: also with the typical steps below"),
     TERMS(forward, "1 0 0 0", "x"),
     TERMS(left, "0 1 0 0", "y"),
     TERMS(turn, "0 0 1 0", "turn"),
-    NEAR(near_x, "typical steps: their told x", "m"),
-    NEAR(near_y, "their told y", "m"),
-    NEAR(near_turn, "their told turn", "rad"),
-    NEAR(more_x, "what is added to x around each of them", "m"),
-    NEAR(more_y, "to y", "m"),
-    NEAR(more_turn, "to the turn", "rad"),
-    NM_PARAM(width, 0.05, 0.005, 1, "m", "how far around a typical step; a radian of turn counts as 0.2 m"),
+    NEAR(near_x, "typical steps: x of each as body_model computes it", "m"),
+    NEAR(near_y, "typical steps: y of each", "m"),
+    NEAR(near_turn, "typical steps: turn of each", "rad"),
+    NEAR(more_x, "what is added to x near each typical step", "m"),
+    NEAR(more_y, "what is added to y near each typical step", "m"),
+    NEAR(more_turn, "what is added to the turn near each typical step", "rad"),
+    NM_PARAM(width, 0.05, 0.005, 1, "m", "how near to a typical step that is; a radian of turn counts as 0.2 m"),
     DRIFT_PARAMS,
     {0},
 };

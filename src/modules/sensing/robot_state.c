@@ -1,6 +1,6 @@
-/* Joint states to transforms: one a moving link on tf, and on tf_static everything that is fixed to a link (soles,
- * cells, cameras, imu). The links carry the names of the robot's URDF; where it calls base, soles, toes, imu and camera
- * otherwise, the names of REP-105 and REP-120 are added beside them. */
+/* Turns joint states into transforms: one for each moving link on tf, and on tf_static everything that is fixed to a
+ * link (soles, cells, cameras, imu). Links have the names of the robot's URDF. If these differ from the names of
+ * REP-105 and REP-120 for base, soles, toes, imu and camera, both names are published. */
 #include "core/nm.h"
 #include "modules/sensing/readings.h"
 #include "tf2_msgs/TFMessage.h"
@@ -139,7 +139,7 @@ static const struct nm_port ports[] = {
 };
 static const struct nm_param params[] = {
     NM_PARAM(repeat, 0, 0, 60, "s",
-             "the fixed transforms are told again this often, for readers that join later; 0: once"),
+             "the fixed transforms are published again this often, for readers that join later; 0: only once"),
     {0},
 };
 NM_MODULE(robot_state, "Joint states to transforms of all links, under the names of the URDF and of the REPs.",

@@ -1,6 +1,7 @@
-/* Which foot carries the robot. By the weight on the feet where they have cells; a foot becomes the only support when
- * it carries nearly everything and stops being it when the other one takes a good part, so that nothing flickers while
- * both stand. Without cells by geometry: the foot that is lower, with the torso turned as the inertial sensor says. */
+/* Finds the foot that carries the robot. If the feet have load cells, it goes by their weight: a foot becomes the only
+ * support when it carries nearly everything, and stops being the only support when the other foot carries a good part,
+ * so that the result does not flicker while both stand. Without cells it is the lower foot, computed with the
+ * orientation of the inertial sensor. */
 #include "core/nm.h"
 #include "modules/sensing/readings.h"
 #include "nutmeg_msgs/FootPressure.h"
@@ -111,10 +112,12 @@ static const struct nm_port ports[] = {
 };
 static const struct nm_param params[] = {
     NM_PARAM(alone, 0.85, 0.55, 1, "1", "share of the weight from which a foot is the only support"),
-    NM_PARAM(shared, 0.7, 0.5, 1, "1", "share below which it no longer is; below alone"),
-    NM_PARAM(carried, 0.2, 0.01, 1, "1", "with less of its weight on the feet the robot lies or is carried"),
-    NM_PARAM(lift, 0.008, 0.001, 0.1, "m", "without cells: a foot this much lower is the only support"),
-    NM_PARAM(land, 0.004, 0, 0.1, "m", "and no longer is when it is lower by less than this"),
+    NM_PARAM(shared, 0.7, 0.5, 1, "1", "share below which it no longer is the only support; must be less than `alone`"),
+    NM_PARAM(carried, 0.2, 0.01, 1, "1",
+             "if the feet carry less than this share of the robot's weight, it lies or is carried"),
+    NM_PARAM(lift, 0.008, 0.001, 0.1, "m", "without cells: a foot that is lower by this much is the only support"),
+    NM_PARAM(land, 0.004, 0, 0.1, "m",
+             "without cells: it no longer is the only support when it is lower by less than this"),
     NM_PARAM(lying, 1.0, 0.3, 1.6, "rad", "tilt of the torso beyond which no foot supports"),
     NM_PARAM(timeout, 0.1, 0.01, 2, "s", "older pressures and orientations count as absent"),
     {0},

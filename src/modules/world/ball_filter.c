@@ -121,15 +121,16 @@ static const struct nm_port ports[] = {
 };
 static const struct nm_param params[] = {
     NM_PARAM(friction, 0.4, 0.05, 5, "1/s",
-             "share of its speed that a rolling ball loses a second; larger on long turf"),
+             "share of its speed that a rolling ball loses in a second; larger on long turf"),
     NM_PARAM(near_noise, 0.02, 0.001, 1, "m", "standard deviation of a sighting at the robot's feet"),
-    NM_PARAM(far_noise, 0.02, 0, 1, "1/m", "grows with the square of the distance"),
+    NM_PARAM(far_noise, 0.02, 0, 1, "1/m", "how much this standard deviation grows with the square of the distance"),
     NM_PARAM(acceleration, 1.5, 0.01, 50, "m/s^2",
-             "unknown acceleration: larger follows kicks sooner, smaller is smoother"),
-    NM_PARAM(gate, 4, 1, 20, "1", "standard deviations beyond which a sighting is another ball"),
-    NM_PARAM(strikes, 3, 1, 30, "1", "such sightings in a row after which the track starts again there"),
+             "acceleration that the ball may have: larger follows kicks sooner, smaller is smoother"),
+    NM_PARAM(gate, 4, 1, 20, "1",
+             "a sighting farther from the track than this many standard deviations is another ball"),
+    NM_PARAM(strikes, 3, 1, 30, "1", "after this many such sightings in a row the track starts again there"),
     NM_PARAM(forget, 5, 0.1, 60, "s", "time without a sighting after which the ball is lost"),
-    NM_PARAM(min_confidence, 0.3, 0, 1, "1", "sightings below are ignored"),
+    NM_PARAM(min_confidence, 0.3, 0, 1, "1", "sightings with less confidence are ignored"),
     {0},
 };
 NM_MODULE(ball_filter, "Tracks the ball on the ground from single sightings, with rolling friction.", NM_PORTS(ports),
