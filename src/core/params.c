@@ -286,26 +286,6 @@ void nm_value_store(const struct nm_param *param, const struct nm_value *value, 
     }
 }
 
-void nm_value_load(const struct nm_param *param, const void *self, struct nm_value *value)
-{
-    const void *member = (const char *)self + param->offset;
-    switch (param->kind) {
-    case NM_PARAM_BOOL: value->whole = *(const bool *)member; break;
-    case NM_PARAM_INT32: value->whole = *(const int32_t *)member; break;
-    case NM_PARAM_INT64: value->whole = *(const int64_t *)member; break;
-    case NM_PARAM_TEXT:
-        memset(value->text, 0, sizeof value->text);
-        memcpy(value->text, member, strnlen(member, text_room(param)));
-        break;
-    case NM_PARAM_FLOAT:
-    case NM_PARAM_FLOATS:
-        for (uint32_t i = 0; i < nm_param_elements(param); i++) value->number[i] = (double)((const float *)member)[i];
-        break;
-    case NM_PARAM_DOUBLE:
-    case NM_PARAM_DOUBLES: memcpy(value->number, member, param->size); break;
-    }
-}
-
 /* ---- tables ---- */
 
 uint32_t nm_param_count(const struct nm_module *module)

@@ -54,9 +54,8 @@ int nm_value_node(const struct nm_param *param, const struct nm_yaml *node, stru
 enum { NM_VALUE_PRINT = 512 };
 void nm_value_print(const struct nm_param *param, const struct nm_value *value, char *to, size_t size);
 bool nm_value_equal(const struct nm_param *param, const struct nm_value *a, const struct nm_value *b);
-/* Writes the value into the member of a module's struct, and reads it back. */
+/* Writes the value into the member of a module's struct. */
 void nm_value_store(const struct nm_param *param, const struct nm_value *value, void *self);
-void nm_value_load(const struct nm_param *param, const void *self, struct nm_value *value);
 
 uint32_t nm_param_count(const struct nm_module *module);
 uint32_t nm_param_elements(const struct nm_param *param); /* of a list; 1 otherwise */

@@ -208,7 +208,6 @@ const char *nm_record_name(const struct nm_record *record, uint32_t cycle)
 {
     return record->player->cycles[cycle]->name;
 }
-bool nm_record_is_edge(const struct nm_record *record, uint32_t cycle) { return !record->player->cycles[cycle]->plan; }
 
 const struct nm_record_topic *nm_record_topics(const struct nm_record *record, uint32_t cycle, uint32_t *n)
 {

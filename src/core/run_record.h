@@ -21,7 +21,6 @@ struct nm_record_topic {
 /* The cycles, then the edges, and the topics to which the notes of each refer. Call these after the start. */
 uint32_t nm_record_cycles(const struct nm_record *record);
 const char *nm_record_name(const struct nm_record *record, uint32_t cycle);
-bool nm_record_is_edge(const struct nm_record *record, uint32_t cycle);
 const struct nm_record_topic *nm_record_topics(const struct nm_record *record, uint32_t cycle, uint32_t *n);
 
 struct nm_seqs { /* messages of a topic; of a value consumed or made both are the same */

@@ -73,7 +73,10 @@ until_ok started
 since=$(grep -A2 'since:' <<<"$message")
 same() { shows hcm_state state 5 && [ "$(grep -A2 'since:' <<<"$message")" = "$since" ]; }
 # tilted TILT: the manager shows this tilt of the trunk
-tilted() { nutmeg topic echo show -n 40 | grep -A1 'name: "*hcm/tilt' | grep -q "value: $1\$"; }
+tilted() {
+    message=$(nutmeg topic echo show -n 40)
+    [[ "$(grep -A2 'name: "hcm/tilt"' <<<"$message") " == *"value: $1"[[:space:]]* ]]
+}
 sed -i 's/^double fall_tilt(struct vec3 up) { return /&0.125 + /' "$tree/src/modules/motion/fall.c"
 until_ok tilted 0.125
 same || wrong "the state was lost: $since, then $message"

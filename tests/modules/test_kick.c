@@ -314,7 +314,7 @@ static void a_walking_robot_walks_on_when_the_goal_is_refused(void **state)
     static const struct {
         double x, y, target_x;
         const char *why;
-    } goals[] = {{3, 0.05, 8, "too far away"}, {0.3, 0.05, -5, "no foot can kick"}, {NAN, 0, 5, "none"}};
+    } goals[] = {{3, 0.05, 8, "too far away"}, {0.3, 0.05, -5, "no foot can kick"}, {NAN, 0, 5, "not a number"}};
     struct rig r;
     for (uint8_t i = 0; i < 3; i++) {
         begin(&r);

@@ -87,7 +87,6 @@ static void the_work_can_be_split_in_any_way(void **state)
     struct kick_want want = {0.2, -0.05, 0.2};
     assert_int_equal(make(&a, want, 100000, why, sizeof why), KICK_PLANNED);
     assert_int_equal(make(&b, want, 37, why, sizeof why), KICK_PLANNED);
-    assert_true(kick_plan_done(&b.engine.plan) >= 1);
     assert_int_equal(a.engine.plan.n, b.engine.plan.n);
     assert_memory_equal(a.engine.plan.trunk, b.engine.plan.trunk, a.engine.plan.n * sizeof *a.engine.plan.trunk);
     rig_end(&a);

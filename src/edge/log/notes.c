@@ -224,7 +224,7 @@ static uint64_t losses(const struct nm_log *log)
     for (uint32_t i = 0; i < log->n_channels; i++) sum += drops_of(log, &log->channels[i], tape);
     for (int i = 0; i < OWN; i++) sum += tape_dropped(log->tapes[tape], log->own[i][tape]);
     for (uint32_t c = 0; c < nm_record_cycles(log->record); c++) sum += nm_record_lost(log->record, c);
-    return sum;
+    return sum + nm_record_lost_changes(log->record);
 }
 
 static void add_traffic(TopicStatistics *message, const char *topic, uint64_t count, uint64_t dropped, uint64_t bytes)
@@ -260,6 +260,7 @@ static void tell_losses(struct nm_log *log, int64_t now)
         uint64_t dropped = tape_dropped(log->tapes[tape], log->own[i][tape]);
         for (uint32_t c = 0; i == OWN_RECORD && c < nm_record_cycles(log->record); c++)
             dropped += nm_record_lost(log->record, c);
+        if (i == OWN_PARAMETERS) dropped += nm_record_lost_changes(log->record);
         if (dropped) add_traffic(message, own[i].topic, log->own_count[i], dropped, 0);
     }
     log_own(log, OWN_TRAFFIC, now, &TopicStatistics_type, message);

@@ -260,8 +260,3 @@ enum kick_progress kick_plan_work(struct kick_plan *plan, uint32_t samples, char
     snprintf(why, size, "the leg is %.0f mm too short for the ball's place", ceil(1000 * plan->short_by));
     return KICK_IMPOSSIBLE;
 }
-
-double kick_plan_done(const struct kick_plan *plan)
-{
-    return fmin(((double)plan->pass + (double)plan->next / plan->n) / KICK_PASSES, 1);
-}

@@ -66,8 +66,6 @@ void kick_plan_begin(struct kick_plan *plan, const struct nm_body *body, const s
                      const struct kick_want *want);
 /* Computes this many samples. KICK_IMPOSSIBLE with a sentence if the legs are too short or the robot would tip over. */
 enum kick_progress kick_plan_work(struct kick_plan *plan, uint32_t samples, char *why, size_t size);
-/* 0 to 1 */
-double kick_plan_done(const struct kick_plan *plan);
 
 /* The body at a time of the plan, with its trunk moved and the kicking foot lifted by so much. */
 void kick_plan_pose(const struct kick_plan *plan, double t, const double moved[2], double lifted,
