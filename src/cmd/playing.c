@@ -20,7 +20,7 @@
 #include "edge/bus/hardware.h"
 #include "edge/dds/dds.h"
 #include "edge/live/live.h"
-#include "edge/teleop/teleop.h"
+#include "edge/teleop/teleop_edge.h"
 #include "rcl_interfaces/Log.h"
 #include "std_msgs/String.h"
 

@@ -116,18 +116,6 @@ static void a_servo_that_shuts_itself_off_gets_a_rest(void **state)
     assert_int_equal(rig_count(rig, NM_BUS_FAULT_RESET, true), 0);
 }
 
-static void a_hand_can_restart_it_at_once(void **state)
-{
-    struct rig *rig = *state;
-    nm_vdevice_shut_off(rig->device[9], NM_DXL_OVERLOAD);
-    rig_run(rig, 0.3);
-    assert_false(rig_all_on(rig));
-    nm_bus_reboot(rig->bus, 9);
-    rig_run(rig, 0.5);
-    assert_true(rig_all_on(rig));
-    assert_near(rig_joint(rig, 9), 0.45, 2e-3);
-}
-
 static void heat_is_told_once(void **state)
 {
     (void)state;
@@ -151,7 +139,6 @@ int main(void)
         RIG_BOTH(power_off_is_at_once, rig_started),
         RIG_BOTH(servos_found_with_torque_on_are_kept, rig_started),
         RIG_BOTH(a_servo_that_shuts_itself_off_gets_a_rest, rig_started),
-        RIG_BOTH(a_hand_can_restart_it_at_once, rig_started),
         cmocka_unit_test(heat_is_told_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,10 +7,10 @@
 
 enum { GROUPS = 4 };
 
-struct waiting { /* on its way to a radio */
+struct waiting { /* a datagram that waits for a radio */
     int64_t due;
     struct nm_air_place from;
-    uint64_t number; /* of the sender's datagrams; copies follow their first */
+    uint64_t number; /* of the sender's datagrams; a copy follows its original */
     uint32_t copy;
     uint16_t size;
     uint8_t bytes[NM_AIR_DATAGRAM];
@@ -40,8 +40,8 @@ static struct seat *seat_of(struct nm_radio *radio) { return (struct seat *)(voi
 
 static uint64_t number_of(struct nm_air_place place) { return (uint64_t)place.host << 16 | place.port; }
 
-/* Numbers that belong to one datagram between two places, and to one use: its first copy, its second, whether there is
- * a second. */
+/* Random numbers for one datagram between two places and for one use: its first copy, its second copy, or whether there
+ * is a second copy. */
 enum { FIRST, SECOND, DOUBLED };
 struct chance {
     uint64_t state;
@@ -144,10 +144,10 @@ static int64_t receive(struct nm_radio *radio, struct nm_air_place *from, void *
 static int join(struct nm_radio *radio, uint32_t group, struct nm_err *err)
 {
     struct seat *seat = seat_of(radio);
-    if (!nm_air_is_group(group)) return nm_fail(err, "0x%08x is no multicast group", group);
+    if (!nm_air_is_group(group)) return nm_fail(err, "0x%08x is not a multicast group", group);
     for (uint32_t i = 0; i < seat->n_groups; i++)
         if (seat->groups[i] == group) return 0;
-    if (seat->n_groups == GROUPS) return nm_fail(err, "a radio is in at most %d groups", GROUPS);
+    if (seat->n_groups == GROUPS) return nm_fail(err, "a radio can be in at most %d groups", GROUPS);
     seat->groups[seat->n_groups++] = group;
     return 0;
 }
@@ -170,7 +170,7 @@ struct nm_air *nm_air_new(const struct nm_air_options *options, struct nm_err *e
     const struct nm_air_options *o = options;
     if (!is_share(o->loss) || !is_share(o->duplicate) || !is_share(o->reorder) || o->delay < 0 || o->jitter < 0 ||
         o->hold < 0) {
-        nm_fail(err, "the air: loss, duplicate and reorder are shares from 0 to 1; times are not negative");
+        nm_fail(err, "the air: loss, duplicate and reorder must be from 0 to 1, and times must not be negative");
         return NULL;
     }
     struct nm_air *air = calloc(1, sizeof *air);
@@ -193,12 +193,12 @@ struct nm_radio *nm_air_radio(struct nm_air *air, struct nm_air_place place, str
         if (!air->seats[i].open) {
             seat = &air->seats[i];
         } else if (number_of(air->seats[i].place) == number_of(place)) {
-            nm_fail(err, "a radio at 0x%08x, port %u is there already", place.host, place.port);
+            nm_fail(err, "there is already a radio at 0x%08x, port %u", place.host, place.port);
             return NULL;
         }
     }
     if (!seat) {
-        nm_fail(err, "the air has no room for more than %d radios", NM_AIR_RADIOS);
+        nm_fail(err, "there can be at most %d radios", NM_AIR_RADIOS);
         return NULL;
     }
     *seat = (struct seat){.radio.verbs = &verbs, .air = air, .open = true, .place = place};

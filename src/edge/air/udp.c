@@ -28,7 +28,7 @@ static int join(struct nm_radio *radio, uint32_t group, struct nm_err *err)
     const struct udp *udp = udp_of(radio);
     char text[INET_ADDRSTRLEN];
     struct ip_mreqn request = {.imr_multiaddr = {htonl(group)}, .imr_address = {htonl(udp->interface)}};
-    if (!nm_air_is_group(group)) return nm_fail(err, "%s is no multicast group", written(group, text));
+    if (!nm_air_is_group(group)) return nm_fail(err, "%s is not a multicast group", written(group, text));
     if (setsockopt(udp->fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &request, sizeof request) && errno != EADDRINUSE)
         return nm_fail(err, "cannot join %s: %s", written(group, text), strerror(errno));
     return 0;
@@ -44,14 +44,14 @@ static int send_to(struct nm_radio *radio, struct nm_air_place to, const void *b
         n = sendto(udp_of(radio)->fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&address,
                    sizeof address);
     while (n < 0 && errno == EINTR);
-    /* a full socket loses it, as the air may */
+    /* a full socket loses the datagram, as a network may */
     if (n == (ssize_t)size || errno == EAGAIN || errno == ENOBUFS || errno == ECONNREFUSED) return 0;
     return nm_fail(err, "cannot send to %s, port %u: %s", written(to.host, text), to.port, strerror(errno));
 }
 
 static int64_t receive(struct nm_radio *radio, struct nm_air_place *from, void *bytes, size_t room)
 {
-    enum { TRIES = 64 }; /* a flood of what does not fit must not hold us */
+    enum { TRIES = 64 }; /* so that a flood of datagrams that are too large cannot keep us here */
     for (int i = 0; i < TRIES; i++) {
         struct sockaddr_in address = {0};
         socklen_t length = sizeof address;

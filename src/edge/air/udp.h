@@ -1,14 +1,14 @@
-/* A radio that is a UDP socket of this machine. */
+/* A radio that uses a UDP socket of this machine. */
 #ifndef NM_EDGE_AIR_UDP_H
 #define NM_EDGE_AIR_UDP_H
 
 #include "edge/air/air.h"
 
 struct nm_udp_options {
-    uint32_t address;   /* of ours to listen on; 0: all of them                              */
-    uint16_t port;      /* 0: any that is free                                               */
-    bool shared;        /* other programs of this machine may listen on the same port        */
-    uint32_t interface; /* address of ours that groups are joined and reached by; 0: default */
+    uint32_t address;   /* of this machine to listen on; 0: all                        */
+    uint16_t port;      /* 0: any free port                                            */
+    bool shared;        /* other programs of this machine may listen on the same port  */
+    uint32_t interface; /* address of this machine that is used for groups; 0: default */
 };
 
 /* NULL with a sentence. Closed with nm_radio_close. */

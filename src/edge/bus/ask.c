@@ -99,19 +99,12 @@ int nm_ask_read(struct nm_ask *ask, int protocol, uint8_t id, uint16_t address, 
     return 0;
 }
 
-int nm_ask_write(struct nm_ask *ask, int protocol, struct nm_dxl_block block, struct nm_err *err)
+static int ask_write(struct nm_ask *ask, int protocol, struct nm_dxl_block block, struct nm_err *err)
 {
     uint8_t bytes[NM_DXL_PACKET_MAX];
     struct nm_dxl_packet p;
     size_t n = nm_dxl_write(protocol, block, bytes, sizeof bytes);
     return question(ask, protocol, block.id, bytes, n, 0, &p, err);
-}
-
-int nm_ask_reboot(struct nm_ask *ask, int protocol, uint8_t id, struct nm_err *err)
-{
-    uint8_t bytes[16];
-    struct nm_dxl_packet p;
-    return question(ask, protocol, id, bytes, nm_dxl_reboot(protocol, id, bytes, sizeof bytes), 0, &p, err);
 }
 
 static const struct nm_dxl_register *known(const struct nm_ask_device *device, const char *name, struct nm_err *err)
@@ -149,7 +142,7 @@ int nm_ask_put(struct nm_ask *ask, const struct nm_ask_device *device, const cha
     if (!r) return -1;
     if (r->access == NM_DXL_R) return nm_fail(err, "%s of a %s can only be read", name, device->model->name);
     nm_dxl_encode(r, value, bytes);
-    return nm_ask_write(ask, device->protocol, (struct nm_dxl_block){device->id, r->address, r->size, bytes}, err);
+    return ask_write(ask, device->protocol, (struct nm_dxl_block){device->id, r->address, r->size, bytes}, err);
 }
 
 int nm_ask_scan(struct nm_ask *ask, int protocols, uint8_t first, uint8_t last, struct nm_ask_device *found, int room)

@@ -31,8 +31,6 @@ int nm_ask_init(struct nm_ask *ask, struct nm_bus_io io, int wire, uint32_t baud
 int nm_ask_ping(struct nm_ask *ask, int protocol, uint8_t id, struct nm_ask_device *device, struct nm_err *err);
 int nm_ask_read(struct nm_ask *ask, int protocol, uint8_t id, uint16_t address, uint16_t size, uint8_t *data,
                 struct nm_err *err);
-int nm_ask_write(struct nm_ask *ask, int protocol, struct nm_dxl_block block, struct nm_err *err);
-int nm_ask_reboot(struct nm_ask *ask, int protocol, uint8_t id, struct nm_err *err);
 
 /* Registers by name, in SI units. */
 int nm_ask_get(struct nm_ask *ask, const struct nm_ask_device *device, const char *name, double *value,

@@ -33,8 +33,10 @@ void fault_seen(struct nm_bus_driver *bus, struct nm_fault *f, enum nm_bus_fault
     va_end(args);
 }
 
-void fault_absent(struct nm_bus_driver *bus, struct nm_fault *f, enum nm_bus_fault_kind kind, const struct device *d,
-                  const char *format, ...)
+/* Call it while the fault is absent; after the time `calm` it reports the end. */
+__attribute__((format(printf, 5, 6))) static void fault_absent(struct nm_bus_driver *bus, struct nm_fault *f,
+                                                               enum nm_bus_fault_kind kind, const struct device *d,
+                                                               const char *format, ...)
 {
     if (nm_fault_absent(f, bus->now) != NM_FAULT_OVER) return;
     va_list args;
@@ -330,11 +332,6 @@ void nm_bus_set_power(struct nm_bus_driver *bus, enum nm_bus_power power)
     if (bus->power == power) return;
     for (int i = 0; i < bus->n_servos; i++) bus->servos[i].off_cycles = power == NM_BUS_DRIVE ? 0 : OFF_REPEATS;
     bus->power = power;
-}
-
-void nm_bus_reboot(struct nm_bus_driver *bus, int servo)
-{
-    if (servo >= 0 && servo < bus->n_servos) bus->servos[servo].device->reboot = true;
 }
 
 static void sleep_devices(struct nm_bus_driver *bus, int wire)

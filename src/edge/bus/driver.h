@@ -59,8 +59,8 @@ struct nm_bus_settings {
     double damp_share;                 /* share of the torque that remains when goals are old                         */
     double damp_time;                  /* to reach that share                                                         */
     double damp_lag;                   /* the goal follows the joint with this lag: the larger, the stiffer the brake */
-    double probe_first, probe_longest; /* pause between two questions to a lost device; it doubles each time */
-    int lost_after;                    /* missing answers in a row until a device counts as lost             */
+    double probe_first, probe_longest; /* pause between two questions to a lost device; it doubles each time          */
+    int lost_after;                    /* missing answers in a row until a device counts as lost                      */
     int checks;          /* number of servos per cycle whose torque switch, voltage and temperature are read */
     double rest;         /* how long a servo that shut itself off rests before the next try                  */
     double power_settle; /* from switching a controller's power on to the first packet for a servo           */
@@ -84,7 +84,7 @@ struct nm_bus_goal {
     double speed_limit;                 /* rad/s, 0: none                                                        */
     double torque_limit;                /* share, 0: the table's                                                 */
     double stiffness;                   /* share of the table's P gain, 0: all of it                             */
-    const struct nm_bus_spline *spline; /* NULL: none                                                */
+    const struct nm_bus_spline *spline; /* NULL: none                                                            */
 };
 
 struct nm_bus_goals {
@@ -177,8 +177,6 @@ void nm_bus_close(struct nm_bus_driver *bus);
 
 /* Takes effect in the next cycles. At the start all servos are limp. */
 void nm_bus_set_power(struct nm_bus_driver *bus, enum nm_bus_power power);
-/* Restarts a servo that has shut itself off. It is limp until it comes back in a ramp. */
-void nm_bus_reboot(struct nm_bus_driver *bus, int servo);
 
 /* One round: sends goals and reads states. `states` keeps its old values where nothing new was read. */
 void nm_bus_cycle(struct nm_bus_driver *bus, const struct nm_bus_goals *goals, struct nm_bus_states *states);

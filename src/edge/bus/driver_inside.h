@@ -193,9 +193,6 @@ static inline bool sleeps(const struct nm_bus_driver *bus, const struct device *
 /* driver.c: faults, reported once when they begin and once when they are over (base/fault.h) */
 void fault_seen(struct nm_bus_driver *bus, struct nm_fault *f, enum nm_bus_fault_kind kind, const struct device *d,
                 const char *format, ...) __attribute__((format(printf, 5, 6)));
-/* Call it while the fault is absent; after the time `calm` it reports the end. */
-void fault_absent(struct nm_bus_driver *bus, struct nm_fault *f, enum nm_bus_fault_kind kind, const struct device *d,
-                  const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 /* driver_servo.c */
 void servo_bind(struct servo *s);

@@ -167,9 +167,6 @@ void outs_send(struct nm_dds *dds);
 void out_write(struct nm_dds *dds, dds_entity_t writer, const void *bytes, size_t n);
 void reply_write(struct nm_dds *dds, dds_entity_t writer, const dds_guid_t *participant, const void *bytes, size_t n);
 void replies_retry(struct nm_dds *dds);
-/* Called by a receiving thread, under the lock: leaves a reply for the edge's thread to send. */
-void refusal_leave(struct nm_dds *dds, struct out *out, const dds_guid_t *participant, uint64_t id, int64_t seq,
-                   const void *message);
 void refusals_send(struct nm_dds *dds);
 
 /* dds_topics.c: what enters, under the lock */
@@ -185,10 +182,8 @@ int params_open(struct nm_dds *dds, struct nm_err *err);
 void params_serve(struct nm_dds *dds);
 void params_close(struct nm_dds *dds);
 
-/* "kick/_action/send_goal/request" is the service "kick/_action/send_goal"; a topic has its own name. */
+/* The name of a topic or a half of a service on the wire. */
 void wire_name(const struct nm_dds *dds, const struct nm_topic *topic, char *to, size_t size);
-bool is_local(const struct nm_dds *dds, const struct nm_topic *topic); /* comes from another edge */
-void service_name(const struct nm_topic *topic, char *to, size_t size);
 int64_t wall_now(const struct nm_dds *dds); /* ns since 1970, or virtual */
 void edge_wake(struct nm_dds *dds);         /* wakes the edge's thread   */
 

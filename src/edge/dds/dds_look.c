@@ -547,7 +547,8 @@ static int ask(struct nm_look_client *client, const void *body, size_t n, struct
     return 1;
 }
 
-int nm_look_ask(struct nm_look_client *client, const void *request, struct nm_err *err)
+/* 1: the request is sent; 0: nobody serves it yet; -1 with a sentence. */
+static int ask_message(struct nm_look_client *client, const void *request, struct nm_err *err)
 {
     size_t size = nm_cdr_size(client->request_type, request);
     uint8_t *bytes = malloc(size);
@@ -591,7 +592,8 @@ static int answer(struct nm_look_client *client, uint8_t **bytes, size_t *size, 
     return *bytes != NULL;
 }
 
-int nm_look_answer(struct nm_look_client *client, void *reply, struct nm_err *err)
+/* 1: the reply is there; 0: not yet; -1 with a sentence: it cannot be read, or its server is gone. */
+static int answer_message(struct nm_look_client *client, void *reply, struct nm_err *err)
 {
     uint8_t *bytes;
     size_t n;
@@ -1120,7 +1122,7 @@ static void take_feedback(struct nm_look_goal *goal, nm_look_feedback *feedback,
 
 static int turn_sent(struct nm_look_goal *goal, struct nm_err *err)
 {
-    int got = nm_look_answer(goal->send, goal->reply, err);
+    int got = answer_message(goal->send, goal->reply, err);
     if (got > 0)
         goal->state =
             *(bool *)member(goal->types.send_reply, goal->reply, "accepted") ? NM_GOAL_ACCEPTED : NM_GOAL_REJECTED;
@@ -1129,14 +1131,14 @@ static int turn_sent(struct nm_look_goal *goal, struct nm_err *err)
 
 static int turn_accepted(struct nm_look_goal *goal, struct nm_err *err)
 {
-    int got = goal->asked ? nm_look_answer(goal->ask, goal->result, err) : nm_look_ask(goal->ask, goal->question, err);
+    int got = goal->asked ? answer_message(goal->ask, goal->result, err) : ask_message(goal->ask, goal->question, err);
     if (!goal->asked) {
         goal->asked = got > 0;
     } else if (got > 0) {
         goal->status = *(int8_t *)member(goal->types.result_reply, goal->result, "status");
         goal->state = NM_GOAL_ENDED;
     }
-    if (goal->cancelling && nm_look_ask(goal->cancel, &goal->ending, NULL)) goal->cancelling = false;
+    if (goal->cancelling && ask_message(goal->cancel, &goal->ending, NULL)) goal->cancelling = false;
     return got;
 }
 
@@ -1144,7 +1146,7 @@ int nm_look_goal_turn(struct nm_look_goal *goal, nm_look_feedback *feedback, voi
 {
     int got = 0;
     take_feedback(goal, feedback, user);
-    if (goal->state == NM_GOAL_SEARCHING && (got = nm_look_ask(goal->send, goal->request, err)) > 0)
+    if (goal->state == NM_GOAL_SEARCHING && (got = ask_message(goal->send, goal->request, err)) > 0)
         goal->state = NM_GOAL_SENT;
     if (goal->state == NM_GOAL_SENT) got = turn_sent(goal, err);
     if (got >= 0 && goal->state == NM_GOAL_ACCEPTED) got = turn_accepted(goal, err);

@@ -89,14 +89,10 @@ void nm_look_nodes(struct nm_look *look, nm_look_node *node, const char *name, n
 uint8_t *nm_look_call(struct nm_look *look, const char *name, const struct nm_type *request_type, const void *request,
                       size_t n, const struct nm_type *reply_type, size_t *size, double timeout, struct nm_err *err);
 
-/* The same in steps, for callers that do other work meanwhile. A client has one open request at a time. */
+/* A client of a service. */
 struct nm_look_client;
 struct nm_look_client *nm_look_client_new(struct nm_look *look, const char *name, const struct nm_type *request_type,
                                           const struct nm_type *reply_type, struct nm_err *err);
-/* 1: the request is sent; 0: nobody serves it yet; -1 with a sentence. */
-int nm_look_ask(struct nm_look_client *client, const void *request, struct nm_err *err);
-/* 1: the reply is there; 0: not yet; -1 with a sentence: it cannot be read, or its server is gone. */
-int nm_look_answer(struct nm_look_client *client, void *reply, struct nm_err *err);
 void nm_look_client_free(struct nm_look_client *client);
 
 /* ---- parameters of a node, "/red1/play" ---- */

@@ -15,7 +15,8 @@ static const int64_t reader_patience = 100000000; /* ns */
 /* A queue holds what is published between two looks at it, up to this many messages and bytes. */
 enum { QUEUE_DEPTH = 64, QUEUE_BYTES = 1 << 20 };
 
-void service_name(const struct nm_topic *topic, char *to, size_t size)
+/* "kick/_action/send_goal/request" is the service "kick/_action/send_goal"; a topic has its own name. */
+static void service_name(const struct nm_topic *topic, char *to, size_t size)
 {
     static const char *const ends[] = {
         [NM_ROLE_TOPIC] = "", [NM_ROLE_REQUEST] = "/request", [NM_ROLE_REPLY] = "/reply"};
@@ -53,7 +54,7 @@ static bool allowed(const struct nm_dds *dds, const struct nm_topic *topic)
 }
 
 /* A service is local if its replies are made in this process. */
-bool is_local(const struct nm_dds *dds, const struct nm_topic *topic)
+static bool is_local(const struct nm_dds *dds, const struct nm_topic *topic)
 {
     char name[NM_ROS_NAME], reply[NM_ROS_NAME + 8];
     service_name(topic, name, sizeof name);
@@ -194,8 +195,9 @@ static void send_reply(struct nm_dds *dds, struct out *out, const void *message)
     reply_write(dds, out->writer, found ? &participant : NULL, dds->buffer.bytes, n);
 }
 
-void refusal_leave(struct nm_dds *dds, struct out *out, const dds_guid_t *participant, uint64_t id, int64_t seq,
-                   const void *message)
+/* Called by a receiving thread, under the lock: leaves a reply for the edge's thread to send. */
+static void refusal_leave(struct nm_dds *dds, struct out *out, const dds_guid_t *participant, uint64_t id, int64_t seq,
+                          const void *message)
 {
     size_t size = IDS + nm_cdr_size(out->topic->type, message);
     struct refusal *refusal = malloc(sizeof *refusal + size), **last = &dds->refusals;

@@ -6,7 +6,7 @@
  * The server listens on this machine only, unless an address is given. Everybody who reaches it may look, except pages
  * of other sites without the token. To change anything, a client must have the token, its page must come from this
  * server (or from a named origin), and writing must not be locked. Writing is locked by an option, and while the robot
- * plays (edge/rules/remote.h), which the server learns from the topic match_state. When all seats are taken, viewers
+ * plays (edge/rules/gate.h), which the server learns from the topic match_state. When all seats are taken, viewers
  * without the token make room for viewers that have it. */
 #ifndef NM_EDGE_LIVE_LIVE_H
 #define NM_EDGE_LIVE_LIVE_H

@@ -206,7 +206,7 @@ static int check_topic(struct nm_live *live, struct client *client, uint32_t top
         return nm_fail(err, "%.100s cannot be published from outside: list it under remote: in %s", item->topic,
                        live->lineup->file);
     const char *maker = nm_player_hardware(live->player, topic);
-    if (maker) return nm_fail(err, "%.100s is refused: the edge '%s' of this process makes it", item->topic, maker);
+    if (maker) return nm_fail(err, "%.100s is refused: the edge '%s' of this process publishes it", item->topic, maker);
     if (nm_type_find(&nm_all_types, item->schema_name) != row->type)
         return nm_fail(err, "%.100s carries %s, not %.100s", item->topic, row->type->name, item->schema_name);
     return 0;

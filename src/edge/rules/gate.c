@@ -3,15 +3,28 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "edge/rules/remote.h"
+#define BECAUSE(state)                                                                                                 \
+    "the robot plays (" state "), and the rules forbid remote control until the game ends or it is penalised"
+
+const char *nm_remote_locked(const MatchState *match)
+{
+    static const char *const why[] = {
+        [MatchState_INITIAL] = NULL,       [MatchState_READY] = BECAUSE("READY"),
+        [MatchState_SET] = BECAUSE("SET"), [MatchState_PLAYING] = BECAUSE("PLAYING"),
+        [MatchState_FINISHED] = NULL,      [MatchState_STANDBY] = BECAUSE("STANDBY"),
+    };
+    if (match->penalized || match->phase == MatchState_PHASE_TIMEOUT) return NULL;
+    if (match->state >= sizeof why / sizeof why[0]) return BECAUSE("an unknown state");
+    return why[match->state];
+}
 
 struct nm_gate {
     struct nm_player *player;
     uint32_t users;
-    uint32_t match; /* the topic match_state; NM_NONE: the line-up has none */
+    uint32_t match; /* the topic match_state; NM_NONE: the line-up does not have it */
     pthread_mutex_t lock;
-    struct nm_edge *edge; /* reads match_state; belongs to whoever holds the lock */
-    const char *game;     /* why the game keeps everybody out; NULL: it does not  */
+    struct nm_edge *edge; /* reads match_state; belongs to the holder of the lock */
+    const char *game;     /* why the game locks the gate; NULL: it does not       */
 };
 
 struct nm_gate *nm_gate_of(struct nm_player *player, struct nm_err *err)
@@ -48,8 +61,8 @@ void nm_gate_free(struct nm_gate *gate)
     free(gate);
 }
 
-/* What a module or an edge of ours says about the game. Where it comes from outside, the messages that were let in
- * count and not what is on the board: there the last of them may be one that was let in just before the game began. */
+/* Reads the state of the game from a module or an edge of this process. If it comes from outside, the accepted messages
+ * count and not the newest one on the board, which may have been accepted just before the game began. */
 static void look(struct nm_gate *gate)
 {
     if (gate->match == NM_NONE) return;
@@ -65,7 +78,7 @@ static int admit(struct nm_gate *gate, uint32_t topic, bool here, const void *me
 {
     const char *name = nm_player_lineup(gate->player)->topics[topic].name;
     const char *maker = nm_player_hardware(gate->player, topic);
-    if (maker) return nm_fail(err, "%s is refused: the edge '%s' of this process makes it", name, maker);
+    if (maker) return nm_fail(err, "%s is refused: the edge '%s' of this process publishes it", name, maker);
     look(gate);
     if (gate->game && !here) return nm_fail(err, "%s is refused: %s", name, gate->game);
     if (topic == gate->match) gate->game = nm_remote_locked(message);

@@ -75,7 +75,7 @@ static void test_faults_are_said(void **state)
     assert_int_equal(nm_radio_send(a, self, large, sizeof large, &err), -1);
     assert_non_null(strstr(err.text, "at most 1472 bytes"));
     assert_int_equal(nm_radio_join(a, loopback, &err), -1);
-    assert_non_null(strstr(err.text, "127.0.0.1 is no multicast group"));
+    assert_non_null(strstr(err.text, "127.0.0.1 is not a multicast group"));
     assert_null(nm_udp_open(&(struct nm_udp_options){.port = nm_udp_port(a)}, &err));
     assert_non_null(strstr(err.text, "cannot listen"));
     /* one that is too long for the reader's room is passed over */

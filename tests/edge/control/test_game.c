@@ -100,7 +100,8 @@ static void what_hardware_makes_is_refused_and_the_reader_is_told(void **state)
     ((Int32 *)nm_edge_out(bus, 0))->data = 7;
     nm_edge_put(bus, 0);
     nm_edge_end(bus);
-    ask("{op: say, topic: servo, message: '{data: 8}'}", "servo is refused: the edge 'bus' of this process makes it");
+    ask("{op: say, topic: servo, message: '{data: 8}'}",
+        "servo is refused: the edge 'bus' of this process publishes it");
     run_until(&s, 30);
     assert_int_equal(robot()->servo->data, 7);
     ask("{op: why, topic: servo}", "is published by the edge 'bus' of this process; messages from outside are refused");

@@ -162,7 +162,7 @@ static void what_an_edge_of_ours_makes_is_refused(void **state)
     (void)state;
     call((MatchState){.state = MatchState_FINISHED});
     advertise(5, "/match_state", "nutmeg_msgs/msg/MatchState", "json");
-    hear("advertise: /match_state is refused: the edge 'edge' of this process makes it");
+    hear("advertise: /match_state is refused: the edge 'edge' of this process publishes it");
     advertise(6, "/light", "std_msgs/msg/Float64", "json");
     struct nm_topic_stats stats = {0};
     viewer_send(&v, 2, "\1\6\0\0\0{\"data\": 2.5}", 18);

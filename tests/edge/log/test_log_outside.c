@@ -138,7 +138,7 @@ static void open_viewer(void)
                  t + 1, topics[t]);
         viewer_say(&viewer, words);
     }
-    wait_until(viewer_hears("servo is refused: the edge 'bus' of this process makes it"), turn());
+    wait_until(viewer_hears("servo is refused: the edge 'bus' of this process publishes it"), turn());
 }
 
 static void open_client(void)

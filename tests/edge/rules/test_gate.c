@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "edge/rules/gate.h"
-#include "edge/rules/remote.h"
 #include "std_msgs/Int32.h"
 
 struct field_player {
@@ -78,7 +77,7 @@ static void what_hardware_makes_is_refused_with_a_reason(void **state)
     Int32 number = {.data = 1};
     begin(false);
     for (int here = 0; here < 2; here++)
-        assert_false(admits("servo", here, &number, "servo is refused: the edge 'bus' of this process makes it"));
+        assert_false(admits("servo", here, &number, "servo is refused: the edge 'bus' of this process publishes it"));
     assert_int_equal(refused("servo"), 2);
     assert_true(admits("wish", false, &number, ""));
     assert_int_equal(refused("wish"), 0);

@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "edge/teleop/teleop.h"
+#include "edge/teleop/teleop_edge.h"
 #include "sensor_msgs/Joy.h"
 
 /* Counts what it hears. */

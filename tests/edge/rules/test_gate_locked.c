@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "edge/rules/remote.h"
+#include "edge/rules/gate.h"
 
 static void test_every_state(void **state)
 {

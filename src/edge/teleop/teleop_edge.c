@@ -1,4 +1,4 @@
-#include "edge/teleop/teleop.h"
+#include "edge/teleop/teleop_edge.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,8 +10,8 @@
 #include "edge/teleop/joystick.h"
 #include "sensor_msgs/Joy.h"
 
-static const int64_t try_again = 1000000000; /* ns between two looks for a device that is gone                     */
-static const int64_t key_hold = 600000000;   /* ns; longer than a terminal waits before it repeats a key (500 ms)   */
+static const int64_t try_again = 1000000000; /* ns between two tries to open a device that is gone                */
+static const int64_t key_hold = 600000000;   /* ns; longer than a terminal waits before it repeats a key (500 ms) */
 
 struct nm_teleop {
     struct nm_edge *edge;
@@ -24,7 +24,7 @@ struct nm_teleop {
     struct nm_keys keys;
 };
 
-/* Keys come at once and unseen; Ctrl-C stays what it is. */
+/* Keys arrive at once and are not echoed; Ctrl-C works as usual. */
 static int open_keyboard(struct nm_teleop *t, struct nm_err *err)
 {
     struct termios raw;
@@ -74,7 +74,7 @@ void nm_teleop_free(struct nm_teleop *t)
     free(t);
 }
 
-/* All that waits. False when the device is gone: a pipe or a stick at its end, a plug pulled. */
+/* Reads everything that waits. False if the device is gone: it was unplugged, or a pipe has ended. */
 static bool read_all(struct nm_teleop *t, int64_t now)
 {
     uint8_t bytes[512];
@@ -83,7 +83,7 @@ static bool read_all(struct nm_teleop *t, int64_t now)
         if (n < 0 && errno == EINTR) continue;
         if (n < 0 && errno == EAGAIN) return true;
         if (n < 0) return false;
-        if (n == 0) return t->keyboard; /* a terminal without keys says so */
+        if (n == 0) return t->keyboard; /* a terminal without new keys returns 0 */
         if (t->keyboard)
             nm_keys_read(&t->keys, bytes, (size_t)n, now);
         else
