@@ -62,7 +62,10 @@ static void contact_missed(struct nm_bus_driver *bus, struct wire *w, const stru
     d->silent++;
     d->missed_now = true;
     /* the servo may have been reset, so it gets no goals until its torque switch was read */
-    if (d->servo >= 0) bus->servos[d->servo].check = true, bus->servos[d->servo].verified = false;
+    if (d->servo >= 0) {
+        bus->servos[d->servo].check = true;
+        bus->servos[d->servo].verified = false;
+    }
     bool own = contact_disturbed(bus, w, d);
     if (own) d->blame = blame;
     if (d->silent >= bus->set.lost_after * (own ? 1 : 2)) lose(bus, d);
@@ -358,10 +361,12 @@ static void first_looks(struct nm_bus_driver *bus, int wire)
         bool unknown = !d->identified && d->identify_tries < IDENTIFY_TRIES;
         /* this register is kept without power, and 2.0 refuses the write while torque is on */
         bool slow = d->delay_wrong && (!s || s->phase == NM_BUS_LIMP || s->phase == NM_BUS_FOUND);
+        if (!unknown && !slow) continue;
+        left--;
         if (unknown)
-            add_single(w, ASK_READ, d, identity(d), 0, true), left--;
-        else if (slow)
-            add_single(w, ASK_WRITE, d, of_register(d->return_delay), 0, true), left--;
+            add_single(w, ASK_READ, d, identity(d), 0, true);
+        else
+            add_single(w, ASK_WRITE, d, of_register(d->return_delay), 0, true);
     }
 }
 

@@ -906,7 +906,7 @@ int nm_vbus_start(struct nm_vbus *bus, const char *const links[NM_BUS_WIRES], st
     bus->threaded = true;
     bus->stop = false;
     int64_t now = vbus_now(bus);
-    for (uint32_t i = 0; i < bus->n; i++) bus->devices[i]->stepped = now, bus->devices[i]->up_at = now;
+    for (uint32_t i = 0; i < bus->n; i++) bus->devices[i]->stepped = bus->devices[i]->up_at = now;
     bus->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int failed = bus->wake < 0 ? nm_fail(err, "virtual bus: cannot open an eventfd: %s", strerror(errno)) : 0;
     for (int i = 0; i < NM_BUS_WIRES && !failed; i++)

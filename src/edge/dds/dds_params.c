@@ -170,9 +170,17 @@ static void pack_descriptor(struct pack *p, const char *name, const struct param
     pack_u8(p, 0);
     bool real = t && (kind == PARAM_DOUBLE || kind == PARAM_DOUBLES), whole = t && kind == PARAM_INTEGER;
     pack_u32(p, real);
-    if (real) pack_f64(p, t->min), pack_f64(p, t->max), pack_f64(p, 0);
+    if (real) {
+        pack_f64(p, t->min);
+        pack_f64(p, t->max);
+        pack_f64(p, 0);
+    }
     pack_u32(p, whole);
-    if (whole) pack_i64(p, (int64_t)t->min), pack_i64(p, (int64_t)t->max), pack_u64(p, 0);
+    if (whole) {
+        pack_i64(p, (int64_t)t->min);
+        pack_i64(p, (int64_t)t->max);
+        pack_u64(p, 0);
+    }
 }
 
 static void do_describe(struct nm_dds *dds, struct unpack *u, struct pack *p)

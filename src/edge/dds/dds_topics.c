@@ -522,7 +522,10 @@ static void refuse(struct in *in, uint32_t caller, int64_t seq, const char *why)
     const struct nm_type *type = out ? out->topic->type : NULL;
     if (!type || type->blobs) return;
     const struct nm_field *no = nm_field_find(type, "success", 7), *text = nm_field_find(type, "message", 7);
-    if (!no || !text || text->kind != NM_STRING) no = nm_field_find(type, "accepted", 8), text = NULL;
+    if (!no || !text || text->kind != NM_STRING) {
+        no = nm_field_find(type, "accepted", 8);
+        text = NULL;
+    }
     if (!no || no->kind != NM_BOOL) return;
     uint8_t *reply = calloc(1, type->size);
     if (!reply) abort();

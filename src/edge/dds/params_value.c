@@ -38,7 +38,10 @@ void param_pack(struct pack *p, const struct param_row *row, const struct nm_val
 static void skip(struct unpack *u, size_t each)
 {
     uint32_t n = unpack_count(u, each);
-    if (n && each == 8) unpack_u64(u), n--;
+    if (n && each == 8) {
+        unpack_u64(u);
+        n--;
+    }
     unpack_raw(u, (size_t)n * each);
 }
 

@@ -35,9 +35,9 @@ struct nm_log {
     struct tape *tapes[TAPES];
     enum nm_log_images images[TAPES];
 
-    uint32_t *ports;      /* of each topic, NM_NONE: not read                */
-    bool *times;          /* of each topic: its type holds times             */
-    uint32_t *channel_of; /* topic x maker: index in channels, or NM_NONE    */
+    uint32_t *ports;      /* of each topic, NM_NONE: not read             */
+    bool *times;          /* of each topic: its type holds times          */
+    uint32_t *channel_of; /* topic x maker: index in channels, or NM_NONE */
     uint32_t n_makers, n_channels;
     struct log_channel *channels;
     _Atomic uint64_t *lost; /* of each topic: messages that found no room on the way here  */
@@ -53,8 +53,8 @@ struct nm_log {
     void *scratch; /* a message of the log's own topics */
     struct nm_cycle_mark *marks;
 
-    int64_t snapped, reported; /* ns */
-    uint32_t begun;            /* files of the tapes: each has a snapshot near its beginning */
+    int64_t snapped, reported; /* ns                                                                   */
+    uint32_t begun;            /* files of the tapes: each has a snapshot near its beginning           */
     uint64_t *noted, *told;    /* of each cycle: notes at the beginning of this look, notes in the log */
     uint64_t told_losses;
     pthread_t thread;
@@ -65,7 +65,7 @@ struct nm_log {
 };
 
 /* channels.c */
-int channels_edge(struct nm_log *log, struct nm_err *err); /* ports */
+int channels_edge(struct nm_log *log, struct nm_err *err); /* ports                     */
 int channels_open(struct nm_log *log, struct nm_err *err); /* once the player is linked */
 void channels_take(struct nm_log *log);                    /* what the line-up made     */
 

@@ -10,7 +10,6 @@
 #include "codec/jpeg.h"
 #include "core/files.h"
 #include "edge/log/collect.h"
-#include "edge/log/inside.h"
 
 static const int64_t look_every = 20000000; /* ns                                              */
 /* ns. A crash costs an open chunk; a loss of power also what was not forced to the disk, and the time which that takes.
@@ -18,11 +17,11 @@ static const int64_t look_every = 20000000; /* ns                               
 static const int64_t chunk_age = 400000000;
 static const int64_t box_chunk_age = 250000000;
 static const int64_t box_sync = 1000000000; /* less often than the log: this one is written always */
-static const int64_t box_file = 5000000000; /* ns of a file of the black box                   */
+static const int64_t box_file = 5000000000; /* ns of a file of the black box                       */
 enum {
-    BOX_FILES = 8,   /* seven whole ones are more than half a minute, and one is open  */
-    BOXES = 4,       /* boxes of earlier runs that are kept                            */
-    ROOM = 32 << 20, /* bytes that wait for the disk                                   */
+    BOX_FILES = 8,   /* seven whole ones are more than half a minute, and one is open */
+    BOXES = 4,       /* boxes of earlier runs that are kept                           */
+    ROOM = 32 << 20, /* bytes that wait for the disk                                  */
     BOX_ROOM = 8 << 20,
 };
 

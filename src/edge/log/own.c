@@ -12,7 +12,7 @@
 
 /* ---- the key ---- */
 
-/* Makes the folders of a path that are not there, for this user only. */
+/* Makes the missing folders of a path, for this user only. */
 static void make_folders(char *path)
 {
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -47,8 +47,8 @@ static bool read_key(const char *path, uint8_t key[NM_OWN_KEY])
     return good;
 }
 
-/* Under a name of its own first, so that another process that starts now finds a whole key or none; the first one to
- * give it the name wins. */
+/* Writes the key under a temporary name first, so that another process finds a whole key or none. The first process
+ * that renames its file wins. */
 static void make_key(const char *path)
 {
     char fresh[4200];
@@ -60,7 +60,7 @@ static void make_key(const char *path)
     bool whole = write(file, key, sizeof key) == sizeof key && !fsync(file);
     close(file);
     bool first = whole && !link(fresh, path);
-    (void)first; /* otherwise there is one of another process, which is as good */
+    (void)first; /* otherwise the key of another process is there, which is as good */
     unlink(fresh);
 }
 

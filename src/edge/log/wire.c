@@ -8,7 +8,7 @@
 #include "edge/dds/dds_look.h"
 
 enum { TOPICS = 512 };
-static const int64_t look_every = 500000000; /* ns; for new topics */
+static const int64_t look_every = 500000000; /* ns; for new topics               */
 static const double describe_patience = 2;   /* s, for a node to describe a type */
 
 struct listened {
@@ -59,7 +59,7 @@ static void add_profile(struct nm_text_out *out, const struct nm_look_offer *off
                                         .lease = offer->lease});
 }
 
-/* With the QoS that each writer offers, and the definition of the type, if anybody knows it. */
+/* Adds a channel with the QoS that each writer offers, and with the definition of the type if it is known. */
 static int add_channel(struct nm_wire_log *log, const struct nm_look_topic *topic, struct nm_err *why)
 {
     enum { WRITERS = 64 };
@@ -102,7 +102,7 @@ static void listen(struct nm_wire_log *log, const struct nm_look_topic *topic)
     memcpy(l->name, topic->name, sizeof l->name);
     bool wanted = !log->options.wanted || log->options.wanted(log->options.user, topic->name);
     if (wanted) {
-        if (nm_look_listen(log->look, topic->name, &heard, NULL)) return; /* next time */
+        if (nm_look_listen(log->look, topic->name, &heard, NULL)) return; /* try again next time */
         l->reader = nm_look_reader(log->look);
         l->channel = add_channel(log, &heard, &why);
         if (l->channel < 0) l->reader = 0;

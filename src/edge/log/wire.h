@@ -1,5 +1,5 @@
-/* Records a ROS 2 world from outside: listens to its topics, also those that come later, and writes what arrives as it
- * arrives. Whoever publishes knows nothing of it. One thread uses it. */
+/* Records a ROS 2 system from outside: it listens to its topics, including those that appear later, and writes what
+ * arrives as it arrives. Publishers do not notice it. Only one thread may use it. */
 #ifndef NM_EDGE_LOG_WIRE_H
 #define NM_EDGE_LOG_WIRE_H
 
@@ -8,20 +8,20 @@
 struct nm_wire_log;
 
 struct nm_wire_log_options {
-    int domain; /* -1: what ROS_DOMAIN_ID says */
+    int domain; /* -1: that of ROS_DOMAIN_ID */
     bool network;
     bool (*wanted)(void *user, const char *topic); /* NULL: all                                      */
-    /* A topic that is recorded; `why`: its type's definition is not known, so that only the bytes are kept. NULL: it
-     * is. */
+    /* Called for each recorded topic. `why` says why the definition of its type is not known, so that only the bytes
+     * are kept; NULL: it is known. */
     void (*found)(void *user, const char *topic, const char *why);
     void *user;
 };
 
-/* The tape is `direct`; it must outlive this, and is not started yet. */
+/* The tape must be `direct` and not started yet, and must outlive this. */
 struct nm_wire_log *nm_wire_log_new(struct tape *tape, const struct nm_wire_log_options *options, struct nm_err *err);
 void nm_wire_log_free(struct nm_wire_log *log);
 
-/* Looks for new topics and takes what has come; how many messages. */
+/* Looks for new topics and records what has arrived; returns the number of messages. */
 uint32_t nm_wire_log_poll(struct nm_wire_log *log);
 
 #endif

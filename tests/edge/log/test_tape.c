@@ -267,8 +267,8 @@ static void a_full_disk_is_told_once_and_logging_goes_on_when_it_can(void **stat
     for (int k = 0; k < 100; k++) put(tape, i++, 2000);
     uint64_t dropped = tape_dropped(tape, 1);
     tape_free(tape);
-    assert_non_null(strstr(said[0], "the log stands still"));
-    assert_non_null(strstr(said[1], "the log goes on"));
+    assert_non_null(strstr(said[0], "the log has stopped"));
+    assert_non_null(strstr(said[1], "the log continues"));
     /* what was in a file before and after is there; nothing is lost twice or counted twice */
     struct read before = read_back(in_place("log.mcap"));
     uint64_t after = 0, files = 0;
