@@ -1,5 +1,7 @@
 #include "base/tilt.h"
 
+#include "base/clamp.h"
+
 static const double LONGEST_GAP = 0.1; /* s, turning longer than this on one sample is a guess           */
 static const double KEPT = 0.05;       /* s, weight of the smoothed values after a gap                    */
 static const double TURNED = 0.2;      /* rad, a change of gravity over a gap that is no push             */
@@ -13,8 +15,6 @@ void nm_tilt_start(struct nm_tilt *tilt)
 {
     *tilt = (struct nm_tilt){.gyro = QUAT_IDENTITY, .level = QUAT_IDENTITY, .ahead = QUAT_IDENTITY};
 }
-
-static double limit(double x, double most) { return x > most ? most : x < -most ? -most : x; }
 
 /* The rotation about w for dt; exact for a constant rate. */
 static struct quat turn(struct vec3 w, double dt)
@@ -77,7 +77,7 @@ static double sample_variance(double sigma, double wander) { return sigma * sigm
 static void measure_near(struct nm_tilt *t, struct vec3 row, struct vec3 before, double disagrees, double most,
                          double variance)
 {
-    measure_bias(t, row, vec3_dot(row, before) + limit(disagrees, most), variance);
+    measure_bias(t, row, vec3_dot(row, before) + nm_within(disagrees, most), variance);
 }
 
 /* tilted: by how much the frame was just straightened, in the world. The smoothed vector that it followed is late, and
@@ -109,8 +109,8 @@ static void learn_bias(struct nm_tilt *t, const struct nm_tilt_params *p, const 
             measure_near(t, row[i], before, turns[i] - vec3_dot(row[i], before), p->max_bias, variance);
         measure_near(t, row[2], before, -vec3_dot(row[2], before), p->max_bias, variance * VERTICAL);
     }
-    t->bias =
-        (struct vec3){limit(t->bias.x, p->max_bias), limit(t->bias.y, p->max_bias), limit(t->bias.z, p->max_bias)};
+    t->bias = (struct vec3){nm_within(t->bias.x, p->max_bias), nm_within(t->bias.y, p->max_bias),
+                            nm_within(t->bias.z, p->max_bias)};
 }
 
 static double square(struct vec3 v) { return vec3_dot(v, v); }

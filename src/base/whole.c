@@ -12,7 +12,10 @@ char *nm_read_whole(const char *path, size_t most, size_t *n, struct nm_err *err
     char *text = NULL;
     FILE *file = fopen(path, "rbe");
     *n = 0;
-    if (!file) return nm_fail(err, "%s: %s", path, strerror(errno)), NULL;
+    if (!file) {
+        nm_fail(err, "%s: %s", path, strerror(errno));
+        return NULL;
+    }
     bool more = true;
     while (more) {
         if (room > most + 1) room = most + 1;

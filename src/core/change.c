@@ -1,5 +1,5 @@
-/* Changing a line-up while it runs. A set of changes gets the next generation number and a place in a small ring; every
- * cycle takes in the sets it has not seen at the start of its next run, so that all its modules see one generation in
+/* Changes a line-up while it runs. A set of changes gets the next generation number and a place in a small ring. At the
+ * start of a run, a cycle takes over the sets that it has not seen yet, so that all its modules see one generation in
  * one run. Writers exclude each other by a lock that no cycle ever takes. */
 #include <string.h>
 #include <time.h>

@@ -1,6 +1,7 @@
-/* Virtual time: the same cycles, run by the order of their events. An event is the start of a cycle or the moment at
- * which the outputs of its last run appear (start plus cost); events sort by time, then outputs before starts, then
- * cycle. Players share nothing between two calls, so they may be spread over worker threads without changing a bit. */
+/* Virtual time: the same cycles run in the order of their events. An event is the start of a run, or the moment at
+ * which the outputs of a run appear (start plus cost). Events are sorted by time; at the same time outputs come before
+ * starts, and then the order is that of the cycles. Players share nothing during a call, so worker threads do not
+ * change the result. */
 #include "core/internal.h"
 
 static void deliver(struct nm_cycle *cycle)

@@ -1,5 +1,5 @@
-/* What a module may ask of the runtime while it steps: queues, services, blobs, random numbers, console, shows,
- * transforms. */
+/* The functions of nm.h that a module calls while it steps: queues, services, blobs, random numbers, console, shown
+ * values, transforms. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

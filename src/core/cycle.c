@@ -1,4 +1,4 @@
-/* One run of a cycle: take in, step every module in order, hand on. */
+/* One run of a cycle: take in messages, let every module step in its order, publish what they made. */
 #include <linux/futex.h>
 #include <string.h>
 #include <sys/syscall.h>

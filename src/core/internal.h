@@ -12,7 +12,7 @@
  * atomic instruction; queues travel beside it in single-producer single-consumer rings whose heads are part of the set.
  * An edge is a cycle without modules that somebody else drives.
  *
- * Several edges may bring the same value: then each has a mailbox of its own, and of every topic the message that was
+ * Several edges may bring the same value. Then each edge has its own mailbox, and for every topic the message that was
  * published last counts. A mailbox moves the pointers of a topic only for a newer message of that topic. */
 #ifndef NM_CORE_INTERNAL_H
 #define NM_CORE_INTERNAL_H
@@ -35,7 +35,7 @@ struct port {
     struct value *value;           /* outputs of one value                                              */
     struct nm_ring *ring;          /* outputs of a queue                                                */
     uint64_t taken;                /* queue inputs: last local message seen                             */
-    uint64_t lost;                 /* queue inputs: losses told so far                                  */
+    uint64_t lost;                 /* queue inputs: losses reported so far                               */
     const void **at;               /* queue inputs: room for the pointers                               */
     uint32_t cap;                  /* of `at`                                                           */
     uint64_t client;               /* who asks (requests) or is answered (replies); 0: everybody        */
@@ -168,7 +168,7 @@ struct nm_cycle {
     uint32_t n_edge_ports;
     struct port *edge_ports;
     struct nm_port *edge_rows;
-    struct nm_lineup_cycle *_Atomic beat; /* of an edge with a thread of its own */
+    struct nm_lineup_cycle *_Atomic beat; /* of an edge that has its own thread */
     void (*round)(void *user, int64_t now);
     void *user;
     _Atomic bool halt; /* ends that thread */

@@ -1,4 +1,4 @@
-/* How a cycle kept its time since the last report, as a message. */
+/* A message about how well a cycle has kept its times since the last report. */
 #ifndef NM_CORE_REPORT_H
 #define NM_CORE_REPORT_H
 

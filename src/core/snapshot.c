@@ -48,7 +48,7 @@ static void put_message(struct out *out, const struct nm_type *type, const void 
     out->n += (size_t)n;
 }
 
-/* Ports and the context are pointers that are bound anew. */
+/* Ports and the context are pointers that are bound again. */
 static void mark_ports(struct nm_instance *instance)
 {
     instance->port_words[0] = 1;
@@ -311,7 +311,7 @@ static void get_instance(struct nm_cycle *cycle, struct in *in, struct nm_err *n
     }
     if (in->bad || !instance) return;
     if (!fits) {
-        nm_fail(notes, "%s: its struct has changed since; it begins anew", name);
+        nm_fail(notes, "%s: its struct has changed since then, so it starts again", name);
         return;
     }
     memcpy(instance->nm.dice.s, rng, sizeof instance->nm.dice.s);

@@ -1,4 +1,4 @@
-/* Between the nanoseconds of the runtime and the Time of messages. */
+/* Converts between the nanoseconds of the runtime and the Time of messages. */
 #ifndef NM_CORE_STAMP_H
 #define NM_CORE_STAMP_H
 
@@ -6,7 +6,7 @@
 
 #include "builtin_interfaces/Time.h"
 
-/* The nanoseconds of a Time are never negative: before its zero the seconds count one further. */
+/* The nanoseconds of a Time are never negative; for times before zero the seconds are one less. */
 static inline Time nm_stamp(int64_t ns)
 {
     int64_t sec = ns / 1000000000, rest = ns % 1000000000;

@@ -1,5 +1,5 @@
-/* Durations counted in buckets that grow by a constant factor, so that a percentile costs no memory and no sorting.
- * Written by one thread with plain stores, read by any. */
+/* Counts durations in buckets that grow by a constant factor, so that a percentile needs no memory and no sorting. One
+ * thread writes with plain stores, any thread reads. */
 
 #include "base/clock.h"
 #include "core/internal.h"

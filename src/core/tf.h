@@ -1,5 +1,5 @@
-/* Coordinate frames with their recent past: a tree whose edges each keep a ring of stamped poses. Fixed memory; one
- * writer and reader, the cycle that owns it. */
+/* Coordinate frames with their recent past: a tree in which each edge keeps a ring of stamped poses. Its memory is
+ * fixed. Only the cycle that owns it writes and reads it. */
 #ifndef NM_CORE_TF_H
 #define NM_CORE_TF_H
 

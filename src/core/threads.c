@@ -1,5 +1,6 @@
-/* Real time: one thread a cycle. It sleeps on one futex until its period is over, its trigger came, or it is told to
- * stop: the one system call of a cycle. Runs that come too late leave out whole periods and never pile up. */
+/* Real time: one thread for each cycle. It sleeps on one futex until its period is over, its trigger has come, or it
+ * has to stop; this is the only system call of a cycle. A run that is too late leaves out whole periods, so runs never
+ * pile up. */
 #include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>

@@ -1,5 +1,5 @@
-/* The one reader of inertial sensors: how the torso stands and turns by an Imu message, wherever the sensor sits. The
- * message may come from outside: what is no number is no reading. */
+/* The one reader of inertial sensors: the orientation and the turning rate of the torso from an Imu message, wherever
+ * the sensor sits. The message may come from outside, so numbers that are not finite are not used. */
 #ifndef NM_MODULES_IMU_H
 #define NM_MODULES_IMU_H
 
@@ -9,8 +9,8 @@
 #include "core/nm.h"
 #include "sensor_msgs/Imu.h"
 
-/* The frame that an Imu message speaks of, turned into the torso: that of its header where the robot has it, else the
- * robot's imu, else the torso itself. False for one that does not sit on the torso. */
+/* The rotation from the frame of an Imu message into the torso. The frame is that of its header if the robot has it,
+ * otherwise the robot's imu, otherwise the torso itself. False if the sensor does not sit on the torso. */
 static inline bool imu_to_torso(const struct nm_body *body, const Imu *imu, struct quat *turn)
 {
     int32_t frame = body->imu;
@@ -22,8 +22,9 @@ static inline bool imu_to_torso(const struct nm_body *body, const Imu *imu, stru
     return frame < 0 || body->frames[frame].link == 0;
 }
 
-/* The torso's orientation by a filtered inertial sensor, false where there is none: nothing heard for `timeout`
- * seconds, no orientation in it (its covariance begins with -1), or a quaternion that is none. */
+/* The orientation of the torso from a filtered inertial sensor. False if the sensor has been silent for `timeout`
+ * seconds, if the message has no orientation (its covariance begins with -1), or if the quaternion does not have
+ * length 1. */
 static inline bool torso_by_imu(struct nm *nm, const Imu *imu, double timeout, struct quat *torso_to_world)
 {
     struct quat q = {imu->orientation.w, imu->orientation.x, imu->orientation.y, imu->orientation.z}, turn;
@@ -34,7 +35,7 @@ static inline bool torso_by_imu(struct nm *nm, const Imu *imu, double timeout, s
     return true;
 }
 
-/* How fast the torso turns, rad/s in its own axes; false where the sensor does not tell. */
+/* The turning rate of the torso, rad/s in the axes of the torso. False if the message has none. */
 static inline bool turning_by_imu(const struct nm_body *body, const Imu *imu, struct vec3 *turning)
 {
     struct vec3 w = {imu->angular_velocity.x, imu->angular_velocity.y, imu->angular_velocity.z};
@@ -44,14 +45,14 @@ static inline bool turning_by_imu(const struct nm_body *body, const Imu *imu, st
     return true;
 }
 
-/* A living sensor is noisy: equal samples in a row come from a frozen one, or from a coarse one at rest. How many are
- * too many is for the reader to say. */
+/* A working sensor has noise: equal samples in a row come from a frozen sensor, or from a coarse sensor at rest. The
+ * caller decides how many are too many. */
 struct imu_watch {
     Vector3 gyro, accel; /* of the last sample                  */
     uint32_t same;       /* samples in a row that were like it  */
 };
 
-/* To be called with each new sample. Returns how many in a row did not differ from the one before. */
+/* Call it with each new sample. Returns how many samples in a row were equal to the one before. */
 static inline uint32_t imu_same(struct imu_watch *w, const Imu *imu)
 {
     const Vector3 *g = &imu->angular_velocity, *a = &imu->linear_acceleration;

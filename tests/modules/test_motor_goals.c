@@ -77,7 +77,7 @@ static void what_is_no_number_is_refused_and_the_rest_goes_on(void **state)
         nm_harness_step(h, 0.01);
         assert_true(isnan(sent(h, "left_knee")));
         assert_near(sent(h, "right_knee"), 0.4, 1e-12);
-        assert_int_equal(lines_with(h, "goal of left_knee refused: a number in it is none"), 1);
+        assert_int_equal(lines_with(h, "goal of left_knee refused: the goal is not a number"), 1);
         nm_harness_free(h);
     }
 }

@@ -41,13 +41,14 @@ static void take(struct joint_interceptor *f, const JointState *message)
     }
 }
 
-/* Whether the override of a joint may stand for `position`; told once when it strays and once when it is back. */
+/* Whether the override of a joint may replace `position`. Reports once when it differs too much and once when it agrees
+ * again. */
 static bool plausible(struct joint_interceptor *f, struct override *o, const char *name, double position)
 {
     bool far = fabs(o->position - position) > f->gate;
     switch (nm_fault_now(&o->far, far, f->nm->now, nm_ns(1))) {
     case NM_FAULT_BEGINS:
-        nm_log(f->nm, NM_WARN, "%s: the other sensor says %.3f rad, the servo %.3f: the servo is believed", name,
+        nm_log(f->nm, NM_WARN, "%s: the other sensor measures %.3f rad, the servo %.3f: the servo is used", name,
                o->position, position);
         break;
     case NM_FAULT_OVER: nm_log(f->nm, NM_INFO, "%s: the other sensor agrees with the servo again", name); break;

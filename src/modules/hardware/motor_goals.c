@@ -94,12 +94,18 @@ static const char *translate(struct motor_goals *f, const char **name)
         bool follows = joint >= 0 && body->joints[joint].servo < 0 && body->joints[joint].mimic >= 0;
         if (follows) continue; /* the servo of the joint it is coupled to moves it, too */
         const char *fault = joint < 0                       ? "this robot has no such joint"
-                            : body->joints[joint].servo < 0 ? "no servo drives it"
-                            : seen & 1ull << joint          ? "it is named twice"
-                            : !all_finite(&goal)            ? "a number in it is none"
+                            : body->joints[joint].servo < 0 ? "no servo drives this joint"
+                            : seen & 1ull << joint          ? "the joint is named twice"
+                            : !all_finite(&goal)            ? "the goal is not a number"
                                                             : NULL;
-        if (fault && !why) why = fault, *name = f->goals->name.at[i];
-        if (joint >= 0) guess = (uint32_t)joint + 1, seen |= 1ull << joint;
+        if (fault && !why) {
+            why = fault;
+            *name = f->goals->name.at[i];
+        }
+        if (joint >= 0) {
+            guess = (uint32_t)joint + 1;
+            seen |= 1ull << joint;
+        }
         if (fault) continue;
         limit(&goal, &body->joints[joint]);
         add(f, &body->joints[joint], &goal);

@@ -67,11 +67,11 @@ static const char *refusal(struct animation *f, const PlayAnimation_Goal *goal, 
         return "the hardware control manager does not give up the joints now";
     if ((found->joints & f->known) != found->joints) return "not all of its joints have answered yet";
     if (f->playing >= 0 && found->priority + (goal->hcm ? BY_HCM : 0) <= f->priority && !(goal->hcm && f->by_hcm))
-        return "one that is as important is playing";
+        return "another animation of the same or higher priority is playing";
     return NULL;
 }
 
-/* From what the joints were told, so that load does not make them jump; limp ones from where they are. */
+/* Starts at the last goals of the joints, so that joints under load do not jump; limp joints start where they are. */
 static void begin(struct animation *f)
 {
     const struct nm_animation *a = &f->nm->body->animations[f->playing];

@@ -335,7 +335,7 @@ static enum state controlable(struct hcm *f)
     if (f->kicker.wants) return go(f, KICKING, "a kick asks for the joints");
     if (f->walk->state != WalkState_STANDING && f->walk->state != WalkState_OFF && nm_slot(f->walk)->seq)
         return go(f, WALKING, "the walk has left its stand");
-    if (f->wants_off) return go(f, SITTING_DOWN, "told to switch the motors off");
+    if (f->wants_off) return go(f, SITTING_DOWN, "somebody asked to switch the motors off");
     if (f->idle > 0 && nm_seconds(f->nm->now - f->commanded) > f->idle) return go(f, SITTING_DOWN, "no command came");
     return STATES;
 }
@@ -352,7 +352,7 @@ static enum state walking(struct hcm *f)
     if (f->drained) return spare_battery(f, WALKING_STOPPING);
     if (f->animator.wants) return go(f, WALKING_STOPPING, "an animation asks for the joints");
     if (f->kicker.wants) return go(f, WALKING_STOPPING, "a kick asks for the joints");
-    if (f->wants_off) return go(f, WALKING_STOPPING, "told to switch the motors off");
+    if (f->wants_off) return go(f, WALKING_STOPPING, "somebody asked to switch the motors off");
     if (walk_stands(f)) return go(f, CONTROLABLE, "the walk stands");
     f->commanded = f->nm->now;
     return STATES;
@@ -525,7 +525,7 @@ static enum state shutdown(struct hcm *f) { return in_state(f) > 0.2 ? go(f, HCM
 
 static void freeze(struct hcm *f) { f->down_when_stopped = !is_upright(f); }
 
-/* One that stands or walks stops and stands; one that lies keeps its joints as they are. */
+/* A robot that stands or walks stops and stands. A robot that lies keeps its joints as they are. */
 static enum state stopped(struct hcm *f)
 {
     if (is_falling(f) && !f->down_when_stopped) return go(f, FALLING, "falls while play is stopped");
@@ -582,9 +582,10 @@ static void set_state(struct hcm *f, enum state to)
 static enum state overridden(struct hcm *f)
 {
     bool off = f->state == SHUTDOWN_ANIMATION || f->state == SHUTDOWN || f->state == HCM_OFF;
-    if (f->wants_shutdown && !off && f->state != FALLING) return go(f, SHUTDOWN_ANIMATION, "told to shut down");
+    if (f->wants_shutdown && !off && f->state != FALLING)
+        return go(f, SHUTDOWN_ANIMATION, "somebody asked to shut down");
     if (!rows[f->state].overridden) return STATES;
-    if (f->wants_record || f->limp) return go(f, RECORD, "told to be limp for a recording");
+    if (f->wants_record || f->limp) return go(f, RECORD, "somebody asked for limp joints to record a motion");
     if (f->match->penalized) return go(f, PENALTY_ANIMATION_IN, "penalized");
     if (f->match->stopped && f->state != MOTOR_OFF) return go(f, STOPPED, "play is stopped");
     return STATES;

@@ -1,6 +1,6 @@
 /* The orientation of the trunk from its inertial sensor (requirement H28): a quaternion, no gimbal lock, yaw by
  * integration. base/tilt.h explains the filter. This module decides which samples reach it: not those of a frozen
- * sensor, and after a silence the filter is told how long it lasted. */
+ * sensor; after a silence it gives the filter the length of the silence. */
 #include "base/tilt.h"
 #include "core/nm.h"
 #include "core/stamp.h"

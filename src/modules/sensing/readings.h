@@ -1,5 +1,5 @@
-/* From messages to numbers and back, for the modules around the body: poses, times, joints by name. Messages may come
- * from outside: what is not finite is left out. */
+/* Converts messages to numbers and back, for the modules of this folder: poses, times, joints by name. Messages may
+ * come from outside, so numbers that are not finite are left out. */
 #ifndef NM_MODULES_SENSING_READINGS_H
 #define NM_MODULES_SENSING_READINGS_H
 
@@ -35,7 +35,7 @@ static inline double tilt_of(struct quat torso_to_world)
     return acos(fmin(fmax(quat_apply(torso_to_world, (struct vec3){0, 0, 1}).z, -1), 1));
 }
 
-/* Every module here stands on a robot with two legs. */
+/* Every module of this folder needs a robot with two legs. */
 static inline int needs_legs(const struct nm *nm, const char *module)
 {
     if (!nm->body) return nm_fail(nm->err, "%s needs a robot: name one in the line-up or with --robot", module);
