@@ -119,10 +119,10 @@ static void the_manager_comes_first(void **state)
     send(&r, 1, "sit", false);
     go_on(&r);
     assert_int_equal(accepted(&r), 1);
-    send(&r, 2, "stand", false); /* as important: the one that plays goes on */
+    send(&r, 2, "stand", false); /* of the same priority: the one that plays goes on */
     go_on(&r);
     assert_int_equal(accepted(&r), 0);
-    assert_int_equal(lines_with(r.h, "as important"), 1);
+    assert_int_equal(lines_with(r.h, "same or higher priority"), 1);
     send(&r, 3, "fall_front", true);
     r.state = HcmState_FALLING;
     go_on(&r);

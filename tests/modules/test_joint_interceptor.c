@@ -51,7 +51,7 @@ static void an_override_far_from_the_servo_is_not_believed_and_told_once(void **
     for (int i = 0; i < 20; i++) {
         override(h, 0.5);
         assert_near(after(h, 0.1, 0.01), 0.1, 0);
-        told += lines_with(h, "left_ankle_pitch: the other sensor says 0.500 rad, the servo 0.100");
+        told += lines_with(h, "left_ankle_pitch: the other sensor measures 0.500 rad, the servo 0.100");
     }
     assert_int_equal(told, 1);
     override(h, 0.25);
