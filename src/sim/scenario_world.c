@@ -23,6 +23,7 @@ static void read_spread(struct reading *r, const struct nm_yaml *node, const str
         {"gyro_bias", read_number, SPREAD(gyro_bias), 0, 1, false},
         {"accel_bias", read_number, SPREAD(accel_bias), 0, 5, false},
         {"cell_gain", read_number, SPREAD(cell_gain), 0, 0.9, false},
+        {"turf", read_number, SPREAD(turf), 0, 0.1, false},
         {"start", read_number, SPREAD(start), 0, 0.3, false},
     };
     (void)row;

@@ -112,12 +112,15 @@ static void bind_geoms(struct nm_world *w)
 static struct nm_mjcf_options text_options(const struct nm_world *w)
 {
     const struct nm_world_options *o = &w->options;
-    double turf = o->turf < 0 ? w->pitch->turf : o->turf, soft = fmin(turf / 0.03, 1);
     struct nm_dice dice = nm_dice_new(o->seed, 3, 0);
+    double friction = o->friction * vary(&dice, o->random * o->spread.friction);
+    double turf = (o->turf < 0 ? w->pitch->turf : o->turf) + o->random * o->spread.turf * nm_dice_both(&dice);
+    turf = fmax(turf, 0);
+    double soft = fmin(turf / 0.03, 1);
     return (struct nm_mjcf_options){
         .step = (double)w->tick * 1e-9,
         .turf = turf,
-        .friction = o->friction * vary(&dice, o->random * o->spread.friction),
+        .friction = friction,
         .ball_roll = o->ball_roll > 0 ? o->ball_roll : 4.2 - 1.6 * soft,
         .backlash = o->backlash,
         .play = o->play,

@@ -40,9 +40,10 @@ struct nm_world_spread {
     double gyro_bias;     /* rad/s                                          */
     double accel_bias;    /* m/s2                                           */
     double cell_gain;     /* share, of each load cell                       */
+    double turf;          /* m, of the blades of the ground                 */
     double start;         /* rad, of each joint and of the trunk's tilt when it begins */
 };
-#define NM_WORLD_SPREAD ((struct nm_world_spread){0.05, 0.1, 0.3, 0.009, 0.008, 0.008, 0.02, 0.2, 0.05, 0})
+#define NM_WORLD_SPREAD ((struct nm_world_spread){0.05, 0.1, 0.3, 0.009, 0.008, 0.008, 0.02, 0.2, 0.05, 0, 0})
 #define NM_WORLD_RANDOM 4.0 /* the most of options.random */
 
 struct nm_world_options {

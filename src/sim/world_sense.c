@@ -170,6 +170,7 @@ void world_read_contacts(struct nm_world *w)
     for (int i = 0; i < d->ncon; i++) {
         const mjContact *c = &d->contact[i];
         if (c->efc_address < 0) continue;
+        if (w->robot_of_geom[c->geom1] == w->robot_of_geom[c->geom2]) continue; /* its feet meet each other */
         for (int k = 0; k < 2; k++) {
             int geom = k ? c->geom2 : c->geom1, side = w->side_of_geom[geom];
             if (side < 0) continue;

@@ -21,6 +21,7 @@
 enum { ARM = 3, FROZEN = 10 }; /* joints of an arm; equal samples in a row that no living sensor gives */
 static const double CLOSE = 0.02, ALIGNED = 0.06;    /* m, rad: a target is reached              */
 static const double USUAL_AGE = 0.01, SLOWER = 0.06; /* s, of what is measured; share of speed, if twice as old */
+static const double AGE_FILTER = 0.4, OLDEST = 0.1;  /* s, of that age's mean; more does not count       */
 static const double LIMPING = 0.6;                   /* of the speeds, without load cells        */
 static const double SILENT = 0.1;                    /* s, without word a sensor is not believed */
 
@@ -113,7 +114,7 @@ static bool imu_lives(struct walk *f)
         f->same_imu = !same ? 0 : walks || f->same_imu >= FROZEN ? f->same_imu + 1 : f->same_imu;
         const Time *stamp = &f->imu->header.stamp;
         double age = nm_seconds(f->nm->now - (nm_stamp_ns(*stamp)));
-        f->age += 0.02 * (fmin(fmax(age, 0), 0.1) - f->age);
+        f->age += (1 - exp(-nm_seconds(f->nm->dt) / AGE_FILTER)) * (fmin(fmax(age, 0), OLDEST) - f->age);
     }
     return f->same_imu < FROZEN;
 }

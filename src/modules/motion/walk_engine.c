@@ -4,10 +4,25 @@
 
 #include "modules/motion/walk_parts.h"
 
-/* m, how far a foot may be put; for legs of WALK_LEG, scaled with the leg */
-static const double FOREMOST = 0.22, REARMOST = -0.18, WIDEST = 0.30;
-enum { MOST_STILL = 10 };          /* steps on the spot before it stands anyhow */
-static const double CAUGHT = 0.09; /* m from the nominal place: a capture step */
+/* Lengths and speeds are for legs of WALK_LEG and scaled with them. */
+static const double FOREMOST = 0.22, REARMOST = -0.18, WIDEST = 0.30; /* m, how far a foot may be put               */
+static const double MOST_MOVED = 0.15;      /* m: what a capture step may be off its nominal place, before its share */
+static const double CAUGHT = 0.09;          /* m from the nominal place: a capture step                         */
+static const double TURNED_ROOM = 0.05;     /* m more between the feet for a foot at a right angle              */
+static const double SIDE_STEP = 0.02;       /* m: from here on a step is one to the side                        */
+static const double COM_ABOVE_HIPS = 0.012; /* m, of the pendulum                                               */
+static const double FASTEST_SWING = 2.5;    /* m/s, of a foot's plan                                            */
+static const double FASTEST_COM = 1, MOST_SWAY = 0.05; /* m/s, of the trunk's plan; m, of its way to the side       */
+static const double STANDS_UP = 0.15, HIPS_FILTER = 0.096; /* s, into the stand; of the hips' height                 */
+static const double SHORTEST = 0.7;            /* of the planned time of a step                                    */
+static const double LEAST_SWING = 0.004;       /* m, of the capture point inwards, to tell a time from it           */
+static const double SOONER = 0.2, LATER = 0.3; /* s, that the capture point may move a step's end                   */
+static const double LANDING = 0.85;            /* phase from which a foot reaches below the ground                 */
+static const double LOADED = 0.1, TOUCHES = 0.08; /* of the weight: on both feet; on the one that lands              */
+static const double WAITS = 0.04;                 /* s, beyond the longest step                                       */
+static const double CALM = 0.05, BESIDE_X = 0.035, BESIDE_Y = 0.03, ALONG = 0.05; /* m, m, m, rad: it may stand      */
+static const double PACE_SHARE = 0.3; /* of the last step, in the mean time of steps                      */
+enum { MOST_STILL = 10 };             /* steps on the spot before it stands anyhow                        */
 
 int walk_engine_init(struct walk_engine *e, const struct nm_body *body, struct nm_err *err)
 {
@@ -23,8 +38,8 @@ void walk_engine_reset(struct walk_engine *e, const struct walk_params *p)
     e->phase = e->time = e->share = e->begin_lift = 0;
     e->duration = e->pace = p->period;
     e->height = e->hips = e->ankle + p->stretch * e->legs;
-    e->width = fmax(p->width, e->nearest + 0.01 * e->size);
-    e->w = sqrt(WALK_GRAVITY / (e->height + 0.012 * e->size));
+    e->width = fmax(p->width, e->nearest + p->room);
+    e->w = sqrt(WALK_GRAVITY / (e->height + COM_ABOVE_HIPS * e->size));
     memset(e->step, 0, sizeof e->step);
     memset(e->trim, 0, sizeof e->trim);
     e->swing[0] = e->swing[2] = e->swing_yaw = 0;
@@ -45,10 +60,10 @@ static double time_left(const struct walk_engine *e, const struct walk_params *p
     double sign = walk_engine_side(e->support), now = sign * (xi[1] - walk_pivot(e, p, 1));
     double end = sign * e->from_pivot[1] * exp(w * e->duration);
     if (e->steps > 0) {
-        double own = now > 0.004 * e->size && end > 0 ? log(end / now) / w : 1;
-        left += p->timing * (walk_clip(own, -0.2, planned + 0.3) - planned);
+        double own = now > LEAST_SWING * e->size && end > 0 ? log(end / now) / w : 1;
+        left += p->timing * (walk_clip(own, -SOONER, planned + LATER) - planned);
     }
-    left = walk_clip(left, 0.7 * e->duration - e->time, p->longest * e->duration - e->time);
+    left = walk_clip(left, SHORTEST * e->duration - e->time, p->longest * e->duration - e->time);
     return left > 0 ? left : 0;
 }
 
@@ -56,14 +71,14 @@ static double time_left(const struct walk_engine *e, const struct walk_params *p
 static void landing(struct walk_engine *e, const struct walk_params *p, const double xi[2], double left)
 {
     double *target = e->aim;
-    double w = e->w * p->rate, side = walk_clip(fabs(e->step[1]) / (0.02 * e->size), 0, 1), moved = 0;
+    double w = e->w * p->rate, side = walk_clip(fabs(e->step[1]) / (SIDE_STEP * e->size), 0, 1), moved = 0;
     double share[2] = {p->place_x, p->place_y + side * (p->place_side - p->place_y)};
     for (int i = 0; i < 2; i++) {
         double from = walk_pivot(e, p, i), end = from + (xi[i] - from) * exp(w * left);
         double nominal = from + e->from_pivot[i] * exp(w * e->duration);
         e->error[i] = xi[i] - (from + e->from_pivot[i] * exp(w * e->phase * e->duration));
         target[i] = e->land[i];
-        double more = share[i] * walk_clip(end - nominal, -0.15 * e->size, 0.15 * e->size);
+        double more = share[i] * walk_clip(end - nominal, -MOST_MOVED * e->size, MOST_MOVED * e->size);
         if (e->steps > 0) {
             target[i] += more;
             moved = hypot(moved, more);
@@ -73,16 +88,17 @@ static void landing(struct walk_engine *e, const struct walk_params *p, const do
         e->caught = true;
         e->capture_steps++;
     }
-    double sign = walk_engine_side(e->support), closest = e->nearest + 0.05 * e->size * fabs(sin(e->land_yaw));
+    double sign = walk_engine_side(e->support),
+           closest = e->nearest + p->room + TURNED_ROOM * e->size * fabs(sin(e->land_yaw));
     target[0] = walk_clip(target[0], REARMOST * e->size, FOREMOST * e->size);
     target[1] = sign * walk_clip(sign * target[1], closest, WIDEST * e->size);
 }
 
 /* Moves the swinging foot on towards a target that itself may move: each tick the share of the remaining way that a
  * half cosine has between the two phases. */
-static void swing_on(struct walk_engine *e, const struct walk_params *p, double phase)
+static void swing_on(struct walk_engine *e, const struct walk_params *p, double phase, double dt)
 {
-    double span = p->swing_end - p->swing_begin, most = 0.02 * e->size;
+    double span = p->swing_end - p->swing_begin, most = FASTEST_SWING * sqrt(e->size) * dt;
     double a = walk_clip((e->phase - p->swing_begin) / span, 0, 1),
            b = walk_clip((phase - p->swing_begin) / span, 0, 1);
     double done = 0.5 - 0.5 * cos(M_PI * a), then = 0.5 - 0.5 * cos(M_PI * b);
@@ -92,7 +108,7 @@ static void swing_on(struct walk_engine *e, const struct walk_params *p, double 
     double lift = p->lift + p->lift_speed * fabs(e->step[0]);
     e->swing[2] =
         e->share * lift * (phase < 1 ? sin(M_PI * phase) : 0) + e->begin_lift * walk_clip(1 - 2 * phase, 0, 1);
-    e->swing[2] -= e->share * p->land * walk_clip((phase - 0.85) / 0.15, 0, 1);
+    e->swing[2] -= e->share * p->land * walk_clip((phase - LANDING) / (1 - LANDING), 0, 1);
 }
 
 /* The planned centre of mass: the pendulum's own way forwards; sideways half way between the feet, or nearer to the
@@ -100,14 +116,14 @@ static void swing_on(struct walk_engine *e, const struct walk_params *p, double 
 static void move_com(struct walk_engine *e, const struct walk_params *p, const struct walk_seen *seen, double rate,
                      double dt)
 {
-    double w = e->w * p->rate, most = 0.008 * e->size, middle = 0.5 * e->swing[1], planned[2];
+    double w = e->w * p->rate, most = FASTEST_COM * sqrt(e->size) * dt, middle = 0.5 * e->swing[1], planned[2];
     for (int i = 0; i < 2; i++) planned[i] = walk_pivot(e, p, i) + e->from_pivot[i] * exp(w * e->phase * e->duration);
     rate = walk_clip(rate, 0, 2);
     e->com[0] += walk_clip(w * (planned[0] - e->com[0]) * dt * rate, -most, most);
     e->com[0] += dt * p->pull * (seen->com_here[0] - e->com[0]);
     e->sway += walk_clip(w * (planned[1] - e->sway) * dt * rate, -most, most);
-    e->com[1] = middle + p->sway * walk_clip(e->sway - middle, -0.05 * e->size, 0.05 * e->size);
-    e->hips += 0.08 * (e->height - e->hips);
+    e->com[1] = middle + p->sway * walk_clip(e->sway - middle, -MOST_SWAY * e->size, MOST_SWAY * e->size);
+    e->hips += walk_share(dt, HIPS_FILTER) * (e->height - e->hips);
 }
 
 static void step_on(struct walk_engine *e, const struct walk_params *p, const struct walk_seen *seen, double dt)
@@ -118,7 +134,7 @@ static void step_on(struct walk_engine *e, const struct walk_params *p, const st
     double on = left <= dt ? 1 - e->phase : dt * (1 - e->phase) / left;
     on = walk_clip(on, 0, 2 * dt / e->duration);
     landing(e, p, xi, left);
-    swing_on(e, p, e->phase + on);
+    swing_on(e, p, e->phase + on, dt);
     e->phase += on;
     e->time += dt;
     move_com(e, p, seen, on * e->duration / dt, dt);
@@ -129,10 +145,10 @@ static void step_on(struct walk_engine *e, const struct walk_params *p, const st
 static bool step_is_over(const struct walk_engine *e, const struct walk_params *p, const struct walk_seen *seen)
 {
     double swing = seen->load[walk_other(e->support)], stands = seen->load[e->support];
-    bool loaded = seen->loaded > 0.1 * e->weight;
+    bool loaded = seen->loaded > LOADED * e->weight;
     if (e->steps > 0 && e->phase > p->early && loaded && swing > stands) return true;
     if (e->phase < 1 - 1e-9) return false;
-    return e->steps < 1 || !loaded || swing > 0.08 * e->weight || e->time > p->longest * e->duration + 0.04;
+    return e->steps < 1 || !loaded || swing > TOUCHES * e->weight || e->time > p->longest * e->duration + WAITS;
 }
 
 /* The swinging foot becomes the frame of everything. */
@@ -170,7 +186,7 @@ static void next_step(struct walk_engine *e, const struct walk_params *p, const 
 {
     e->steps++;
     e->changed = true;
-    if (!e->kick.active) e->pace += 0.3 * (e->time - e->pace);
+    if (!e->kick.active) e->pace += PACE_SHARE * (e->time - e->pace);
     walk_learn(e, p, seen->yaw);
     e->phase = e->time = 0;
     e->kick.active = e->caught = false;
@@ -188,16 +204,16 @@ static bool may_stand(struct walk_engine *e, const struct walk_command *command)
 {
     double there = walk_engine_side(e->support) * e->width;
     bool still = !command->walk && e->step[0] == 0 && e->step[1] == 0 && e->step[2] == 0;
-    bool calm = fabs(e->error[0]) < 0.05 * e->size && fabs(e->error[1]) < 0.05 * e->size;
-    bool beside =
-        fabs(e->swing[0]) < 0.035 * e->size && fabs(e->swing[1] - there) < 0.03 * e->size && fabs(e->swing_yaw) < 0.05;
+    bool calm = fabs(e->error[0]) < CALM * e->size && fabs(e->error[1]) < CALM * e->size;
+    bool beside = fabs(e->swing[0]) < BESIDE_X * e->size && fabs(e->swing[1] - there) < BESIDE_Y * e->size &&
+                  fabs(e->swing_yaw) < ALONG;
     e->still = still ? e->still + 1 : 0;
     return still && ((calm && beside) || e->still > MOST_STILL);
 }
 
 static void stand(struct walk_engine *e, const struct walk_params *p, const struct walk_command *command, double dt)
 {
-    double there = walk_engine_side(e->support) * e->width, share = walk_clip(dt / 0.15, 0, 1);
+    double there = walk_engine_side(e->support) * e->width, share = walk_share(dt, STANDS_UP);
     e->swing[0] -= share * e->swing[0];
     e->swing[1] += share * (there - e->swing[1]);
     e->swing[2] -= share * e->swing[2];
@@ -221,7 +237,7 @@ void walk_engine_step(struct walk_engine *e, const struct walk_params *p, const 
 {
     struct walk_seen seen;
     e->changed = false;
-    walk_look(e, p, sense, &seen);
+    walk_look(e, p, sense, dt, &seen);
     walk_observe(e, p, &seen, dt);
     if (e->mode == WALK_STAND)
         stand(e, p, command, dt);

@@ -4,6 +4,10 @@
 #include "body/dynamics.h"
 #include "modules/motion/walk_parts.h"
 
+static const double PASSES_OVER = 0.15; /* of a step, in which the weight goes from foot to foot; feedback too     */
+static const double MOST_LAG = 0.25, MOST_GIVE = 0.12, MOST_ANKLE = 0.25; /* rad that a goal is moved at most      */
+static const double STANDING = 0.4; /* of the feedback: two legs do it, and one that stands needs little           */
+
 /* ---- what follows from the body ---- */
 
 /* Of the chain's joints from `first` on the one whose axis at zero lies along x (roll) or y (pitch). */
@@ -74,7 +78,7 @@ int walk_joints_init(struct walk_engine *e, struct nm_err *err)
     e->size = e->legs / WALK_LEG;
     e->hip = hip.z;
     e->ankle = ankle.z - kin.pose[body->foot[NM_LEFT].sole].pos.z;
-    e->nearest = inner_reach(body, NM_LEFT) + inner_reach(body, NM_RIGHT) + 0.005 * e->size;
+    e->nearest = inner_reach(body, NM_LEFT) + inner_reach(body, NM_RIGHT);
     e->com_in_torso = nm_com(body, &kin);
     return 0;
 }
@@ -133,7 +137,7 @@ static void weigh(const struct walk_engine *e, const struct walk_params *p, cons
                                .q = q,
                                .qd = zero,
                                .qdd = zero};
-    double over = e->mode == WALK_STAND ? 0.5 : 0.5 + 0.5 * e->share * walk_clip(e->phase / 0.15, 0, 1);
+    double over = e->mode == WALK_STAND ? 0.5 : 0.5 + 0.5 * e->share * walk_clip(e->phase / PASSES_OVER, 0, 1);
     struct nm_push pushes[2];
     for (int side = 0; side < 2; side++) {
         double share = side == (int)e->support ? over : 1 - over;
@@ -160,8 +164,8 @@ void walk_run_ahead(struct walk_engine *e, const struct walk_params *p, const st
     for (int side = 0; side < 2; side++)
         for (uint32_t i = 0; i < 6; i++) {
             double q = goals[side][i], speed = e->moved ? (q - e->q_last[side][i]) / dt : 0;
-            goals[side][i] += p->speed_ahead * walk_clip(e->lag[side][i] * speed, -0.25, 0.25);
-            goals[side][i] += p->torque_ahead * walk_clip(e->give[side][i] * torque[side][i], -0.12, 0.12);
+            goals[side][i] += p->speed_ahead * walk_clip(e->lag[side][i] * speed, -MOST_LAG, MOST_LAG);
+            goals[side][i] += p->torque_ahead * walk_clip(e->give[side][i] * torque[side][i], -MOST_GIVE, MOST_GIVE);
             e->q_last[side][i] = q;
         }
     e->moved = true;
@@ -181,10 +185,10 @@ void walk_balance(struct walk_engine *e, const struct walk_params *p, const stru
     double ankle_pitch = p->gyro_ankle_pitch * e->gyro.y + p->tilt_ankle_pitch * pitch + p->ankle_x * e->error[0];
     double ankle_roll = p->gyro_ankle_roll * e->gyro.x + p->tilt_ankle_roll * roll - p->ankle_y * e->error[1];
     for (int side = 0; side < 2; side++) {
-        double share = side == (int)e->support ? 1 : e->phase < 0.15 ? 1 - e->phase / 0.15 : 0;
-        if (e->mode == WALK_STAND) share = 0.4; /* two legs do it, and one that stands needs little */
-        add(goals[side], e->ankle_pitch[side], share * walk_clip(ankle_pitch, -0.25, 0.25));
-        add(goals[side], e->ankle_roll[side], share * walk_clip(ankle_roll, -0.25, 0.25));
+        double share = side == (int)e->support ? 1 : e->phase < PASSES_OVER ? 1 - e->phase / PASSES_OVER : 0;
+        if (e->mode == WALK_STAND) share = STANDING;
+        add(goals[side], e->ankle_pitch[side], share * walk_clip(ankle_pitch, -MOST_ANKLE, MOST_ANKLE));
+        add(goals[side], e->ankle_roll[side], share * walk_clip(ankle_roll, -MOST_ANKLE, MOST_ANKLE));
         add(goals[side], e->hip_pitch[side], share * p->gyro_hip_pitch * e->gyro.y);
         add(goals[side], e->hip_roll[side], share * p->gyro_hip_roll * e->gyro.x);
     }

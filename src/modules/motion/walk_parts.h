@@ -7,6 +7,8 @@
 #define WALK_GRAVITY 9.81
 
 static inline double walk_clip(double x, double low, double high) { return x < low ? low : x > high ? high : x; }
+/* What a first-order filter with that time constant (s) takes over in one tick. */
+static inline double walk_share(double dt, double constant) { return 1 - exp(-dt / constant); }
 static inline enum nm_side walk_other(enum nm_side side) { return side == NM_LEFT ? NM_RIGHT : NM_LEFT; }
 
 /* ---- walk_sense.c: what is measured ---- */
@@ -20,7 +22,7 @@ struct walk_seen {
     double roll, pitch, yaw;
 };
 
-void walk_look(struct walk_engine *e, const struct walk_params *p, const struct walk_sense *sense,
+void walk_look(struct walk_engine *e, const struct walk_params *p, const struct walk_sense *sense, double dt,
                struct walk_seen *seen);
 /* Moves the observer of the centre of mass on. */
 void walk_observe(struct walk_engine *e, const struct walk_params *p, const struct walk_seen *seen, double dt);

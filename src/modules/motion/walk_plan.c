@@ -64,25 +64,31 @@ void walk_follow(struct walk_engine *e, const struct walk_params *p, const struc
     e->share = walk_clip(e->share + p->start, 0, 1);
 }
 
-static const double SLOW = 0.06; /* m a step: longer ones are what they are, pushing them on makes them fall */
+/* What is learnt at most, m, m, rad a step, for legs of WALK_LEG. Steps longer than SLOW may only become shorter, as
+ * all to the side: pushing them on makes them fall. */
+static const double MOST_TRIM[3] = {0.008, 0, 0.12}, SLOW = 0.06, MOST_SHORTER = 0.03;
+static const double STEADY = 0.02; /* m, rad: a command that changes more teaches nothing */
+enum { FIRST_TO_LEARN = 4 };       /* steps: the first ones are no measure                */
 
-/* Over two steps, so that what the two feet do differently cancels out. The turn is the trunk's, since feet slip;
- * sideways they slip so much that nothing is learnt. */
+/* Over two steps, so that what the two feet do differently cancels out. The turn is the trunk's, since feet slip. */
 void walk_learn(struct walk_engine *e, const struct walk_params *p, double heading)
 {
-    static const double most[3] = {0.008, 0, 0.12}; /* m, m, rad a step */
     memmove(e->heading + 1, e->heading, 2 * sizeof *e->heading);
     e->heading[0] = heading;
     struct pose2 both = pose2_mul(e->step_before, e->stepped);
-    double got[3] = {0.5 * both.x, 0.5 * both.y, 0.5 * angle_normal(e->heading[0] - e->heading[2])};
+    double got[3] = {0.5 * p->stride * both.x, 0.5 * p->stride_side * both.y,
+                     0.5 * angle_normal(e->heading[0] - e->heading[2])};
     e->step_before = e->stepped;
-    if (e->steps < 4 || e->caught || e->kick.active) return;
+    if (e->steps < FIRST_TO_LEARN || e->caught || e->kick.active) return;
     for (int i = 0; i < 3; i++) {
-        double asked = 0.5 * (e->asked[0][i] + e->asked[1][i]);
-        if (fabs(e->asked[0][i] - e->asked[1][i]) > 0.02) continue; /* not while it changes */
-        e->trim[i] += p->trim * (asked - got[i]);
-        double room = i < 2 ? most[i] * e->size : most[i];
-        e->trim[i] = walk_clip(e->trim[i], -room, room);
-        if (i == 0 && fabs(asked) > SLOW * e->size) e->trim[i] = 0;
+        double asked = 0.5 * (e->asked[0][i] + e->asked[1][i]), scale = i < 2 ? e->size : 1;
+        double least = -MOST_TRIM[i] * scale, most = MOST_TRIM[i] * scale;
+        if (fabs(e->asked[0][i] - e->asked[1][i]) > STEADY) continue;
+        if (i == 1 || (i == 0 && fabs(asked) > SLOW * e->size)) {
+            double shorter = fmin(MOST_SHORTER * e->size, 0.5 * fabs(asked));
+            least = asked > 0 ? -shorter : 0;
+            most = asked > 0 ? 0 : shorter;
+        }
+        e->trim[i] = walk_clip(e->trim[i] + p->trim * (asked - got[i]), least, most);
     }
 }
