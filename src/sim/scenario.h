@@ -152,6 +152,7 @@ struct nm_event {
     uint32_t of;                  /* robot in whose frame a ball is put; NM_PLAYERS: field */
     bool from_kick_place;         /* and from where that robot says it kicks best         */
     bool aimed;                   /* a kick: `direction` says where to, not `place`       */
+    bool seen;                    /* a kick: the ball is where the robot sees it          */
     bool waits;                   /* for a condition, instead of a time                   */
     struct nm_condition when;
     double rest;               /* share of drives that stand still instead             */

@@ -94,6 +94,15 @@ static void read_from_place(struct reading *r, const struct nm_yaml *node, const
     r->scenario->listens = true;
 }
 
+/* Where the ball of a kick is: as the robot sees it, or as it lies. */
+static void read_which_ball(struct reading *r, const struct nm_yaml *node, const struct row *row, void *to)
+{
+    static const char *const words[] = {"real", "seen"};
+    struct nm_event *event = to;
+    event->seen = read_word(r, node, row->key, words, 2) == 1;
+    r->scenario->listens |= event->seen;
+}
+
 static void read_direction(struct reading *r, const struct nm_yaml *node, const struct row *row, void *to)
 {
     struct nm_event *event = to;
@@ -172,6 +181,7 @@ static const struct row kick_rows[] = {
     ROBOTS,
     {"to", read_point, FIELD(place), -FAR, FAR, false},
     {"direction", read_direction, 0, ANY_ANGLE, false},
+    {"ball", read_which_ball, 0, 0, 0, false},
 };
 /* forwards, left (m/s), turning left (rad/s); said again and again, as whoever drives a robot must */
 static const struct row drive_rows[] = {

@@ -187,6 +187,8 @@ static int kick(const struct moment *m, struct nm_err *err)
     }
     m->run->kick_direction = atan2(to.y - ball.y, to.x - ball.x);
     ball = pose_apply(field_to_robot, ball);
+    if (m->event->seen && !m->run->listeners[m->robot].ball_known) return nm_fail(err, "the robot sees no ball");
+    if (m->event->seen) ball = m->run->listeners[m->robot].ball;
     to = pose_apply(field_to_robot, to);
     request.goal.ball_pos = (Vector3){ball.x, ball.y, 0};
     request.goal.target = (Vector3){to.x, to.y, 0};

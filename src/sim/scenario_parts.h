@@ -94,9 +94,10 @@ struct tally {
 /* What a robot's own brain says, and what is needed to judge it. */
 struct listener {
     struct nm_edge *edge; /* NULL: nobody asks        */
-    bool odometry_known, kicking, place_known;
+    bool odometry_known, kicking, place_known, ball_known;
     struct pose2 odometry;
     struct vec3 kick_place;         /* of the ball, base_footprint */
+    struct vec3 ball;               /* as the robot has seen it, the same */
     struct quat torso;              /* by the brain             */
     int64_t torso_time, torso_seen; /* ns       */
     struct {
