@@ -12,7 +12,7 @@
 
 /* X(name, default, least, most, unit, power of the legs' length with which it is scaled, what it does) */
 #define WALK_PARAMS(X)                                                                                                 \
-    X(max_forward, 0.579, 0, 2, "m/s", 0.5, "faster commands are cut: beyond its limit the walk falls")                \
+    X(max_forward, 0.53, 0, 2, "m/s", 0.5, "faster commands are cut: beyond its limit the walk falls")                 \
     X(max_backward, 0.46, 0, 2, "m/s", 0.5, "the same backwards")                                                      \
     X(max_side, 0.395, 0, 2, "m/s", 0.5, "the same sideways")                                                          \
     X(max_turn, 2.88, 0, 10, "rad/s", -0.5, "the same for turns")                                                      \
