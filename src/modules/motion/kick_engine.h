@@ -23,13 +23,13 @@
       "measurements are compared with the plan of this long ago: their age, and the lag of the servos")                \
     X(gyro_ankle_pitch, 0.0372, -0.1, 0.4, "s", 0.5,                                                                   \
       "ankle pitch for each rad/s by which the trunk turns faster than planned")                                       \
-    X(gyro_ankle_roll, 0.013, -0.1, 0.4, "s", 0.5,                                                                     \
+    X(gyro_ankle_roll, 0.0265, -0.1, 0.4, "s", 0.5,                                                                    \
       "ankle roll for each rad/s by which the trunk turns faster than planned")                                        \
     X(tilt_ankle_pitch, -0.0349, -0.5, 2, "1", 0, "ankle pitch for each rad of tilt more than planned")                \
     X(tilt_ankle_roll, 0.159, -0.5, 2, "1", 0, "ankle roll for each rad of tilt more than planned")                    \
     X(gyro_hip_pitch, -0.0169, -0.2, 0.5, "s", 0.5,                                                                    \
       "hip pitch for each rad/s by which the trunk turns faster than planned")                                         \
-    X(gyro_hip_roll, 0.0527, -0.2, 0.5, "s", 0.5,                                                                      \
+    X(gyro_hip_roll, 0.0299, -0.2, 0.5, "s", 0.5,                                                                      \
       "hip roll for each rad/s by which the trunk turns faster than planned")                                          \
     X(tilt_hip_pitch, 0, -0.5, 2, "1", 0, "hip pitch for each rad of tilt more than planned")                          \
     X(tilt_hip_roll, 0, -0.5, 2, "1", 0, "hip roll for each rad of tilt more than planned")                            \

@@ -19,7 +19,7 @@
  * ankle; for others they are scaled as pendulums are, so that one set is a first guess for any body.
  * X(name, default, least, most, unit, power of the legs' length with which it is scaled, what it does) */
 #define KICK_PATH_PARAMS(X)                                                                                            \
-    X(shift, 0.747, 0.2, 3, "s", 0.5, "time until the weight is over the support foot")                                \
+    X(shift, 0.833, 0.2, 3, "s", 0.5, "time until the weight is over the support foot")                                \
     X(rise, 0.151, 0.02, 1, "s", 0.5, "time from there until the foot is lifted")                                      \
     X(back_time, 0.235, 0.05, 1, "s", 0.5, "time from there until the foot is swung back")                             \
     X(strike, 0.195, 0.04, 1, "s", 0.5, "time from there until the foot meets the ball")                               \
@@ -39,7 +39,7 @@
     X(speed, 2.75, 0.1, 8, "m/s", 0.5, "planned speed of the foot at the ball")                                        \
     X(rising, 0.374, -3, 3, "m/s", 0.5, "planned upward speed of the foot at the ball")                                \
     X(toe_back, 0.697, -1, 1.5, "rad", 0, "pitch of the foot, toe downwards, when it is swung back")                   \
-    X(toe_hit, 0.0776, -1, 1, "rad", 0, "pitch of the foot, toe downwards, at the ball")                               \
+    X(toe_hit, -0.0122, -1, 1, "rad", 0, "pitch of the foot, toe downwards, at the ball")                              \
     X(toe_through, -0.234, -1, 1, "rad", 0, "pitch of the foot, toe downwards, at the end of its swing")               \
     X(stretch, 0.905, 0.6, 0.99, "1", 0,                                                                               \
       "distance from hip to ankle of the support leg, as a share of the straight leg")                                 \
@@ -47,29 +47,29 @@
     X(lean_back, 0.387, -0.5, 0.8, "rad", 0, "lean of the trunk forwards when the foot is swung back")                 \
     X(lean_hit, 0.00119, -0.5, 0.8, "rad", 0, "lean of the trunk forwards at the ball")                                \
     X(lean_through, -0.358, -0.5, 0.8, "rad", 0, "lean of the trunk forwards at the end of the swing")                 \
-    X(side_lean, 0.0469, -0.5, 0.5, "rad", 0, "lean of the trunk towards the support foot")                            \
-    X(turn_back, 0.0457, -0.6, 0.6, "rad", 0, "yaw of the trunk, kicking hip forwards, when the foot is swung back")   \
-    X(turn_hit, 0.0587, -0.6, 0.6, "rad", 0, "yaw of the trunk, kicking hip forwards, at the ball")                    \
-    X(turn_through, 0.0549, -0.6, 0.6, "rad", 0, "yaw of the trunk, kicking hip forwards, at the end of the swing")    \
-    X(turn_along, 0.638, 0, 1.5, "1", 0, "share of the kick's direction by which the trunk turns, too")                \
+    X(side_lean, 0.1, -0.5, 0.5, "rad", 0, "lean of the trunk towards the support foot")                               \
+    X(turn_back, 0.0533, -0.6, 0.6, "rad", 0, "yaw of the trunk, kicking hip forwards, when the foot is swung back")   \
+    X(turn_hit, 0.0731, -0.6, 0.6, "rad", 0, "yaw of the trunk, kicking hip forwards, at the ball")                    \
+    X(turn_through, 0.0502, -0.6, 0.6, "rad", 0, "yaw of the trunk, kicking hip forwards, at the end of the swing")    \
+    X(turn_along, 0.615, 0, 1.5, "1", 0, "share of the kick's direction by which the trunk turns, too")                \
     X(arm_back, -0.385, -1.5, 1.5, "rad", 0,                                                                           \
       "swing of the arms when the foot is swung back: arm of the support side forwards, the other backwards")          \
     X(arm_through, 0.557, -1.5, 1.5, "rad", 0, "the same at the end of the swing")                                     \
-    X(aim, 0.095, -0.3, 0.3, "rad", 0,                                                                                 \
+    X(aim, 0.129, -0.3, 0.3, "rad", 0,                                                                                 \
       "angle inwards that is added to the direction, because the robot turns while it kicks")                          \
-    X(aim_oblique, 0.1, -1, 1, "rad", 0,                                                                               \
+    X(aim_oblique, 0.0745, -1, 1, "rad", 0,                                                                            \
       "how much less is added for oblique directions: all of it at 22 degrees, nothing at 0 and 45")                   \
-    X(aim_beside, 1.39, -5, 5, "rad/m", -1,                                                                            \
+    X(aim_beside, 1.9, -5, 5, "rad/m", -1,                                                                             \
       "angle inwards that is added for each metre that the ball lies outwards of its best place")                      \
-    X(aim_near, 1.64, -5, 5, "rad/m", -1,                                                                              \
+    X(aim_near, 1.82, -5, 5, "rad/m", -1,                                                                              \
       "angle inwards that is added for each metre that the ball lies nearer than its best place")                      \
     X(best_ahead, 0.0364, -0.1, 0.3, "m", 1, "best place of the ball: this far ahead of the toe")                      \
-    X(best_beside, -0.008, -0.1, 0.2, "m", 1,                                                                          \
+    X(best_beside, -0.018, -0.1, 0.2, "m", 1,                                                                          \
       "best place of the ball: this far outwards of the middle of the kicking foot")                                   \
     X(ball_radius, 0.07, 0.02, 0.2, "m", 0, "radius of the ball")                                                      \
     X(nearest, 0.09, 0, 0.3, "m", 1,                                                                                   \
       "least sideways distance of the soles; with less, the foot would hit the other leg")                             \
-    X(off_toe, 0.0238, 0, 0.2, "m", 1, "to keep that distance, the ball may meet the toe this far beside its middle")  \
+    X(off_toe, 0.0297, 0, 0.2, "m", 1, "to keep that distance, the ball may meet the toe this far beside its middle")  \
     X(widest, 0.25, 0.05, 1, "m", 1, "largest sideways distance of the soles when the foot is swung back")             \
     X(pass_back_time, 0.3, 0.05, 1, "s", 0.5, "the same as `back_time`, for a pass with the inner side of the foot")   \
     X(pass_strike, 0.22, 0.04, 1, "s", 0.5, "the same as `strike`, for a pass")                                        \

@@ -16,7 +16,7 @@
 #define KICK_PLAN_PARAMS(X)                                                                                            \
     X(zmp_x, 0.00642, -0.1, 0.1, "m", 1,                                                                               \
       "where the weight is while the robot stands on one foot: this far ahead of its ankle")                           \
-    X(zmp_in, 0.00406, -0.05, 0.05, "m", 1, "the same sideways: this far from the ankle towards the other foot")       \
+    X(zmp_in, 0.00157, -0.05, 0.05, "m", 1, "the same sideways: this far from the ankle towards the other foot")       \
     X(room_x, 0.01, 0, 0.1, "m", 1,                                                                                    \
       "how far the planned zero-moment point may be from that place, forwards and backwards")                          \
     X(room_y, 0.0145, 0, 0.1, "m", 1, "the same sideways")

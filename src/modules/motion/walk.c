@@ -20,7 +20,7 @@
 
 enum { ARM = 3, FROZEN = 10 }; /* joints of an arm; equal samples in a row that no living sensor gives */
 static const double CLOSE = 0.02, ALIGNED = 0.06;    /* m, rad: a target is reached              */
-static const double USUAL_AGE = 0.01, SLOWER = 0.06; /* s, of what is measured; share of speed, if twice as old */
+static const double USUAL_AGE = 0.01, SLOWER = 0.03; /* s, of what is measured; share of speed, if twice as old */
 static const double AGE_FILTER = 0.4, OLDEST = 0.1;  /* s, of that age's mean; more does not count       */
 static const double LIMPING = 0.6;                   /* of the speeds, without load cells        */
 static const double SILENT = 0.1;                    /* s, without word a sensor is not believed */
