@@ -1,6 +1,7 @@
 /* Numbers of a rule set to geometry. Source of the numbers: the leagues' rule books, see fields/. */
 #include "sim/field.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -113,6 +114,64 @@ static int read_spot(const struct nm_yaml *root, const char *key, struct nm_spot
     return 0;
 }
 
+static int read_corner(const struct nm_yaml *map, const char *key, double *x, double *y, struct nm_err *err)
+{
+    const struct nm_yaml *node = nm_yaml_get(map, key);
+    if (!node || node->kind != NM_YAML_LIST || node->n != 2)
+        return nm_yaml_fail(node ? node : map, err, "`%s` must be a corner, [x, y] in metres", key);
+    return nm_yaml_number(node->first, x, err) | nm_yaml_number(node->first->next, y, err);
+}
+
+static int read_within(const struct nm_yaml *map, const char *key, double least, double most, double *to,
+                       struct nm_err *err)
+{
+    const struct nm_yaml *node = nm_yaml_get(map, key);
+    if (!node) return 0;
+    if (nm_yaml_number(node, to, err) < 0) return -1;
+    if (*to >= least && *to <= most) return 0;
+    return nm_yaml_fail(node, err, "`%s` is %g, it must lie between %g and %g", key, *to, least, most);
+}
+
+static int read_patch(const struct nm_pitch *p, const struct nm_yaml *map, struct nm_patch *to, struct nm_err *err)
+{
+    static const char *const keys[] = {"from", "to", "turf", "friction", "rise_x", "rise_y"};
+    *to = (struct nm_patch){.turf = p->turf, .friction = 1};
+    if (nm_yaml_keys(map, keys, sizeof keys / sizeof keys[0], err) < 0) return -1;
+    int bad = read_corner(map, "from", &to->x0, &to->y0, err) | read_corner(map, "to", &to->x1, &to->y1, err);
+    bad |= read_within(map, "turf", 0, 0.06, &to->turf, err);
+    bad |= read_within(map, "friction", 0.1, 5, &to->friction, err);
+    bad |= read_within(map, "rise_x", -1, 1, &to->rise_x, err) | read_within(map, "rise_y", -1, 1, &to->rise_y, err);
+    if (bad) return -1;
+    if (!(to->x0 < to->x1 && to->y0 < to->y1 && to->x0 > -50 && to->x1 < 50 && to->y0 > -50 && to->y1 < 50))
+        return nm_yaml_fail(map, err, "a patch of ground goes from its lower corner to its higher one, within 50 m");
+    if (to->rise_x != 0 && to->rise_y != 0)
+        return nm_yaml_fail(map, err, "a ramp rises along x or along y, not along both");
+    return 0;
+}
+
+static int read_ground(struct nm_pitch *p, const struct nm_yaml *list, struct nm_err *err)
+{
+    int bad = 0;
+    if (!list) return 0;
+    if (list->kind != NM_YAML_LIST || list->n > NM_PITCH_PATCHES)
+        return nm_yaml_fail(list, err, "`ground` must be a list of at most %d patches", NM_PITCH_PATCHES);
+    nm_yaml_each(map, list) bad |= read_patch(p, map, &p->patches[p->n_patches++], err);
+    return bad;
+}
+
+double nm_pitch_height(const struct nm_pitch *p, double x, double y)
+{
+    double height = 0;
+    for (uint32_t i = 0; i < p->n_patches; i++) {
+        const struct nm_patch *g = &p->patches[i];
+        if (x < g->x0 || x > g->x1 || y < g->y0 || y > g->y1) continue;
+        double along = g->rise_x != 0 ? (x - g->x0) / (g->x1 - g->x0) : (y - g->y0) / (g->y1 - g->y0);
+        double rise = g->rise_x != 0 ? g->rise_x : g->rise_y;
+        height = fabs(rise) * (rise > 0 ? along : 1 - along);
+    }
+    return height;
+}
+
 /* Outer measures become middle ones: the paint's outer edge is half a line width outside its middle. */
 static void to_middles(struct nm_pitch *p, bool outer)
 {
@@ -208,6 +267,7 @@ static int build(struct nm_pitch *p, const struct nm_yaml *root, struct nm_err *
                                        "corner_radius",
                                        "border",
                                        "turf",
+                                       "ground",
                                        "penalty_spot",
                                        "centre_spot",
                                        "goal",
@@ -230,6 +290,7 @@ static int build(struct nm_pitch *p, const struct nm_yaml *root, struct nm_err *
     result |= read_numbers(p, goal, goal_numbers, sizeof goal_numbers / sizeof goal_numbers[0], err);
     result |= read_numbers(p, ball, ball_numbers, sizeof ball_numbers / sizeof ball_numbers[0], err);
     result |= read_colour(goal, "net", p->net, err);
+    result |= read_ground(p, nm_yaml_get(root, "ground"), err);
     result |= read_spot(root, "penalty_spot", &penalty, err);
     result |= read_spot(root, "centre_spot", &centre, err);
     edge = read_word(root, "measured_to", edges, 2, err);

@@ -12,7 +12,14 @@
 #include "base/error.h"
 #include "base/geometry.h"
 
-enum { NM_PITCH_LINES = 24, NM_PITCH_ARCS = 5, NM_PITCH_SPOTS = 3, NM_PITCH_CROSSINGS = 40, NM_PITCH_POSTS = 4 };
+enum {
+    NM_PITCH_LINES = 24,
+    NM_PITCH_ARCS = 5,
+    NM_PITCH_SPOTS = 3,
+    NM_PITCH_CROSSINGS = 40,
+    NM_PITCH_POSTS = 4,
+    NM_PITCH_PATCHES = 8
+};
 
 /* The middle of a painted straight line, parallel to x or y. The paint reaches half a line width beyond both ends. */
 struct nm_line {
@@ -38,6 +45,14 @@ struct nm_crossing {
     double x, y, theta;
 };
 
+/* A rectangle of other ground. Flat patches lie in the plane of the field; one that rises is a ramp upon it, from
+ * nothing at one edge to `rise` at the other. */
+struct nm_patch {
+    double x0, y0, x1, y1; /* m, x0 < x1 and y0 < y1                                     */
+    double turf, friction; /* m of blades; as share of the field's                       */
+    double rise_x, rise_y; /* m, from x0 to x1 or from y0 to y1; negative: the other way */
+};
+
 struct nm_pitch {
     char name[32], title[64];
     double length, width, line_width;              /* m                                              */
@@ -56,6 +71,8 @@ struct nm_pitch {
     double turf; /* m, length of the blades: the softness of the ground                                */
     double ball_radius, ball_mass;
     uint32_t players; /* a team */
+    uint32_t n_patches;
+    struct nm_patch patches[NM_PITCH_PATCHES]; /* of two that overlap the later one counts */
 
     /* derived */
     uint32_t n_lines, n_arcs, n_spots, n_crossings;
@@ -77,6 +94,9 @@ static inline double nm_pitch_half_y(const struct nm_pitch *p) { return p->width
 
 /* True on the paint of a line, arc or spot. The slow, obvious way: cameras paint the same thing faster. */
 bool nm_pitch_painted(const struct nm_pitch *pitch, double x, double y);
+
+/* m, height of the ground: 0 but on ramps. */
+double nm_pitch_height(const struct nm_pitch *pitch, double x, double y);
 
 /* Inside the goal mouth's volume behind the line: 1 their goal, -1 our goal, 0 none. The whole ball must be over the
  * line, between the posts and under the bar. */

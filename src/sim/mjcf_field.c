@@ -1,6 +1,7 @@
 #include "sim/mjcf_field.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* The contact of a foot with turf: the longer the blades, the longer the time constant and the deeper a foot sinks
  * before the ground is stiff. Measured on artificial grass this is a few millimetres under a standing kid-size robot.
@@ -97,15 +98,88 @@ static void write_ball(FILE *out, const struct nm_pitch *p, double roll)
             p->ball_radius, p->ball_radius, p->ball_mass, MJCF_BALL, MJCF_STILL | MJCF_ROBOTS, lever, lever);
 }
 
+/* How ground of such blades and friction answers a foot. */
+static void write_softness(FILE *out, double blades, double friction, double step, int priority)
+{
+    struct turf t = turf_of(blades, step);
+    fprintf(out,
+            "contype=\"%u\" conaffinity=\"0\" priority=\"%d\" condim=\"3\" friction=\"%.9g 0.01 0.0001\" "
+            "solref=\"%.9g 1\" solimp=\"%.9g %.9g %.9g 0.5 2\" rgba=\"0.15 0.43 0.17 1\"/>\n",
+            MJCF_STILL, priority, friction, t.time, t.stiff_least, t.stiff_most, t.width);
+}
+
+static bool is_ramp(const struct nm_patch *g) { return g->rise_x != 0 || g->rise_y != 0; }
+
+static int by_value(const void *a, const void *b)
+{
+    double one = *(const double *)a, two = *(const double *)b;
+    return (one > two) - (one < two);
+}
+
+/* Where ground changes it is laid of tiles, cut at the edges of all patches; the outer ones reach beyond any walk. */
+static void write_tiles(FILE *out, const struct nm_pitch *p, const struct nm_mjcf_options *options)
+{
+    enum { CUTS = 2 * NM_PITCH_PATCHES + 2 };
+    static const double FAR = 300, DEEP = 0.5; /* m, half of a tile's depth */
+    double x[CUTS] = {-FAR, FAR}, y[CUTS] = {-FAR, FAR};
+    size_t n = 2;
+    for (uint32_t i = 0; i < p->n_patches; i++) {
+        const struct nm_patch *g = &p->patches[i];
+        if (is_ramp(g)) continue;
+        x[n] = g->x0, y[n++] = g->y0;
+        x[n] = g->x1, y[n++] = g->y1;
+    }
+    qsort(x, n, sizeof *x, by_value);
+    qsort(y, n, sizeof *y, by_value);
+    for (size_t a = 0; a + 1 < n; a++)
+        for (size_t b = 0; b + 1 < n; b++) {
+            double wide = (x[a + 1] - x[a]) / 2, deep = (y[b + 1] - y[b]) / 2, turf = options->turf, grip = 1;
+            double mx = x[a] + wide, my = y[b] + deep;
+            if (!(wide > 0 && deep > 0)) continue;
+            for (uint32_t i = 0; i < p->n_patches; i++) {
+                const struct nm_patch *g = &p->patches[i];
+                if (!is_ramp(g) && mx > g->x0 && mx < g->x1 && my > g->y0 && my < g->y1)
+                    turf = g->turf, grip = g->friction;
+            }
+            fprintf(out, "<geom %stype=\"box\" pos=\"%.9g %.9g %.9g\" size=\"%.9g %.9g %.9g\" ",
+                    a + b == 0 ? "name=\"ground\" " : "", mx, my, -DEEP, wide, deep, DEEP);
+            write_softness(out, turf, grip * options->friction, options->step, 1);
+        }
+}
+
+/* A slab whose upper side rises from the ground along x or y. */
+static void write_ramp(FILE *out, const struct nm_patch *g, const struct nm_mjcf_options *options)
+{
+    static const double HALF = 0.3; /* m, of its thickness */
+    double dx = g->x1 - g->x0, dy = g->y1 - g->y0, rise = g->rise_x != 0 ? g->rise_x : g->rise_y;
+    double angle = atan2(rise, g->rise_x != 0 ? dx : dy), c = cos(angle), s = sin(angle);
+    double along_x = g->rise_x != 0 ? dx / c : dx, along_y = g->rise_x != 0 ? dy : dy / c;
+    double x = (g->x0 + g->x1) / 2 + (g->rise_x != 0 ? s * HALF : 0),
+           y = (g->y0 + g->y1) / 2 + (g->rise_x != 0 ? 0 : s * HALF);
+    fprintf(out, "<geom type=\"box\" pos=\"%.9g %.9g %.9g\" euler=\"%.9g %.9g 0\" size=\"%.9g %.9g %.9g\" ", x, y,
+            fabs(rise) / 2 - c * HALF, g->rise_x != 0 ? 0 : angle, g->rise_x != 0 ? -angle : 0, along_x / 2,
+            along_y / 2, HALF);
+    write_softness(out, g->turf, g->friction * options->friction, options->step, 2);
+}
+
+static void write_ground(FILE *out, const struct nm_pitch *p, const struct nm_mjcf_options *options)
+{
+    uint32_t ramps = 0;
+    for (uint32_t i = 0; i < p->n_patches; i++) ramps += is_ramp(&p->patches[i]);
+    if (ramps == p->n_patches) {
+        fprintf(out, "<geom name=\"ground\" type=\"plane\" size=\"%.9g %.9g 0.1\" ", nm_pitch_half_x(p) + 3,
+                nm_pitch_half_y(p) + 3);
+        write_softness(out, options->turf, options->friction, options->step, 1);
+    } else {
+        write_tiles(out, p, options);
+    }
+    for (uint32_t i = 0; i < p->n_patches; i++)
+        if (is_ramp(&p->patches[i])) write_ramp(out, &p->patches[i], options);
+}
+
 void mjcf_field(FILE *out, const struct nm_pitch *p, const struct nm_mjcf_options *options)
 {
-    struct turf t = turf_of(options->turf, options->step);
-    fprintf(out,
-            "<geom name=\"ground\" type=\"plane\" size=\"%.9g %.9g 0.1\" contype=\"%u\" conaffinity=\"0\" "
-            "priority=\"1\" condim=\"3\" friction=\"%.9g 0.01 0.0001\" solref=\"%.9g 1\" solimp=\"%.9g %.9g %.9g 0.5 "
-            "2\" rgba=\"0.15 0.43 0.17 1\"/>\n",
-            nm_pitch_half_x(p) + 3, nm_pitch_half_y(p) + 3, MJCF_STILL, options->friction, t.time, t.stiff_least,
-            t.stiff_most, t.width);
+    write_ground(out, p, options);
     write_goal(out, p, -1);
     write_goal(out, p, 1);
     write_ball(out, p, options->ball_roll);

@@ -145,6 +145,23 @@ static void add_people(struct nm_scene *scene)
     }
 }
 
+/* A ramp as steps of a hand's breadth: each is a box up to its height. */
+static void add_ramp(struct nm_scene *scene, const struct nm_patch *g)
+{
+    enum { STEPS = 12 };
+    static const float green[3] = {0.20f, 0.46f, 0.20f};
+    uint32_t first = scene->n_solids;
+    for (int i = 0; i < STEPS && (g->rise_x != 0 || g->rise_y != 0); i++) {
+        double a = (double)i / STEPS, b = (i + 1.0) / STEPS, dx = g->x1 - g->x0, dy = g->y1 - g->y0;
+        double x0 = g->rise_x != 0 ? g->x0 + a * dx : g->x0, x1 = g->rise_x != 0 ? g->x0 + b * dx : g->x1;
+        double y0 = g->rise_x != 0 ? g->y0 : g->y0 + a * dy, y1 = g->rise_x != 0 ? g->y1 : g->y0 + b * dy;
+        double high = nm_pitch_height(scene->pitch, (x0 + x1) / 2, (y0 + y1) / 2);
+        add(scene, NM_SOLID_BOX, NM_THING_GRASS, at((x0 + x1) / 2, (y0 + y1) / 2, high / 2), (x1 - x0) / 2,
+            (y1 - y0) / 2, high / 2, green);
+    }
+    close_group(scene, first);
+}
+
 static void add_strip(struct nm_scene *scene, double x, double y, double half_x, double half_y)
 {
     if (scene->n_paints < NM_SCENE_PAINTS)
@@ -217,6 +234,7 @@ void nm_scene_new(struct nm_scene *scene, const struct nm_pitch *pitch, uint32_t
     }
     add_goal(scene, -1);
     add_goal(scene, 1);
+    for (uint32_t i = 0; i < pitch->n_patches; i++) add_ramp(scene, &pitch->patches[i]);
     add_people(scene);
     scene->n_still = scene->n_solids;
     scene->n_still_groups = scene->n_groups;

@@ -185,7 +185,8 @@ static void notice_falls(struct nm_stage *stage)
         nm_stage_whereabouts(stage, i, &w);
         double up = quat_apply(w.base_to_field.rot, (struct vec3){0, 0, 1}).z;
         double tilt = acos(fmin(fmax(up, -1), 1));
-        double height = w.base_to_field.pos.z;
+        struct vec3 at = w.base_to_field.pos;
+        double height = at.z - nm_pitch_height(stage->options.pitch, at.x, at.y);
         a->fallen = a->fallen ? tilt > LIES / 2 || height < RISEN * a->low : tilt > LIES || height < a->low;
     }
 }

@@ -41,7 +41,7 @@ void nm_stage_place(struct nm_stage *stage, uint32_t robot, struct pose2 pose, e
     struct nm_truth truth;
     nm_world_truth(stage->world, robot, &truth);
     struct quat rot = posture_rot(posture, pose.theta);
-    double height = nm_standing_height(a->body, rot, truth.q);
+    double height = nm_pitch_height(stage->options.pitch, pose.x, pose.y) + nm_standing_height(a->body, rot, truth.q);
     nm_world_put(stage->world, robot, (struct pose3){rot, {pose.x, pose.y, height}}, NULL);
 }
 

@@ -220,7 +220,8 @@ static void start_anyhow(struct nm_world *w, uint32_t robot)
     }
     nm_apply_mimics(r->body, q);
     struct quat rot = quat_rpy(most * nm_dice_both(&dice), most * nm_dice_both(&dice), r->home.theta);
-    nm_world_put(w, robot, (struct pose3){rot, {r->home.x, r->home.y, nm_standing_height(r->body, rot, q)}}, q);
+    double height = nm_pitch_height(w->pitch, r->home.x, r->home.y) + nm_standing_height(r->body, rot, q);
+    nm_world_put(w, robot, (struct pose3){rot, {r->home.x, r->home.y, height}}, q);
 }
 
 struct nm_world *nm_world_new(const struct nm_pitch *pitch, const struct nm_world_robot *robots, uint32_t n,
@@ -262,10 +263,8 @@ struct nm_world *nm_world_new(const struct nm_pitch *pitch, const struct nm_worl
     bind_geoms(w);
     mj_setConst(w->model, w->data);
     mj_resetData(w->model, w->data);
-    for (uint32_t i = 0; i < n; i++) {
-        world_reset_robot(w, i);
-        start_anyhow(w, i);
-    }
+    for (uint32_t i = 0; i < n; i++) world_reset_robot(w, i);
+    for (uint32_t i = 0; i < n; i++) start_anyhow(w, i);
     world_refresh(w);
     for (uint32_t i = 0; i < n; i++) world_settle_sensors(w, &w->robots[i]);
     world_sample(w);

@@ -54,10 +54,11 @@ double nm_world_overlap(const struct nm_world *w, uint32_t robot)
     return deepest;
 }
 
-static struct pose3 upright(const struct robot *r, struct pose2 at, const double *q)
+static struct pose3 upright(const struct nm_pitch *pitch, const struct robot *r, struct pose2 at, const double *q)
 {
     struct quat rot = quat_rpy(0, 0, at.theta);
-    return (struct pose3){rot, {at.x, at.y, nm_standing_height(r->body, rot, q)}};
+    double ground = nm_pitch_height(pitch, at.x, at.y);
+    return (struct pose3){rot, {at.x, at.y, ground + nm_standing_height(r->body, rot, q)}};
 }
 
 void nm_world_place(struct nm_world *w, uint32_t robot, struct pose2 pose)
@@ -66,7 +67,7 @@ void nm_world_place(struct nm_world *w, uint32_t robot, struct pose2 pose)
     double q[NM_JOINTS];
     for (uint32_t j = 0; j < r->body->n_joints; j++) q[j] = w->data->qpos[r->q[j]]; /* the play is closed */
     r->home = pose;
-    nm_world_put(w, robot, upright(r, pose, q), NULL);
+    nm_world_put(w, robot, upright(w->pitch, r, pose, q), NULL);
 }
 
 /* Where it was last in order, with the joints it started with. */
@@ -74,7 +75,7 @@ void world_reset_robot(struct nm_world *w, uint32_t robot)
 {
     struct robot *r = &w->robots[robot];
     for (uint32_t j = 0; j < r->body->n_joints; j++) w->data->qpos[r->q[j]] = r->rest[j];
-    write_root(w, r, upright(r, r->home, r->rest));
+    write_root(w, r, upright(w->pitch, r, r->home, r->rest));
 }
 
 void nm_world_put_ball(struct nm_world *w, struct vec3 p, struct vec3 v, struct vec3 spin)
@@ -83,7 +84,7 @@ void nm_world_put_ball(struct nm_world *w, struct vec3 p, struct vec3 v, struct 
     if (!isfinite(p.x + p.y + p.z + v.x + v.y + v.z + spin.x + spin.y + spin.z)) return;
     struct quat rot = quat_normal((struct quat){q[3], q[4], q[5], q[6]});
     struct vec3 own = quat_apply(quat_inv(rot), spin);
-    q[0] = p.x, q[1] = p.y, q[2] = fmax(p.z, w->pitch->ball_radius);
+    q[0] = p.x, q[1] = p.y, q[2] = fmax(p.z, nm_pitch_height(w->pitch, p.x, p.y) + w->pitch->ball_radius);
     qd[0] = v.x, qd[1] = v.y, qd[2] = v.z;
     qd[3] = own.x, qd[4] = own.y, qd[5] = own.z;
     memset(w->data->qacc_warmstart + w->ball_v, 0, 6 * sizeof(double));

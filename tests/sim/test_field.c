@@ -140,6 +140,48 @@ static void faults_are_sentences(void **state)
     }
 }
 
+/* Ground that changes within a field, and ramps upon it. */
+static void ground_is_made_of_patches(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *ground, *fault;
+    } rows[] = {
+        {"[{from: [-4, -1], to: [-1, 1], turf: 0.01, friction: 0.8}, {from: [1, -1], to: [3, 1], rise_x: 0.1},\n"
+         "  {from: [1, 2], to: [3, 3], rise_y: -0.2}]",
+         NULL},
+        {"[{from: [1, -1], to: [-3, 1]}]", "from its lower corner to its higher one"},
+        {"[{from: [1, -1], to: [3, 1], rise_x: 0.1, rise_y: 0.1}]", "not along both"},
+        {"[{from: [1, -1], to: [3, 1], turf: 1}]", "between 0 and 0.06"},
+        {"[{from: 3, to: [3, 1]}]", "must be a corner"},
+        {"[{from: [1, -1], to: [3, 1], grass: 1}]", "grass"},
+    };
+    char kid[4000], text[6000];
+    FILE *file = fopen(NM_ROOT "/fields/kid.yaml", "r");
+    assert_non_null(file);
+    kid[fread(kid, 1, sizeof kid - 1, file)] = 0;
+    fclose(file);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct nm_pitch p;
+        struct nm_err err = {0};
+        int n = snprintf(text, sizeof text, "%s\nground: %s\n", kid, rows[i].ground);
+        int bad = nm_pitch_parse(&p, "kid.yaml", text, (size_t)n, &err);
+        if (rows[i].fault) {
+            assert_true(bad < 0);
+            if (!strstr(err.text, rows[i].fault)) fail_msg("%s", err.text);
+            continue;
+        }
+        assert_int_equal(bad, 0);
+        assert_int_equal(p.n_patches, 3);
+        near(p.patches[0].turf, 0.01);
+        near(p.patches[1].turf, p.turf);
+        near(nm_pitch_height(&p, -2, 0), 0);
+        near(nm_pitch_height(&p, 0, 0), 0);
+        near(nm_pitch_height(&p, 2, 0.5), 0.05);
+        near(nm_pitch_height(&p, 2, 2.25), 0.15);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -149,6 +191,7 @@ int main(void)
         cmocka_unit_test(crossings_lie_where_lines_meet),
         cmocka_unit_test(goal_counts_when_the_whole_ball_is_over),
         cmocka_unit_test(faults_are_sentences),
+        cmocka_unit_test(ground_is_made_of_patches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

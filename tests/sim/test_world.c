@@ -234,6 +234,35 @@ static void self_collision_leaves_a_standing_robot_alone(void **state)
     nm_world_free(world);
 }
 
+/* A hard patch in long turf bears a robot higher than the turf around it, ramps bear it at their slope, and both where
+ * the field's file says that they are. */
+static void robots_stand_on_patches_and_ramps(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_pitch pitch = f->pitch;
+    struct nm_world_robot robots[] = {robot_at(f->kid70, f->stance, -2, 0, 0), robot_at(f->kid70, f->stance, 0, 0, 0),
+                                      robot_at(f->kid70, f->stance, 2, 0, 0)};
+    struct nm_world_options options = NM_WORLD_OPTIONS;
+    struct nm_truth t[3];
+    struct nm_kin kin;
+    pitch.patches[pitch.n_patches++] = (struct nm_patch){-3, -1, -1, 1, 0, 1, 0, 0};
+    pitch.patches[pitch.n_patches++] = (struct nm_patch){1, -1, 3, 1, 0.03, 1, 0.1, 0};
+    struct nm_world *world = make_world(&pitch, robots, 3, &options);
+    nm_world_step(world, 3 * 250);
+    for (uint32_t i = 0; i < 3; i++) nm_world_truth(world, i, &t[i]);
+    assert_true(uprightness(world, 0) > 0.99 && uprightness(world, 1) > 0.99 && uprightness(world, 2) > 0.98);
+    assert_int_equal(nm_world_incidents(world), 0);
+    assert_true(t[0].base_to_field.pos.z > t[1].base_to_field.pos.z + 0.001); /* blades of 30 mm yield more */
+    nm_forward(f->kid70, t[2].base_to_field, t[2].q, &kin);
+    for (int side = 0; side < 2; side++) {
+        struct pose3 sole = kin.pose[f->kid70->foot[side].sole];
+        struct vec3 up = quat_apply(sole.rot, (struct vec3){0, 0, 1});
+        assert_near(sole.pos.z, nm_pitch_height(&pitch, sole.pos.x, sole.pos.y), 0.006);
+        assert_near(-up.x, 0.05, 0.01); /* 0.1 m in 2 m */
+    }
+    nm_world_free(world);
+}
+
 static void seven_against_seven_fit(void **state)
 {
     struct fixture *f = *state;
@@ -260,6 +289,7 @@ int main(void)
         cmocka_unit_test(twice_the_spread_is_twice_as_wide),
         cmocka_unit_test(robots_begin_a_little_off_their_stance),
         cmocka_unit_test(self_collision_leaves_a_standing_robot_alone),
+        cmocka_unit_test(robots_stand_on_patches_and_ramps),
         cmocka_unit_test(seven_against_seven_fit),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
