@@ -216,6 +216,32 @@ static void low_trunks_and_torn_robots_have_fallen(void **state)
     nm_scenario_free(s);
 }
 
+/* The rows of the motion table cannot be passed by doing nothing: a robot that stands, steps on the spot or stays lying
+ * is not what they expect, though it does not fall. */
+static void doing_nothing_is_no_success(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *scenario, *set;
+        double seconds;
+    } rows[] = {
+        {"forward", "walk.max_forward=0", 6},  {"sideways", "walk.max_side=0", 6},
+        {"spread", "walk.max_forward=0", 6},   {"random", "hcm.limp=true", 6},
+        {"pendulum", "hcm.startup=9", 0}, {"get_up_front", "hcm.get_up=false", 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char path[512];
+        struct nm_err err = {0};
+        snprintf(path, sizeof path, "%s/scenarios/motion/%s.yaml", NM_ROOT, rows[i].scenario);
+        struct nm_scenario *s = nm_scenario_read(path, NM_ROOT, &err);
+        if (!s) fail_msg("%s", err.text);
+        struct nm_result r =
+            play(s, (struct nm_run_options){.seed = 1, .seconds = rows[i].seconds, .n_set = 1, .set = &rows[i].set});
+        if (r.passed) fail_msg("%s passed with %s", rows[i].scenario, rows[i].set);
+        nm_scenario_free(s);
+    }
+}
+
 static void who_fell_lies_anyhow_but_whole(void **state)
 {
     (void)state;
@@ -297,6 +323,7 @@ int main(void)
         cmocka_unit_test(a_blow_comes_from_either_side),
         cmocka_unit_test(a_push_without_a_point_is_at_the_trunks_centre_of_mass),
         cmocka_unit_test(low_trunks_and_torn_robots_have_fallen),
+        cmocka_unit_test(doing_nothing_is_no_success),
         cmocka_unit_test(who_fell_lies_anyhow_but_whole),
         cmocka_unit_test(an_event_waits_for_its_condition),
         cmocka_unit_test(what_is_wrong_is_told),
