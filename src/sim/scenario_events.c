@@ -100,7 +100,6 @@ static void read_which_ball(struct reading *r, const struct nm_yaml *node, const
     static const char *const words[] = {"real", "seen"};
     struct nm_event *event = to;
     event->seen = read_word(r, node, row->key, words, 2) == 1;
-    r->scenario->listens |= event->seen;
 }
 
 static void read_direction(struct reading *r, const struct nm_yaml *node, const struct row *row, void *to)
@@ -318,7 +317,10 @@ static void read_event(struct reading *r, const struct nm_yaml *node)
     if (event->from_kick_place && event->of == NM_PLAYERS)
         r->rc = nm_yaml_fail(body, r->err, "whose kick_place? `of:` names a robot");
     if (event->kind == NM_EVENT_DRIVE) event->part = "cmd_vel";
-    if (event->kind == NM_EVENT_KICK) event->part = "kick/_action/send_goal/request";
+    if (event->kind == NM_EVENT_KICK) {
+        event->part = "kick/_action/send_goal/request";
+        r->scenario->listens = true;
+    }
     if (body && !r->rc && event->part && event->kind != NM_EVENT_FAULT && event->kind != NM_EVENT_SET)
         note_topic(r, event);
     if (event->kind == NM_EVENT_PENDULUM) r->scenario->world.pendulum = true;

@@ -186,6 +186,8 @@ static int kick(const struct moment *m, struct nm_err *err)
         to = vec3_add(ball, (struct vec3){FAR_AWAY * cos(direction), FAR_AWAY * sin(direction), 0});
     }
     m->run->kick_direction = atan2(to.y - ball.y, to.x - ball.x);
+    m->run->kicker = m->robot;
+    m->run->listeners[m->robot].swings = false;
     ball = pose_apply(field_to_robot, ball);
     if (m->event->seen && !m->run->listeners[m->robot].ball_known) return nm_fail(err, "the robot sees no ball");
     if (m->event->seen) ball = m->run->listeners[m->robot].ball;

@@ -221,9 +221,11 @@ static double of_robot(const struct nm_run *run, enum nm_measure_kind kind, uint
     }
 }
 
+/* Only of a kick that the robot made: a ball that rolls off by itself hits nothing. */
 static double kick_error(const struct nm_run *run)
 {
     static const double MOVED = 0.1; /* m */
+    if (!run->listeners[run->kicker].swings) return NAN;
     double dx = run->ball.x - run->ball_start.x, dy = run->ball.y - run->ball_start.y;
     return hypot(dx, dy) > MOVED ? fabs(angle_normal(atan2(dy, dx) - run->kick_direction)) : NAN;
 }

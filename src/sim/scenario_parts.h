@@ -95,6 +95,7 @@ struct tally {
 struct listener {
     struct nm_edge *edge; /* NULL: nobody asks        */
     bool odometry_known, kicking, place_known, ball_known;
+    bool swings; /* it has had the joints for the kick that was asked for last */
     struct pose2 odometry;
     struct vec3 kick_place;         /* of the ball, base_footprint */
     struct vec3 ball;               /* as the robot has seen it, the same */
@@ -139,6 +140,7 @@ struct nm_run {
     struct vec3 ball, ball_velocity, ball_start;
     double ball_speed_max;
     double kick_direction; /* in the field, of the last kick that was asked for; NaN: none was */
+    uint32_t kicker;       /* whom the last kick was asked of                       */
     int scored;
     double reached[NM_SCENARIO_MEASURES][NM_PLAYERS]; /* s, of `time_to`; NaN: not yet */
     bool over;

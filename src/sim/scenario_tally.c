@@ -5,13 +5,14 @@
 
 #include "core/stamp.h"
 #include "geometry_msgs/PointStamped.h"
+#include "humanoid_league_msgs/Animation.h"
 #include "nav_msgs/Odometry.h"
 #include "nutmeg_msgs/BallModel.h"
 #include "nutmeg_msgs/WalkState.h"
 #include "sensor_msgs/Imu.h"
 #include "sim/scenario_parts.h"
 
-enum { PORT_ODOMETRY, PORT_IMU, PORT_WALK, PORT_PLACE, PORT_BALL, PORTS };
+enum { PORT_ODOMETRY, PORT_IMU, PORT_WALK, PORT_PLACE, PORT_BALL, PORT_KICK, PORTS };
 enum { NO_FOOT = 2 };
 
 static bool window(const struct nm_measure *m) { return m->kind >= NM_MEASURE_WINDOWS && m->kind < NM_MEASURE_TIME_TO; }
@@ -33,6 +34,7 @@ int tally_listen(struct nm_run *run, uint32_t robot, struct nm_player *player, s
         [PORT_ODOMETRY] = {.topic = "odometry", .kind = NM_PORT_IN | NM_EDGE_OPTIONAL, .type = &Odometry_type},
         [PORT_IMU] = {.topic = "imu/data", .kind = NM_PORT_IN | NM_EDGE_OPTIONAL, .type = &Imu_type},
         [PORT_WALK] = {.topic = "walk_state", .kind = NM_PORT_IN | NM_EDGE_OPTIONAL, .type = &WalkState_type},
+        [PORT_KICK] = {.topic = "kick", .kind = NM_PORT_IN | NM_EDGE_OPTIONAL, .type = &Animation_type},
         [PORT_BALL] = {.topic = "ball", .kind = NM_PORT_IN | NM_EDGE_OPTIONAL, .type = &BallModel_type},
         [PORT_PLACE] = {.topic = "kick_place", .kind = NM_PORT_IN | NM_EDGE_OPTIONAL, .type = &PointStamped_type},
     };
@@ -68,6 +70,8 @@ static void hear(struct nm_run *run, uint32_t robot)
         l->place_known = true;
         l->kick_place = (struct vec3){place->point.x, place->point.y, place->point.z};
     }
+    const Animation *swing = nm_edge_in(l->edge, PORT_KICK);
+    l->swings |= swing && nm_edge_fresh(l->edge, PORT_KICK) && !swing->request;
     const BallModel *ball = nm_edge_in(l->edge, PORT_BALL);
     l->ball_known = ball && ball->valid;
     if (l->ball_known) l->ball = (struct vec3){ball->position.x, ball->position.y, 0};

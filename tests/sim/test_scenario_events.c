@@ -76,6 +76,35 @@ static void where_the_ball_goes_is_compared_with_where_it_was_to_go(void **state
     }
 }
 
+/* A kick that is refused leaves nothing to measure, though the ball rolls: it was no kick. */
+static void a_refused_kick_has_no_error(void **state)
+{
+    (void)state;
+    struct vec3 ball;
+    struct nm_result r =
+        play("field: kid\nduration: 5 s\nrobot: kid70\nlineup: motion\nrobots: [{name: it, at: [1, 0, 90 deg]}]\n"
+             "ball: {at: [3, 2]}\nevents:\n"
+             "  - {at: 2 s, kick: {robot: it, direction: 0}}\n"
+             "  - {at: 2.5 s, shoot: {to: [0, 2], speed: 1}}\n"
+             "measures: [kick_error, ball_distance]\n",
+             &ball);
+    assert_true(r.values[1][0] > 0.5);
+    assert_true(isnan(r.values[0][0]));
+}
+
+/* The robot kicks at the ball that it sees; without one there is nothing to kick at, and the run says so. */
+static void a_robot_that_sees_no_ball_cannot_kick_it(void **state)
+{
+    (void)state;
+    struct vec3 ball;
+    struct nm_result r =
+        play("field: kid\nduration: 2.5 s\nrobot: kid70\nlineup: motion\nrobots: [{name: it, at: [1, 0, 90 deg]}]\n"
+             "events: [{at: 2 s, kick: {robot: it, direction: 0, ball: seen}}]\n",
+             &ball);
+    assert_int_equal(r.n_faults, 1);
+    assert_non_null(strstr(r.fault, "sees no ball"));
+}
+
 static void a_robot_that_does_not_say_where_is_a_fault_of_the_run(void **state)
 {
     (void)state;
@@ -113,6 +142,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_ball_is_laid_where_the_robot_kicks_best),
         cmocka_unit_test(where_the_ball_goes_is_compared_with_where_it_was_to_go),
+        cmocka_unit_test(a_refused_kick_has_no_error),
+        cmocka_unit_test(a_robot_that_sees_no_ball_cannot_kick_it),
         cmocka_unit_test(a_robot_that_does_not_say_where_is_a_fault_of_the_run),
         cmocka_unit_test(what_is_wrong_is_told),
     };

@@ -19,11 +19,9 @@
 #include "sensor_msgs/JointState.h"
 
 enum { ARM = 3, FROZEN = 10 }; /* joints of an arm; equal samples in a row that no living sensor gives */
-static const double CLOSE = 0.02, ALIGNED = 0.06;    /* m, rad: a target is reached              */
-static const double USUAL_AGE = 0.01, SLOWER = 0.03; /* s, of what is measured; share of speed, if twice as old */
-static const double AGE_FILTER = 0.4, OLDEST = 0.1;  /* s, of that age's mean; more does not count       */
-static const double LIMPING = 0.6;                   /* of the speeds, without load cells        */
-static const double SILENT = 0.1;                    /* s, without word a sensor is not believed */
+static const double CLOSE = 0.02, ALIGNED = 0.06; /* m, rad: a target is reached              */
+static const double LIMPING = 0.6;                /* of the speeds, without load cells        */
+static const double SILENT = 0.1;                 /* s, without word a sensor is not believed */
 
 struct walk {
     struct nm *nm;
@@ -62,7 +60,6 @@ struct walk {
     uint32_t steps;
     struct imu_watch watch;
     uint32_t same_imu; /* samples in a row that did not change, counted while it walks */
-    double age;        /* s, of what the inertial sensor tells, on average */
     char refused[128];
 };
 
@@ -112,9 +109,6 @@ static bool imu_lives(struct walk *f)
     if (nm_fresh(f->nm, f->imu)) {
         bool same = imu_same(&f->watch, f->imu) > 0, walks = f->engine.mode == WALK_STEP;
         f->same_imu = !same ? 0 : walks || f->same_imu >= FROZEN ? f->same_imu + 1 : f->same_imu;
-        const Time *stamp = &f->imu->header.stamp;
-        double age = nm_seconds(f->nm->now - (nm_stamp_ns(*stamp)));
-        f->age += (1 - exp(-nm_seconds(f->nm->dt) / AGE_FILTER)) * (fmin(fmax(age, 0), OLDEST) - f->age);
     }
     return f->same_imu < FROZEN;
 }
@@ -221,8 +215,6 @@ static struct walk_command command(struct walk *f, const struct walk_sense *s)
     double v[3];
     memcpy(v, f->wish.velocity, sizeof v);
     walk_limit(&f->tuned, v);
-    double late = fmin(fmax((f->age - USUAL_AGE) / USUAL_AGE, 0), 1);
-    v[0] *= 1 - SLOWER * late;
     bool limps = !s->feet && f->nm->body->foot[NM_LEFT].n_cells;
     c.walk = true;
     for (int i = 0; i < 3; i++) c.step[i] = v[i] * f->engine.pace * (limps ? LIMPING : 1);
