@@ -225,9 +225,9 @@ static void doing_nothing_is_no_success(void **state)
         const char *scenario, *set;
         double seconds;
     } rows[] = {
-        {"forward", "walk.max_forward=0", 6},  {"sideways", "walk.max_side=0", 6},
-        {"spread", "walk.max_forward=0", 6},   {"random", "hcm.limp=true", 6},
-        {"pendulum", "hcm.startup=9", 0}, {"get_up_front", "hcm.get_up=false", 0},
+        {"forward", "walk.max_forward=0", 6}, {"sideways", "walk.max_side=0", 6},
+        {"spread", "walk.max_forward=0", 6},  {"random", "hcm.limp=true", 6},
+        {"pendulum", "hcm.startup=9", 0},     {"get_up_front", "hcm.get_up=false", 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char path[512];

@@ -6,7 +6,6 @@
 
 #include "body/animation.h"
 #include "core/nm.h"
-#include "core/stamp.h"
 #include "geometry_msgs/Twist.h"
 #include "modules/imu.h"
 #include "modules/motion/step_planner.h"
