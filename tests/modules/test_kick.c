@@ -155,7 +155,7 @@ static void it_tells_where_the_ball_lies_best(void **state)
         if (!nm_harness_fresh(r.h, "kick_place")) continue;
         const PointStamped *place = nm_harness_get(r.h, "kick_place");
         assert_string_equal(place->header.frame_id, "base_footprint");
-        assert_true(fabs(place->point.x - 0.2) < 0.01 && fabs(place->point.y - 0.04) < 0.01);
+        assert_true(fabs(place->point.x - 0.2) < 0.01 && fabs(place->point.y - 0.03) < 0.01);
         told++;
     }
     assert_true(told >= 5 && told <= 20);
