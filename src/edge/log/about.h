@@ -1,4 +1,5 @@
-/* A folder's files as one number: whether a robot's description is still the one of a log. */
+/* The SHA-256 of all files of a folder, as text. With it a replay notices that the description of a robot is no longer
+ * the one of the log. */
 #ifndef NM_EDGE_LOG_ABOUT_H
 #define NM_EDGE_LOG_ABOUT_H
 
