@@ -247,7 +247,7 @@ static void tables_with_faults_are_refused_in_sentences(void **state)
     };
     assert_null(nm_bus_open(&set, servos, 4, NULL, 0, nm_vbus_io(wires), &err));
     assert_non_null(strstr(err.text, "servo right_knee: id 1 on bus 0 is already used by left_knee"));
-    assert_non_null(strstr(err.text, "did you mean MX-64"));
+    assert_non_null(strstr(err.text, "did you mean 'MX-64'"));
     assert_non_null(strstr(err.text, "servo head_pitch: a CM-730 is not a servo"));
     err = (struct nm_err){0};
     assert_null(nm_bus_open(&set, servos, NM_BUS_SERVOS + 1, NULL, 0, nm_vbus_io(wires), &err));

@@ -166,7 +166,7 @@ static void devices_refuse_what_the_manual_says(void **state)
     assert_non_null(strstr(err.text, "can only be read"));
     err = (struct nm_err){0};
     assert_int_equal(nm_ask_get(&ask, &d, "torque_enabel", &value, &err), -1);
-    assert_non_null(strstr(err.text, "did you mean torque_enable"));
+    assert_non_null(strstr(err.text, "did you mean 'torque_enable'"));
     assert_int_equal(nm_ask_get(&ask, &d, "return_delay", &value, &err), 0);
     assert_true(fabs(value - 100e-6) < 1e-9);
     nm_vbus_free(b.bus);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "core/registry.h"
+
 int nm_ask_init(struct nm_ask *ask, struct nm_bus_io io, int wire, uint32_t baud, double timeout, struct nm_err *err)
 {
     *ask = (struct nm_ask){.io = io, .wire = wire, .baud = baud, .timeout = timeout};
@@ -118,9 +120,7 @@ static const struct nm_dxl_register *known(const struct nm_ask_device *device, c
     const char *names[96];
     uint32_t n = 0;
     while (n < 96 && (r = nm_dxl_register_at(device->model, n))) names[n++] = r->name;
-    const char *near = nm_nearest(name, names, n);
-    nm_fail(err, "a %s has no register \"%s\"%s%s", device->model->name, name, near ? ", did you mean " : "",
-            near ? near : "");
+    nm_fail(err, "a %s has no register '%s'%s", device->model->name, name, nm_hint(name, names, n).text);
     return NULL;
 }
 

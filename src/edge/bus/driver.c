@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/registry.h"
 #include "edge/bus/driver_inside.h"
 
 static void post(struct nm_bus_driver *bus, enum nm_bus_fault_kind kind, bool begins, const struct device *d,
@@ -231,9 +232,8 @@ static const struct nm_dxl_model *model_of(const char *what, const char *name, c
     size_t n;
     const struct nm_dxl_model *all = nm_dxl_models(&n);
     for (size_t i = 0; i < n && i < 64; i++) names[i] = all[i].name;
-    const char *near = nm_nearest(model, names, (uint32_t)(n < 64 ? n : 64));
-    nm_fail(err, "%s %s: there is no known device \"%s\" with protocol %d%s%s", what, name, model, protocol,
-            near ? ", did you mean " : "", near ? near : "");
+    nm_fail(err, "%s %s: there is no known device '%s' with protocol %d%s", what, name, model, protocol,
+            nm_hint(model, names, (uint32_t)(n < 64 ? n : 64)).text);
     return NULL;
 }
 

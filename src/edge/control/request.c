@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "codec/yaml.h"
+#include "core/registry.h"
 
 enum key { KEY_OP, KEY_TOPIC, KEY_INSTANCE, KEY_PARAM, KEY_PLUGIN, KEY_LAYER, KEY_MESSAGE, KEY_ON, KEY_SET, KEYS };
 static const char *const key_names[KEYS] = {"op",    "topic",   "instance", "param", "plugin",
@@ -42,9 +43,7 @@ static int find_op(const struct nm_yaml *map, struct nm_request *request, struct
         request->op = (enum nm_control_op)i;
         return 0;
     }
-    const char *near = nm_nearest(word, names, NM_CONTROL_OPS);
-    return nm_fail(err, "there is no operation '%.64s'%s%s%s", word, near ? "; did you mean '" : "", near ? near : "",
-                   near ? "'?" : "");
+    return nm_fail(err, "there is no operation '%.64s'%s", word, nm_hint(word, names, NM_CONTROL_OPS).text);
 }
 
 static int read_text(const struct nm_yaml *node, const char **text, struct nm_err *err)

@@ -178,8 +178,8 @@ static struct nm_bytes channel_metadata(struct nm_log *log, const struct nm_type
     size_t n = add_text(map, 0, ROOM, "offered_qos_profiles", qos.text);
     n = add_text(map, n, ROOM, "topic_type_hash", type->hash);
     if (maker) n = add_text(map, n, ROOM, "maker", maker);
-    if (of) n = add_text(map, n, ROOM, "of", of);               /* stored with loss in place of it        */
-    if (latched) n = add_text(map, n, ROOM, "latched", "true"); /* every file repeats the last ones of it */
+    if (of) n = add_text(map, n, ROOM, "of", of);               /* stored with loss in its place       */
+    if (latched) n = add_text(map, n, ROOM, "latched", "true"); /* every file repeats its last messages */
     free(qos.text);
     return (struct nm_bytes){map, n};
 }

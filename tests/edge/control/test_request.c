@@ -93,7 +93,7 @@ static void test_what_is_wrong_is_said(void **state)
     refused("", "'op'");
     refused("hello", "map");
     refused("[op, info]", "map");
-    refused("{op: inf}", "no operation 'inf'; did you mean 'info'?");
+    refused("{op: inf}", "no operation 'inf', did you mean 'info'?");
     refused("{op: [info]}", "request:1");
     refused("{op: info, topic: x}", "'info' takes no 'topic'");
     refused("{op: info, tpoic: x}", "topic");
