@@ -3,7 +3,7 @@
 # or of several, changes what is published while the state lives on; a changed struct starts the state again in all files
 # alike; what cannot be built beside the running program is refused with the reason.
 #
-#   test_dev.sh PROGRAM ROOT
+#   test_dev.sh PROGRAM ROOT [quick]     quick: PROGRAM was built for a sanitizer
 set -euo pipefail
 program=$1
 root=$2
@@ -56,10 +56,12 @@ after=$(sed -n 's/.*of \([0-9]*\) balls.*/\1/p' <<<"$message")
 [ "$after" -ge "$before" ] || wrong "the state was lost: $before shots, then $after"
 grep -q "practice_shots: new build in place after .* state kept" dev.log || wrong "it was not said"
 
-sed -i 's/^static void judge(/static int judged;\n&/; s/    f->shots++;/&\n    judged++;/' "$tree/src/modules/practice/practice_shots.c"
-until_ok grep -q "judged can be written (.bss)" dev.log
-until_ok grep -q "practice_shots does not build; the old one plays on" dev.log
-changed || wrong "a module with a static variable plays"
+if [ "${3:-}" != quick ]; then # sanitizers add variables of their own, so there nobody looks
+    sed -i 's/^static void judge(/static int judged;\n&/; s/    f->shots++;/&\n    judged++;/' "$tree/src/modules/practice/practice_shots.c"
+    until_ok grep -q "judged can be written (.bss)" dev.log
+    until_ok grep -q "practice_shots does not build; the old one plays on" dev.log
+    changed || wrong "a module with a static variable plays"
+fi
 nutmeg stop >/dev/null
 wait "$running"
 running=

@@ -30,7 +30,11 @@ struct listener {
 };
 #define SELF struct listener
 
-static void mix(struct listener *f, int64_t x) { f->sum = (f->sum ^ x) * 1099511628211 % 9007199254740993; }
+/* FNV-1a, kept within what a double holds exactly */
+static void mix(struct listener *f, int64_t x)
+{
+    f->sum = (int64_t)(((uint64_t)f->sum ^ (uint64_t)x) * 1099511628211u % 9007199254740993u);
+}
 
 static void notice(struct listener *f, const Int64 *in, bool fresh, int64_t *was)
 {
