@@ -161,7 +161,7 @@ static int no_group(const char *group, struct nm_err *err)
     }
     if (!n) return nm_fail(err, "this build has no benchmarks");
     const char *near = group ? nm_nearest(group, names, n) : NULL;
-    return nm_fail(err, "there is no group of benchmarks '%s'%s%s%s; there are: %s", group,
+    return nm_fail(err, "there is no group of benchmarks '%s'%s%s%s; the groups are: %s", group,
                    near ? "; did you mean " : "", near ? near : "", near ? "?" : "", list);
 }
 

@@ -323,7 +323,7 @@ void bench_body(struct nm_bench *bench)
         nm_state_reset(&w->state, w->body, (struct pose2){0, 0, 0});
         make_poses(w);
         report_robot(bench, w, robots[i]);
-        if (w->sum == 42) fputs("bench body: a sum of 42\n", stderr);
+        if (w->sum == 42) fputs("bench body: a checksum of 42\n", stderr);
     }
     setup_end(&setup);
 }

@@ -40,7 +40,7 @@ static int build(struct body *b, int wires, int protocol, struct nm_err *err)
     memset(b, 0, sizeof *b);
     strcpy(b->folder, "/tmp/nm_bench_XXXXXX");
     b->wires = nm_vbus_new();
-    if (!b->wires || !mkdtemp(b->folder)) return nm_fail(err, "no room for a virtual bus");
+    if (!b->wires || !mkdtemp(b->folder)) return nm_fail(err, "there is no memory for a virtual bus");
     set.wires = wires;
     for (int w = 0; w < wires; w++) {
         snprintf(b->path[w], sizeof b->path[w], "%s/bus%d", b->folder, w);

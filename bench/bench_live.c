@@ -119,7 +119,7 @@ static void measure(struct nm_bench *bench, struct nm_live *live, struct audienc
         *(i < GOOD ? &lost : &stalled) += (double)(after.client[i].dropped + after.client[i].passed);
     double rate = (double)(atomic_load(&a->bytes) - bytes) / took / GOOD * 1e-6;
     double share = (double)(after.cpu - before.cpu) * 1e-9 / took * 100;
-    nm_bench_report(bench, "10 viewers, 2 stalled: bytes a viewer", rate, "MB/s", NAN, ">= 5 MB/s", rate >= 5);
+    nm_bench_report(bench, "10 viewers, 2 stalled: bytes per viewer", rate, "MB/s", NAN, ">= 5 MB/s", rate >= 5);
     nm_bench_report(bench, "messages lost by the ten", lost, "", NAN, "0", lost == 0);
     nm_bench_report(bench, "messages lost by the two", stalled, "", NAN, "> 0", stalled > 0);
     nm_bench_report(bench, "server's share of a core", share, "%", NAN, "<= 25 %", share <= 25);
@@ -135,7 +135,7 @@ static int run(struct nm_bench *bench, struct nm_player *player, struct nm_err *
     int bad = nm_player_start(player, err) || nm_live_start(live, err);
     for (int i = 0; i < VIEWERS && !bad; i++) { /* one after the other, so that seats are known */
         a.fd[i] = dial(nm_live_port(live));
-        bad = a.fd[i] < 0 ? nm_fail(err, "viewer %d is not let in", i) : 0;
+        bad = a.fd[i] < 0 ? nm_fail(err, "the server refused viewer %d", i) : 0;
         if (!bad) subscribe(a.fd[i]);
     }
     if (!bad && !pthread_create(&thread, NULL, watch, &a)) {
@@ -164,7 +164,7 @@ void bench_live(struct nm_bench *bench)
         nm_lineup_parse(lineup_text, sizeof lineup_text - 1, "bench.yaml", &registry, &where, &err);
     struct nm_player *player = lineup ? nm_player_new(lineup, &(struct nm_player_options){.seed = 1}, &err) : NULL;
     if (!player || run(bench, player, &err)) {
-        nm_bench_report(bench, "the live server does not run", NAN, "", NAN, "", false);
+        nm_bench_report(bench, "the live server does not start", NAN, "", NAN, "", false);
         fputs(err.text, stderr);
     }
     nm_player_free(player);

@@ -325,8 +325,8 @@ static const struct row rows[] = {
     {"  falls", LATE, falls, "falls", 0, AT_MOST, NAN, "", "", 0},
     {"0.4 m/s, bodies +-20 %: falls in 100 m", SPREAD, per_hundred_metres, "falls", 0, AT_MOST, NAN, "", "", 0},
     {"random commands, 5 min each: falls in all", RANDOM, falls, "falls", 0, AT_MOST, NAN, "", "1", 0},
-    {"start to full speed, the longest", START_STOP, largest, "start", 5, AT_MOST, NAN, "steps", "", 0},
-    {"stop from full speed, the longest", START_STOP, largest, "stop", 3, AT_MOST, NAN, "steps", "", 0},
+    {"start to full speed, longest", START_STOP, largest, "start", 5, AT_MOST, NAN, "steps", "", 0},
+    {"stop from full speed, longest", START_STOP, largest, "stop", 3, AT_MOST, NAN, "steps", "", 0},
     {"pendulum 0.5 m, upright", PULL_5, withstood, "falls", 20, AT_LEAST, NAN, "", "19", 0},
     {"  stabilisation off", OFF_5, withstood, "falls", NAN, AT_LEAST, NAN, "", "5", 0},
     {"pendulum 0.6 m, upright", PULL_6, withstood, "falls", 20, AT_LEAST, NAN, "", "11", 0},
@@ -342,11 +342,11 @@ static const struct row rows[] = {
     {"1.5 N s from the sides while stepping, upright", SIDE, withstood, "falls", 20, AT_LEAST, NAN, "", "20", 0},
     {"1.2 N s from the front at 0.4 m/s, upright", WALKING, withstood, "falls", 18, AT_LEAST, NAN, "", "14", 0},
     {"get up from the front", UP_FRONT, without, "fallen", 20, AT_LEAST, 20, "", "18/18", 0},
-    {"  the longest", UP_FRONT, largest_known, "up_after", 4, AT_MOST, NAN, "s", "", 0},
+    {"  longest", UP_FRONT, largest_known, "up_after", 4, AT_MOST, NAN, "s", "", 0},
     {"get up from the back", UP_BACK, without, "fallen", 20, AT_LEAST, 20, "", "12/12", 0},
-    {"  the longest", UP_BACK, largest_known, "up_after", 4, AT_MOST, NAN, "s", "", 0},
+    {"  longest", UP_BACK, largest_known, "up_after", 4, AT_MOST, NAN, "s", "", 0},
     {"get up from the side", UP_SIDE, without, "fallen", 20, AT_LEAST, 20, "", "", 0},
-    {"  the longest", UP_SIDE, largest_known, "up_after", 4, AT_MOST, NAN, "s", "", 0},
+    {"  longest", UP_SIDE, largest_known, "up_after", 4, AT_MOST, NAN, "s", "", 0},
     {"strong kick, ball within 4 cm, upright", KICK, without, "falls", 20, AT_LEAST, NAN, "", "", 0},
     {"  ball", KICK, kicks_mean, "ball_speed_max", 2.7, AT_LEAST, NAN, "m/s", "2.5-2.8", 0},
     {"  direction error, 1 sigma", KICK, kicks_rms_degrees, "kick_error", 5, AT_MOST, NAN, "deg", "", 0},
@@ -392,7 +392,7 @@ static void tell(struct nm_bench *bench, const struct motion_trial *all, const s
         snprintf(name, sizeof name, "%s", r->name);
     bool ok = !isfinite(goal) || (r->least ? value >= goal : value <= goal);
     nm_bench_beside(bench, name, value, r->unit, r->known, text, ok);
-    if (idle && !off) nm_bench_say(bench, "    %s: %u of %u did not do it", t->scenario, idle, t->n);
+    if (idle && !off) nm_bench_say(bench, "    %s: %u of %u failed", t->scenario, idle, t->n);
     if (*t->why) nm_bench_say(bench, "    %s: %s", t->scenario ? t->scenario : "odometry", t->why);
 }
 

@@ -161,7 +161,7 @@ void motion_calibrate(struct motion_trial *raw, struct motion_trial *calibrated,
         uint32_t n = calibrate_sim(o->setup, o->robot, body, body * DRIVES, wanted, o->jobs, drives, &err);
         raw->n = calibrated->n = i + 1;
         if (n <= fitted) {
-            snprintf(raw->why, sizeof raw->why, "%.140s", err.n ? err.text : "it fell too often");
+            snprintf(raw->why, sizeof raw->why, "%.140s", err.n ? err.text : "the robot fell too often");
             continue;
         }
         calibrate_fit(drives, fitted, CALIBRATE_LINEAR, &model);

@@ -356,7 +356,8 @@ void bench_record(struct nm_bench *bench)
                b = quantile(late[1], n[1], 0.999);
         nm_bench_report(bench, "record a full robot, JPEG at 30 Hz, to JPEG alone", cost, "%",
                         quantile(ratio, (uint32_t)rounds, 0.5), "<= 5 %", cost <= 5);
-        nm_bench_report(bench, "messages dropped meanwhile", (double)recorded.dropped, "", NAN, "0", !recorded.dropped);
+        nm_bench_report(bench, "messages dropped while recording", (double)recorded.dropped, "", NAN, "0",
+                        !recorded.dropped);
         nm_bench_report(bench, "lateness of the motion cycle while recording, median",
                         quantile(late[1], n[1], 0.5) * 1e-3, "us",
                         quantile(late[1], n[1], 0.5) / quantile(late[0], n[0], 0.5), "", true);
@@ -368,7 +369,7 @@ void bench_record(struct nm_bench *bench)
     }
     robot_end(&robot);
     snprintf(command, sizeof command, "rm -rf %s", folder);
-    if (system(command)) fputs("the benchmark's logs could not be removed\n", stderr);
+    if (system(command)) fputs("the logs of the benchmark could not be removed\n", stderr);
     free(plain.times);
     free(recorded.times);
     free(late[0]);

@@ -210,7 +210,7 @@ static void bench_play(struct nm_bench *bench, struct bench_world *b, struct nm_
                     seconds / best[1], ">= 2 x", seconds / best[1] >= 2);
     nm_bench_report(bench, "without cameras, with play in every leg gear", best[2] / seconds * 1e3, "ms/s",
                     seconds / best[2], ">= 3 x", seconds / best[2] >= 3);
-    nm_bench_report(bench, "robots upright after it", upright, "of 8", NAN, "8", upright == ROBOTS);
+    nm_bench_report(bench, "robots upright at the end", upright, "of 8", NAN, "8", upright == ROBOTS);
 }
 
 /* ---- MuJoCo's renderer, through OSMesa where it is installed ---- */

@@ -402,8 +402,8 @@ void bench_wire(struct nm_bench *bench)
         }
         report(bench, "median latency", rates[r], "us", latency, rounds);
         report_ros1(bench, &ros1, "median latency", rates[r], ros1.latency, rounds, median(latency[PLAYER], rounds));
-        report(bench, "CPU a message", rates[r], "us", cpu, rounds);
-        report_ros1(bench, &ros1, "CPU a message", rates[r], ros1.cpu, rounds, median(cpu[PLAYER], rounds));
+        report(bench, "CPU per message", rates[r], "us", cpu, rounds);
+        report_ros1(bench, &ros1, "CPU per message", rates[r], ros1.cpu, rounds, median(cpu[PLAYER], rounds));
     }
     munmap(pass, sizeof *pass);
 }

@@ -57,7 +57,7 @@ struct cyclone_peer *cyclone_peer_new(const char *type, const uint8_t *bytes, si
     cyclone_peer_decode(peer, bytes, size);
     cyclone_peer_encode(peer);
     if (peer->out.m_index == size - HEADER && !memcmp(peer->out.m_buffer, bytes + HEADER, size - HEADER)) return peer;
-    fprintf(stderr, "bench: %s: Cyclone DDS writes other bytes\n", type);
+    fprintf(stderr, "bench: %s: Cyclone DDS writes different bytes\n", type);
     cyclone_peer_free(peer);
     return NULL;
 }

@@ -34,7 +34,7 @@ static int look(const char *to, const char *topic, const struct nm_type *type, v
         const char *text = nm_reply_text(said, "text");
         bad = nm_parse_text(type, message, topic, text, strlen(text), NULL, err);
     } else if (link && !err->n) {
-        nm_fail(err, "nothing came on %s for 2 s: nutmeg why %s tells the reason", topic, topic);
+        nm_fail(err, "no message came on %s for 2 s; nutmeg why %s shows the reason", topic, topic);
     }
     if (link) nm_link_close(link);
     nm_arena_free(&arena);
@@ -78,7 +78,7 @@ static int make_limp(const char *to, struct nm_err *err)
         if (!pause_for(0.1)) break;
     }
     set_limp(to, false, err);
-    return nm_fail(err, "the robot does not become limp now (%s): stand it up, end the penalty, then try again",
+    return nm_fail(err, "the robot cannot be made limp now (%s): stand it up or end its penalty, then try again",
                    state.reason);
 }
 
@@ -90,7 +90,7 @@ static const char *running_robot(struct setup *setup, const char *to, struct nm_
         link ? nm_link_ask(link, &setup->arena, &(struct nm_request){.op = NM_CONTROL_INFO}, err) : NULL;
     const char *robot = info ? nm_reply_text(info, "robot") : "";
     if (link) nm_link_close(link);
-    if (info && !*robot) nm_fail(err, "the line-up that runs has no robot");
+    if (info && !*robot) nm_fail(err, "the running line-up has no robot");
     return *robot ? robot : NULL;
 }
 
@@ -102,7 +102,7 @@ static int write_file(struct setup *setup, struct recording *r, const char *path
     const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
     const char *name = nm_take_format(&setup->arena, "%.*s", (int)strcspn(base, "."), base);
     struct nm_animation a = recording_animation(r, name, about, path);
-    if (!r->n) return nm_fail(err, "no frame was taken: nothing is written");
+    if (!r->n) return nm_fail(err, "no frame was taken, so no file is written");
     size_t size = nm_animation_text(r->body, &a, NULL, 0) + 1;
     char *text = nm_take(&setup->arena, size);
     nm_animation_text(r->body, &a, text, size);
@@ -142,7 +142,7 @@ static int record(struct setup *setup, const struct record_flags *f, const char 
     r->body = folder ? nm_body_load(&setup->arena, folder, err) : NULL;
     if (!r->body) return -1;
     const char *path = f->out ? f->out : nm_take_format(&setup->arena, "%s/animations/%s.yaml", folder, name);
-    if (nm_file_exists(path) && !f->force) return nm_fail(err, "%s is there already: --force writes over it", path);
+    if (nm_file_exists(path) && !f->force) return nm_fail(err, "%s exists already; --force replaces it", path);
     running.body = r->body;
     r->hand = (struct hand){.self = &running, .feel = feel};
     if (f->sim && !sim_hand_new) return nm_fail(err, "this program was built without the simulator");
@@ -161,23 +161,24 @@ int animate_record(int argc, char **argv)
     struct record_flags f = {.robot = "kid70", .about = "recorded by hand", .haste = 0.4};
     const struct flag flags[] = {
         TO_FLAG(&f.to),
-        SWITCH("sim", &f.sim, "a simulated robot, whose joints are moved by words"),
-        TEXT("robot", &f.robot, "NAME", "of --sim: folder in robots/; kid70 unless given", .letter = 'r'),
-        TEXT("out", &f.out, "FILE", "instead of the robot's animations/NAME.yaml", .letter = 'o'),
-        TEXT("about", &f.about, "TEXT", "what it does, for the file"),
-        NUMBER("haste", &f.haste, 0.05, 0.9, "X", "share of the servos' speed in moves whose time is not given"),
-        SWITCH("force", &f.force, "writes over a file that is there"),
+        SWITCH("sim", &f.sim, "uses a simulated robot; typed commands move its joints"),
+        TEXT("robot", &f.robot, "NAME", "with --sim: a folder in robots/ (default: kid70)", .letter = 'r'),
+        TEXT("out", &f.out, "FILE", "the file to write (default: animations/NAME.yaml of the robot)", .letter = 'o'),
+        TEXT("about", &f.about, "TEXT", "a description that is written into the file"),
+        NUMBER("haste", &f.haste, 0.05, 0.9, "X", "speed of moves without a time, as a share of the servos' top speed"),
+        SWITCH("force", &f.force, "replaces a file that exists"),
         {0},
     };
     const struct usage usage = {
         "nutmeg animate record",
         "NAME",
-        "Makes a running robot limp and takes a frame of an animation from it each time Enter is\n"
-        "pressed; writes the file at the end, and checks it. Hold the robot: it cannot stand, and\n"
-        "stands up again when the recording ends.\n"
-        "  (Enter)   takes a frame          MS    the same, with the time of the move there\n"
-        "  pause MS  holds the last frame   undo  forgets it   list  shows all   end  writes\n"
-        "  JOINT DEGREES  moves a joint of a simulated robot; both_… moves a pair",
+        "Makes a running robot limp and records a frame of an animation each time you press Enter.\n"
+        "At the end it writes the file and checks it. Hold the robot: it cannot stand while it is\n"
+        "limp. It stands up again when the recording ends.\n"
+        "  (Enter)   records a frame              MS    records a frame; the move to it takes MS ms\n"
+        "  pause MS  holds the last frame longer  undo  removes the last frame\n"
+        "  list      shows all frames             end   writes the file\n"
+        "  JOINT DEGREES  moves a joint of a simulated robot; both_… moves a left and right pair",
         flags,
         1,
         1};

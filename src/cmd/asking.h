@@ -11,7 +11,7 @@ struct asking {
     int code; /* how the command ends: EXIT_OK until something is refused or fails */
 };
 
-#define TO_FLAG(target) TEXT("to", target, "NAME", "the player to ask, where several run")
+#define TO_FLAG(target) TEXT("to", target, "NAME", "which player to ask, if several run")
 
 /* Connects to the player `to`, or to the only one with NULL. After a complaint the exit code: EXIT_USAGE where players
  * run, but not this one or several. */

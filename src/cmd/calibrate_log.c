@@ -53,6 +53,6 @@ int calibrate_log(const char *path, struct drive_steps *d, struct nm_err *err)
     free(support);
     bag_close(&bag);
     if (!good) return -1;
-    if (d->n == DRIVE_STEPS) return nm_fail(err, "%s: a drive has less than %d steps", path, DRIVE_STEPS);
-    return d->n ? 0 : nm_fail(err, "%s: there are no steps in odometry_raw and support_state", path);
+    if (d->n == DRIVE_STEPS) return nm_fail(err, "%s: the drive has fewer than %d steps", path, DRIVE_STEPS);
+    return d->n ? 0 : nm_fail(err, "%s: the topics odometry_raw and support_state hold no steps", path);
 }

@@ -36,7 +36,7 @@ int canvas_begin(struct canvas *canvas, const char *path, uint32_t width, uint32
 {
     *canvas = (struct canvas){.width = width, .height = height, .path = path};
     if (!ends_with(path, ".svg") && !ends_with(path, ".png"))
-        return nm_fail(err, "%s: a picture is an .svg or a .png", path);
+        return nm_fail(err, "%s: the name of a picture must end in .svg or .png", path);
     if (nm_make_folders(path, err)) return -1;
     if (ends_with(path, ".png")) {
         canvas->rgb = malloc((size_t)width * height * 3);
@@ -130,7 +130,7 @@ int canvas_end(struct canvas *canvas, struct nm_err *err)
         png_image image = {
             .version = PNG_IMAGE_VERSION, .width = canvas->width, .height = canvas->height, .format = PNG_FORMAT_RGB};
         if (!png_image_write_to_file(&image, canvas->path, 0, canvas->rgb, 0, NULL))
-            result = nm_fail(err, "%s: the picture cannot be written: %s", canvas->path, image.message);
+            result = nm_fail(err, "%s cannot be written: %s", canvas->path, image.message);
         free(canvas->rgb);
     }
     return result;

@@ -42,7 +42,7 @@ static const char *status_word(int status)
                                         [GoalStatus_STATUS_CANCELED] = "cancelled",
                                         [GoalStatus_STATUS_ABORTED] = "aborted"};
     bool known = status >= 0 && (size_t)status < sizeof words / sizeof words[0] && words[status];
-    return known ? words[status] : "without a known status: its id was not known to the server";
+    return known ? words[status] : "with an unknown status: the server does not know the goal's id";
 }
 
 static int tell_end(const struct sending *s, const struct nm_look_goal *goal)
@@ -62,17 +62,17 @@ static int follow(struct sending *s, struct nm_look_goal *goal, struct nm_err *e
         int state = nm_look_goal_turn(goal, print_feedback, s, err);
         if (state < 0) return -1;
         if (state == NM_GOAL_REJECTED)
-            return nm_fail(err, "%s: the server refuses this goal; its /rosout tells why", s->name);
+            return nm_fail(err, "%s: the server refused this goal; its messages on /rosout say why", s->name);
         if (state == NM_GOAL_ENDED) return tell_end(s, goal);
-        if (state == NM_GOAL_ACCEPTED && !told) puts("the goal is accepted"), told = true;
+        if (state == NM_GOAL_ACCEPTED && !told) puts("the goal was accepted"), told = true;
         if (state == NM_GOAL_SEARCHING && waited > server_patience)
-            return nm_fail(err, "%s: nobody serves it (waited %g s)", s->name, server_patience);
+            return nm_fail(err, "%s: no server offers this action (waited %g s)", s->name, server_patience);
         bool on = pause_for(look_every);
         left -= state == NM_GOAL_SEARCHING ? 0 : look_every;
         if (on && left > 0) continue;
         if (cancelled || state != NM_GOAL_ACCEPTED)
             return nm_fail(err, on ? "%s: no answer within %g s" : "%s: interrupted", s->name, s->timeout);
-        fprintf(stderr, on ? "no result within %g s: the goal is cancelled\n" : "the goal is cancelled\n", s->timeout);
+        fprintf(stderr, on ? "no result within %g s; the goal is cancelled\n" : "the goal is cancelled\n", s->timeout);
         nm_look_goal_cancel(goal);
         cancelled = true;
         left = cancel_patience;
@@ -84,17 +84,17 @@ static int action_send(int argc, char **argv)
     struct ros_flags ros = {.domain = -1};
     struct sending s = {.timeout = 60};
     const struct flag flags[] = {
-        SWITCH("feedback", &s.feedback, "prints what the server tells meanwhile", .letter = 'f'),
-        NUMBER("timeout", &s.timeout, 0.1, 1e6, "S", "seconds to wait for the result; then the goal is cancelled"),
+        SWITCH("feedback", &s.feedback, "prints the server's feedback", .letter = 'f'),
+        NUMBER("timeout", &s.timeout, 0.1, 1e6, "S", "seconds to wait for the result before the goal is cancelled"),
         ROS_FLAGS(&ros),
         {0},
     };
     const struct usage usage = {
         "nutmeg action send",
         "NAME TYPE YAML",
-        "Sends a goal to an action of the ROS 2 world (with or without --dds) and prints its result:\n"
-        "nutmeg action send /play_animation humanoid_league_msgs/PlayAnimation '{animation: wave}'.\n"
-        "Ctrl-C cancels it. Ends with 0 if the goal succeeded.",
+        "Sends a goal to a ROS 2 action and prints its result. Ctrl-C cancels the goal. The exit code\n"
+        "is 0 if the goal succeeded.\n"
+        "    nutmeg action send /play_animation humanoid_league_msgs/PlayAnimation '{animation: wave}'",
         flags,
         3,
         3};
@@ -126,12 +126,7 @@ static int action_list(int argc, char **argv)
     struct ros_flags ros = {.domain = -1};
     const struct flag flags[] = {ROS_FLAGS(&ros), {0}};
     const struct usage usage = {
-        "nutmeg action list",
-        "[PATTERN]",
-        "Lists the actions of the ROS 2 world (with or without --dds) whose name holds PATTERN.",
-        flags,
-        0,
-        1};
+        "nutmeg action list", "[PATTERN]", "Lists the ROS 2 actions whose name contains PATTERN.", flags, 0, 1};
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     return ros_list_kind(&ros, ROS_ACTIONS, n ? argv[1] : NULL);
@@ -141,5 +136,5 @@ int cmd_action(int argc, char **argv)
 {
     const struct verb verbs[] = {
         {"list", "lists the actions", action_list}, {"send", "sends a goal and prints its result", action_send}, {0}};
-    return verbs_run("nutmeg action", "The actions of a ROS 2 world.", verbs, argc, argv);
+    return verbs_run("nutmeg action", "ROS 2 actions.", verbs, argc, argv);
 }

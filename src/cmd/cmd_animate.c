@@ -10,7 +10,7 @@
 #include "cmd/sim_animate.h"
 #include "core/files.h"
 
-#define ROBOT_FLAG(target) TEXT("robot", target, "NAME", "folder in robots/; kid70 unless given", .letter = 'r')
+#define ROBOT_FLAG(target) TEXT("robot", target, "NAME", "a folder in robots/ (default: kid70)", .letter = 'r')
 
 const char *animate_folder(struct setup *setup, const char *robot)
 {
@@ -29,7 +29,7 @@ static const struct nm_animation *animation_of(struct setup *setup, const struct
 {
     if (strchr(name, '/') || nm_file_exists(name)) {
         const struct nm_animation *a = nm_animation_read(&setup->arena, body, name, err);
-        if (a && !a->n_frames) return nm_fail(err, "%s: a mirror image has no frames of its own", name), NULL;
+        if (a && !a->n_frames) return nm_fail(err, "%s: a mirrored animation has no frames", name), NULL;
         return a;
     }
     const struct nm_animation *found = nm_find_animation(body, name);
@@ -45,13 +45,15 @@ static int animate_check(int argc, char **argv)
 {
     const char *robot = "kid70";
     const struct flag flags[] = {ROBOT_FLAG(&robot), {0}};
-    const struct usage usage = {"nutmeg animate check",
-                                "[NAME|FILE…]",
-                                "Checks animations against the joints' limits, the servos' speeds and the body's own\n"
-                                "shape, and lists them. All of the robot's unless some are named. Nothing moves.",
-                                flags,
-                                0,
-                                -1};
+    const struct usage usage = {
+        "nutmeg animate check",
+        "[NAME|FILE…]",
+        "Checks animations against the limits of the joints, the speed of the servos and collisions\n"
+        "between parts of the body, and lists them. Without a NAME it checks all animations of the\n"
+        "robot. Nothing moves.",
+        flags,
+        0,
+        -1};
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct setup setup;
@@ -80,8 +82,8 @@ static int animate_mirror(int argc, char **argv)
     const struct usage usage = {
         "nutmeg animate mirror",
         "NAME|FILE",
-        "Prints an animation with left and right exchanged, as a file. To keep the two the same for\n"
-        "good, write a file with nothing but `mirror: NAME`.",
+        "Prints the file of an animation with left and right exchanged. For a mirrored animation that\n"
+        "follows every later change, write a file with the single line `mirror: NAME` instead.",
         flags,
         1,
         1};
@@ -137,17 +139,17 @@ static int animate_play(int argc, char **argv)
     struct animate_run run = {0};
     const struct flag flags[] = {
         ROBOT_FLAG(&robot),
-        TEXT("lying", &lying, "HOW", "begins lying on front, back, left or right"),
-        WHOLE("seed", &seed, 0, 1e9, "N", "of the robot's small differences"),
-        NUMBER("random", &run.random, 0, 1, "X", "how large they are, 0 to 1"),
-        NUMBER("every", &run.every, 0, 60, "S", "tells how it stands every so many seconds"),
+        TEXT("lying", &lying, "HOW", "how the robot lies at the start: front, back, left or right"),
+        WHOLE("seed", &seed, 0, 1e9, "N", "seed of the small differences between simulated bodies"),
+        NUMBER("random", &run.random, 0, 1, "X", "size of these differences, 0 to 1"),
+        NUMBER("every", &run.every, 0, 60, "S", "prints tilt and height every S seconds"),
         {0},
     };
     const struct usage usage = {
         "nutmeg animate play",
         "NAME|FILE",
-        "Checks an animation, plays it on a simulated robot whose parts can hit each other, and\n"
-        "tells what became of it a second later.",
+        "Checks an animation, plays it on a simulated robot whose parts can collide, and prints the\n"
+        "state of the robot one second after the end.",
         flags,
         1,
         1};
@@ -159,7 +161,7 @@ static int animate_play(int argc, char **argv)
     run.lying = posture_of(lying);
     run.seed = (uint64_t)seed;
     run.field = nm_path(&setup.arena, setup.root, "fields/kid.yaml");
-    int fault = run.lying < 0 ? nm_fail(&err, "--lying %s: it is front, back, left or right", lying)
+    int fault = run.lying < 0 ? nm_fail(&err, "--lying %s: use front, back, left or right", lying)
                               : play_one(&setup, robot, argv[1], &run, &err);
     if (fault) complain(&err);
     setup_end(&setup);
@@ -169,11 +171,11 @@ static int animate_play(int argc, char **argv)
 int cmd_animate(int argc, char **argv)
 {
     const struct verb verbs[] = {
-        {"check", "limits, speeds and self-collision, before anything moves", animate_check},
+        {"check", "checks limits, speeds and self-collision without moving", animate_check},
         {"mirror", "exchanges left and right", animate_mirror},
         {"play", "plays one on a simulated robot", animate_play},
-        {"record", "takes one from a limp robot, frame by frame", animate_record},
+        {"record", "records one from a limp robot, frame by frame", animate_record},
         {0},
     };
-    return verbs_run("nutmeg animate", "Key-frame motions of a robot's folder.", verbs, argc, argv);
+    return verbs_run("nutmeg animate", "Key-frame animations of a robot.", verbs, argc, argv);
 }

@@ -46,9 +46,9 @@ struct part_flags {
     const char *from, *to;
 };
 #define PART_FLAGS(f)                                                                                                  \
-    TEXTS("topics", &(f)->topics, "A,B", "only these topics: names, parts of names or patterns with * and ?"),         \
-        TEXT("from", &(f)->from, "T", "from T on: seconds from the start, -S from the end, or @UNIXTIME"),             \
-        TEXT("to", &(f)->to, "T", "up to T, without it")
+    TEXTS("topics", &(f)->topics, "A,B", "only these topics: names, parts of names, or patterns with * and ?"),        \
+        TEXT("from", &(f)->from, "T", "starts at T: seconds from the start, -S from the end, or @UNIXTIME"),           \
+        TEXT("to", &(f)->to, "T", "ends before T")
 
 static int choose(struct bag *bag, const struct part_flags *flags, struct nm_mcap_query_options *time,
                   struct nm_err *err)
@@ -57,7 +57,8 @@ static int choose(struct bag *bag, const struct part_flags *flags, struct nm_mca
     return bag_choose(bag, &choice, time, err);
 }
 
-#define PACKING_FLAG(target) TEXT("compress", target, "HOW", "of the new log: zstd (small), lz4 (fast) or none")
+#define PACKING_FLAG(target)                                                                                           \
+    TEXT("compress", target, "HOW", "compression of the new log: zstd (small), lz4 (fast) or none")
 
 static int packing_of(const struct usage *usage, const char *word, enum nm_mcap_packing *packing)
 {
@@ -67,7 +68,7 @@ static int packing_of(const struct usage *usage, const char *word, enum nm_mcap_
         *packing = (enum nm_mcap_packing)i;
         return 0;
     }
-    usage_wrong(usage, "--compress is zstd, lz4 or none, not '%s'", word);
+    usage_wrong(usage, "--compress must be zstd, lz4 or none, not '%s'", word);
     return -1;
 }
 
@@ -155,12 +156,12 @@ static void print_general(const struct bag *bag, const struct sums *s, uint32_t 
         printf(", %llu chunk%s%s%s%s, %.2f : 1", (unsigned long long)s->chunks, s->chunks == 1 ? "" : "s",
                s->compressions & 4 ? " zstd" : "", s->compressions & 2 ? " lz4" : "",
                s->compressions & 1 ? " stored" : "", s->packed ? (double)s->unpacked / (double)s->packed : 1.0);
-    printf("\n  written by  %s, profile %s\n", c->library.n ? BAG_CLEAN(c->library) : "(it does not say)",
+    printf("\n  written by  %s, profile %s\n", c->library.n ? BAG_CLEAN(c->library) : "(unknown)",
            c->profile.n ? BAG_CLEAN(c->profile) : "(none)");
     if (bag->messages)
         printf("  time        %.3f s, %s to %s\n", (double)(bag->last - bag->first) * 1e-9, time_text(from, bag->first),
                time_text(to, bag->last));
-    printf("  messages    %llu of %u topic%s\n", (unsigned long long)bag->messages, topics, topics == 1 ? "" : "s");
+    printf("  messages    %llu on %u topic%s\n", (unsigned long long)bag->messages, topics, topics == 1 ? "" : "s");
 }
 
 /* Attachments and metadata of one part. */
@@ -194,13 +195,12 @@ static void print_state(const struct bag_part *part)
 {
     const struct nm_mcap_contents *c = &part->contents;
     if (!c->whole)
-        printf("  %scut off%s     after byte %llu of %llu; nutmeg bag recover makes it whole\n",
-               ink(stdout, INK_YELLOW), ink(stdout, INK_PLAIN), (unsigned long long)c->end,
-               (unsigned long long)part->source.size);
+        printf("  %scut off%s     after byte %llu of %llu; nutmeg bag recover repairs it\n", ink(stdout, INK_YELLOW),
+               ink(stdout, INK_PLAIN), (unsigned long long)c->end, (unsigned long long)part->source.size);
     else if (!c->summary)
-        printf("  no index    the whole file had to be read; nutmeg bag recover makes one\n");
+        printf("  no index    the whole file had to be read; nutmeg bag recover adds one\n");
     if (c->damaged || c->orphans)
-        printf("  %sdamaged%s     %llu records, %llu messages without a channel; nutmeg bag check tells more\n",
+        printf("  %sdamaged%s     %llu records, %llu messages without a channel; nutmeg bag check shows details\n",
                ink(stdout, INK_RED), ink(stdout, INK_PLAIN), (unsigned long long)c->damaged,
                (unsigned long long)c->orphans);
 }
@@ -243,12 +243,12 @@ static void print_json(const struct bag *bag, const struct sums *s, const struct
 static int bag_info(int argc, char **argv)
 {
     bool json = false;
-    const struct flag flags[] = {SWITCH("json", &json, "the same as one JSON object"), {0}};
+    const struct flag flags[] = {SWITCH("json", &json, "prints one JSON object"), {0}};
     const struct usage usage = {
         "nutmeg bag info",
         "LOG",
-        "Tells what a log holds: size, time, topics with their types, counts and rates, attachments.\n"
-        "LOG is a .mcap file, also one that was cut off, or a folder as ros2 bag record makes it.",
+        "Shows what a log contains: size, time, topics with their types, counts and rates, attachments.\n"
+        "LOG is a .mcap file (it may be cut off) or a folder written by ros2 bag record.",
         flags,
         1,
         1};
@@ -290,8 +290,8 @@ static int bag_check(int argc, char **argv)
     const struct usage usage = {
         "nutmeg bag check",
         "LOG…",
-        "Reads every byte of logs and holds everything against everything: framing, all CRCs, message\n"
-        "and chunk indexes, statistics, summary. Ends with 1 if anything is wrong.",
+        "Reads every byte of the logs and checks framing, all CRCs, message and chunk indexes,\n"
+        "statistics and summary. The exit code is 1 if anything is wrong.",
         NULL,
         1,
         -1};
@@ -314,7 +314,8 @@ static int bag_check(int argc, char **argv)
             faults += found;
             complain(&wrong);
             printf("%s%s%s", ink(stdout, INK_YELLOW), notes.text, ink(stdout, INK_PLAIN));
-            if (!found) printf("%s: sound, %llu messages\n", part->path, (unsigned long long)part->contents.messages);
+            if (!found)
+                printf("%s: no fault found, %llu messages\n", part->path, (unsigned long long)part->contents.messages);
         }
         close_log(&log);
     }
@@ -359,8 +360,8 @@ static int bag_cut(int argc, char **argv)
     const struct usage usage = {
         "nutmeg bag cut",
         "LOG OUT",
-        "Writes a part of a log as a new one, in the order of time: OUT is a .mcap file, or a folder\n"
-        "with one and its metadata.yaml. Attachments and metadata come along.",
+        "Writes a part of a log as a new log, ordered by time. OUT is a .mcap file, or a folder that\n"
+        "gets a .mcap file and its metadata.yaml. Attachments and metadata are copied.",
         flags,
         2,
         2};
@@ -387,7 +388,7 @@ static int recover_file(const char *from, const struct bag_new *new)
         printf("%s: %llu messages", made, (unsigned long long)repair.messages);
         if (repair.damaged) printf(", %llu damaged records left out", (unsigned long long)repair.damaged);
         if (repair.orphans) printf(", %llu messages without a channel left out", (unsigned long long)repair.orphans);
-        puts(repair.whole && !repair.damaged ? "; the log was whole" : "");
+        puts(repair.whole && !repair.damaged ? "; the log was complete" : "");
     }
     nm_arena_free(&arena);
     return result ? EXIT_FAILED : EXIT_OK;
@@ -405,9 +406,9 @@ static int bag_recover(int argc, char **argv)
     const struct usage usage = {
         "nutmeg bag recover",
         "LOG OUT",
-        "Saves all that can be read of a log that was cut off or damaged, as a whole one with all\n"
-        "indexes: OUT is a .mcap file, or a folder with one and its metadata.yaml. LOG stays as it is; it\n"
-        "may be a folder, such as a black box.",
+        "Copies everything that can be read from a damaged or cut-off log into a new log with all\n"
+        "indexes. OUT is a .mcap file, or a folder that gets a .mcap file and its metadata.yaml. LOG is\n"
+        "not changed. LOG may be a folder, such as a black box.",
         flags,
         2,
         2};
@@ -429,16 +430,16 @@ static int bag_export_verb(int argc, char **argv)
     const struct flag flags[] = {
         PART_FLAGS(&part),
         TEXTS("path", &paths, "PATH", "only this value, such as twist.linear.x or name[0]; may be repeated"),
-        SWITCH("json", &how.json, "a JSON object a line instead of CSV"),
-        SWITCH("whole", &how.whole, "long sequences with all their elements, not only the first"),
+        SWITCH("json", &how.json, "writes one JSON object per line instead of CSV"),
+        SWITCH("whole", &how.whole, "writes all elements of long sequences, not only the first ones"),
         {0},
     };
     const struct usage usage = {
         "nutmeg bag export",
         "LOG [FOLDER]",
-        "Writes the messages of a log by the schemas in it, a file a topic in FOLDER: tables (CSV) or\n"
-        "JSON lines; camera frames as pictures named by their time (CompressedImage as they are, Image as\n"
-        "JPEG). Without a folder one topic goes to standard output.",
+        "Writes the messages of a log to FOLDER, one file per topic: tables (CSV) or JSON lines. Camera\n"
+        "frames become pictures named by their time (CompressedImage unchanged, Image as JPEG). Without a\n"
+        "folder, a single topic is written to standard output.",
         flags,
         1,
         2};
@@ -457,7 +458,7 @@ static int bag_export_verb(int argc, char **argv)
     uint32_t topics = chosen ? bag_topics_chosen(&log.bag) : 0;
     if (chosen && !how.folder && topics != 1) {
         close_log(&log);
-        return usage_wrong(&usage, "without a folder one topic can be exported, not %u; choose it with --topics",
+        return usage_wrong(&usage, "without a folder only one topic can be exported, not %u; choose it with --topics",
                            topics);
     }
     if (chosen) bag_export(&log.bag, &time, &how, &made, &n_made, &err);
@@ -477,7 +478,7 @@ static void found(void *user, const char *topic, const char *why)
     (void)user;
     printf("records %s\n", topic);
     if (why)
-        fprintf(stderr, "%s%.*s: its bytes are recorded without a definition%s\n", ink(stderr, INK_YELLOW),
+        fprintf(stderr, "%s%.*s: the messages are recorded without a type definition%s\n", ink(stderr, INK_YELLOW),
                 (int)strcspn(why, "\n"), why, ink(stderr, INK_PLAIN));
     fflush(stdout);
 }
@@ -496,21 +497,21 @@ static int bag_record_verb(int argc, char **argv)
     double rotate = 0, free_floor = 200;
     int64_t domain = -1;
     const struct flag flags[] = {
-        TEXTS("topics", &topics, "PATTERN", "only these: names, or patterns with * and ?; may be repeated"),
-        NUMBER("seconds", &how.seconds, 0, 1e9, "N", "ends after N seconds; 0: with Ctrl-C", .letter = 's'),
-        WHOLE("domain", &domain, 0, 232, "N", "DDS domain; what ROS_DOMAIN_ID says unless given, else 0"),
-        SWITCH("network", &how.network, "DDS beyond this machine"),
+        TEXTS("topics", &topics, "PATTERN", "only these topics: names, or patterns with * and ?; may be repeated"),
+        NUMBER("seconds", &how.seconds, 0, 1e9, "N", "ends after N seconds; 0: runs until Ctrl-C", .letter = 's'),
+        WHOLE("domain", &domain, 0, 232, "N", "DDS domain (default: ROS_DOMAIN_ID, or 0)"),
+        SWITCH("network", &how.network, "uses the network, not only this machine"),
         PACKING_FLAG(&compress),
-        NUMBER("rotate", &rotate, 0, 1e6, "MB", "a new file after so many megabytes"),
-        NUMBER("floor", &free_floor, 0, 1e7, "MB", "stops while less is free on the disk; 200 unless given"),
+        NUMBER("rotate", &rotate, 0, 1e6, "MB", "starts a new file after this many megabytes"),
+        NUMBER("floor", &free_floor, 0, 1e7, "MB", "stops while fewer megabytes are free on the disk (default: 200)"),
         {0},
     };
     const struct usage usage = {
         "nutmeg bag record",
         "OUT",
-        "Records the topics of a ROS 2 world, such as a robot that runs with --dds: OUT is a .mcap\n"
-        "file, or a folder. nutmeg replay --lineup plays it by time; what replays bit for bit is\n"
-        "recorded by nutmeg run --log.",
+        "Records ROS 2 topics, for example of a robot that runs with --dds. OUT is a .mcap file or a\n"
+        "folder. nutmeg replay --lineup plays this log by time. For a log that replays bit for bit, use\n"
+        "nutmeg run --log instead.",
         flags,
         1,
         1};
@@ -530,7 +531,7 @@ static int bag_record_verb(int argc, char **argv)
     int result = bag_record(&how, &made, &err);
     complain(&err);
     if (!result)
-        printf("%s: %llu messages of %u topics, %s\n", made.path, (unsigned long long)made.messages, made.topics,
+        printf("%s: %llu messages on %u topics, %s\n", made.path, (unsigned long long)made.messages, made.topics,
                bytes_text(size, (double)made.bytes));
     return !result && made.messages ? EXIT_OK : EXIT_FAILED;
 }
@@ -538,12 +539,12 @@ static int bag_record_verb(int argc, char **argv)
 int cmd_bag(int argc, char **argv)
 {
     const struct verb verbs[] = {
-        {"info", "what a log holds", bag_info},
-        {"check", "whether a log is sound, to the last index and CRC", bag_check},
-        {"record", "what a running robot publishes, as a log", bag_record_verb},
-        {"cut", "some time and some topics of a log as a new one", bag_cut},
-        {"recover", "a log that was cut off or damaged as a whole one", bag_recover},
-        {"export", "messages as CSV or JSON, camera frames as pictures", bag_export_verb},
+        {"info", "shows what a log contains", bag_info},
+        {"check", "checks all of a log, down to the last index and CRC", bag_check},
+        {"record", "records the topics of a running robot as a log", bag_record_verb},
+        {"cut", "copies a part of a log, by time and topics", bag_cut},
+        {"recover", "repairs a log that was cut off or damaged", bag_recover},
+        {"export", "writes messages as CSV or JSON, camera frames as pictures", bag_export_verb},
         {0},
     };
     return verbs_run("nutmeg bag", "Logs: .mcap files and rosbag2 folders.", verbs, argc, argv);

@@ -27,22 +27,23 @@ int cmd_bench(int argc, char **argv)
     double randomise = -1;
     int64_t jobs = 2;
     const struct flag flags[] = {
-        SWITCH("json", &json, "one object a line with name, value, unit, ratio, goal, ok"),
-        SWITCH("quick", &quick, "a tenth of the repetitions: rough figures in seconds"),
-        TEXT("robot", &robot, "NAME", "of scenarios: folder in robots/, instead of theirs"),
-        TEXT("seeds", &seeds, "A-B", "of scenarios: instead of 20001-20020, which nothing was tuned with"),
+        SWITCH("json", &json, "prints one object per line with name, value, unit, ratio, goal, ok"),
+        SWITCH("quick", &quick, "runs a tenth of the repetitions: rough figures, fast"),
+        TEXT("robot", &robot, "NAME", "scenarios: a folder in robots/ instead of the scenario's robot"),
+        TEXT("seeds", &seeds, "A-B", "scenarios: seeds (default: 20001-20020, which no tuning has used)"),
         NUMBER("randomise", &randomise, 0, NM_WORLD_RANDOM, "X",
-               "of scenarios: share of the spread of bodies and grounds; 2: twice"),
-        WHOLE("jobs", &jobs, 1, 64, "N", "of scenarios: processes; 2 unless given", .letter = 'j'),
+               "scenarios: scales the random differences of bodies and grounds"),
+        WHOLE("jobs", &jobs, 1, 64, "N", "scenarios: processes at the same time (default: 2)", .letter = 'j'),
         {0},
     };
-    const struct usage usage = {"nutmeg bench",
-                                "[GROUP]",
-                                "Measures what the runtime costs: absolute figures, the ratio to a peer or a limit\n"
-                                "measured in the same run, and the goal. Without a group: all of them.",
-                                flags,
-                                0,
-                                1};
+    const struct usage usage = {
+        "nutmeg bench",
+        "[GROUP]",
+        "Measures what the runtime costs: absolute figures, the ratio to a peer or a limit measured\n"
+        "in the same run, and the goal. Without a group it runs all groups.",
+        flags,
+        0,
+        1};
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct nm_err err = {0};
@@ -61,6 +62,6 @@ int cmd_bench(int argc, char **argv)
         complain(&err);
         return EXIT_USAGE;
     }
-    if (interrupted()) return tell_interrupted("the figures are of a part of the runs, or missing");
+    if (interrupted()) return tell_interrupted("some figures are missing or come from only a part of the runs");
     return missed ? EXIT_FAILED : EXIT_OK;
 }

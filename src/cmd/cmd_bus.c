@@ -41,22 +41,23 @@ static int open_bench(struct bench *b, const char *path, int64_t baud, double ti
     return nm_ask_init(&b->ask, nm_serial_io(&b->ports), 0, rate, timeout, err);
 }
 
-#define BAUD(target)     WHOLE("baud", target, 9600, 4500000, "N", "bits a second, 1000000 unless said", .letter = 'b')
-#define PROTOCOL(target) WHOLE("protocol", target, 0, 2, "N", "1 or 2 only; both unless said", .letter = 'p')
+#define BAUD(target)     WHOLE("baud", target, 9600, 4500000, "N", "bits per second (default: 1000000)", .letter = 'b')
+#define PROTOCOL(target) WHOLE("protocol", target, 0, 2, "N", "protocol version 1 or 2 (default: both)", .letter = 'p')
 
 static int bus_scan(int argc, char **argv)
 {
     int64_t baud = 1000000, protocol = 0, first = 0, last = 252;
     double wait = 0.005;
-    const struct flag flags[] = {BAUD(&baud),
-                                 PROTOCOL(&protocol),
-                                 WHOLE("first", &first, 0, 252, "ID", "from this id"),
-                                 WHOLE("last", &last, 0, 252, "ID", "to this id"),
-                                 NUMBER("wait", &wait, 1e-4, 1, "S", "seconds to wait for each; 0.005 unless said"),
-                                 {0}};
+    const struct flag flags[] = {
+        BAUD(&baud),
+        PROTOCOL(&protocol),
+        WHOLE("first", &first, 0, 252, "ID", "first id"),
+        WHOLE("last", &last, 0, 252, "ID", "last id"),
+        NUMBER("wait", &wait, 1e-4, 1, "S", "seconds to wait for each answer (default: 0.005)"),
+        {0}};
     const struct usage usage = {"nutmeg bus scan",
                                 "PORT…",
-                                "Asks every id on the ports who is there, and prints what answers.\n"
+                                "Asks every id on the ports and lists the devices that answer.\n"
                                 "    nutmeg bus scan /dev/ttyUSB0 --baud 2000000 --protocol 2",
                                 flags,
                                 1,
@@ -77,8 +78,7 @@ static int bus_scan(int argc, char **argv)
         nm_serial_close(&b.ports);
     }
     if (!table.n_rows) {
-        fprintf(stderr, "nobody answers at %lld baud; is the power on, and is it the right baud rate?\n",
-                (long long)baud);
+        fprintf(stderr, "no device answers at %lld baud; check the power and the baud rate\n", (long long)baud);
         return EXIT_FAILED;
     }
     table_print(&table, stdout);
@@ -90,7 +90,7 @@ static int meet(struct bench *b, const char *text, int64_t protocol, struct nm_a
 {
     char *end;
     long id = strtol(text, &end, 10);
-    if (*end || end == text || id < 0 || id > 253) return nm_fail(err, "'%s' is no id, they go from 0 to 253", text);
+    if (*end || end == text || id < 0 || id > 253) return nm_fail(err, "'%s' is not an id; ids go from 0 to 253", text);
     struct nm_err own = {0};
     for (int p = 1; p <= 2; p++)
         if ((!protocol || protocol == p) && nm_ask_ping(&b->ask, p, (uint8_t)id, d, &own) == 0) return 0;
@@ -115,7 +115,7 @@ static int bus_read(int argc, char **argv)
     const struct flag flags[] = {BAUD(&baud), PROTOCOL(&protocol), {0}};
     const struct usage usage = {"nutmeg bus read",
                                 "PORT ID [REGISTER…]",
-                                "Reads registers of a device by their names, all of them unless named.\n"
+                                "Reads registers of a device by name. Without a REGISTER it reads all of them.\n"
                                 "    nutmeg bus read /dev/ttyUSB0 13 present_position present_temperature",
                                 flags,
                                 2,
@@ -127,7 +127,7 @@ static int bus_read(int argc, char **argv)
     struct nm_err err = {0};
     if (open_bench(&b, argv[1], baud, TIMEOUT, &err)) return failed(&err);
     if (meet(&b, argv[2], protocol, &d, &err) == 0 && !d.model)
-        nm_fail(&err, "id %d is model %u, whose registers are not known", d.id, d.number);
+        nm_fail(&err, "id %d is model %u, whose registers are unknown", d.id, d.number);
     struct table table;
     const struct nm_dxl_register *r;
     table_begin(&table, (const char *const[]){"register", ">value", "unit", ">count", ">address", "access", NULL});
@@ -145,12 +145,12 @@ static int bus_write(int argc, char **argv)
     bool count = false;
     const struct flag flags[] = {BAUD(&baud),
                                  PROTOCOL(&protocol),
-                                 SWITCH("count", &count, "VALUE is in the register's counts, not in SI units"),
+                                 SWITCH("count", &count, "takes VALUE in the register's counts, not in SI units"),
                                  {0}};
     const struct usage usage = {
         "nutmeg bus write",
         "PORT ID REGISTER VALUE",
-        "Writes a register by its name and reads it back. A goal can move a joint: stand clear.\n"
+        "Writes a register by name and reads it back. Writing a goal moves the joint: stand clear.\n"
         "    nutmeg bus write /dev/ttyUSB0 13 return_delay 0",
         flags,
         4,
@@ -159,7 +159,7 @@ static int bus_write(int argc, char **argv)
     if (n < 0) return code;
     char *end;
     double value = strtod(argv[4], &end);
-    if (*end || end == argv[4] || !isfinite(value)) return usage_wrong(&usage, "'%s' is no number", argv[4]);
+    if (*end || end == argv[4] || !isfinite(value)) return usage_wrong(&usage, "'%s' is not a number", argv[4]);
     struct bench b;
     struct nm_ask_device d;
     struct nm_err err = {0};
@@ -217,7 +217,7 @@ static int scanned_tables(int n, char **ports, int64_t baud, struct nm_bus_table
         nm_serial_close(&b.ports);
     }
     if (t->n_servos + t->n_boards) return 0;
-    return nm_fail(err, "nobody answers at %lld baud; is the power on?", (long long)baud);
+    return nm_fail(err, "no device answers at %lld baud; check the power", (long long)baud);
 }
 
 /* Links in a folder of its own stand for the ports. */
@@ -229,7 +229,7 @@ struct stage {
 static int set_stage(struct stage *s, struct nm_bus_tables *t, struct nm_err *err)
 {
     strcpy(s->folder, "/tmp/nutmeg_bus_XXXXXX");
-    if (!mkdtemp(s->folder)) return nm_fail(err, "no folder for the links: %s", strerror(errno));
+    if (!mkdtemp(s->folder)) return nm_fail(err, "the folder for the links cannot be made: %s", strerror(errno));
     for (int i = 0; i < t->set.wires; i++) {
         snprintf(s->link[i], sizeof s->link[i], "%s/bus%d", s->folder, i);
         t->port[i] = s->link[i];
@@ -319,8 +319,9 @@ static int test_tables(struct nm_bus_tables *t, double seconds, double rate, boo
     nm_bus_close(bus);
     nm_serial_close(&ports);
     print_servos(t, &states);
-    printf("\n%d cycles: %.2f ms on average, %.2f ms at worst; the bytes alone need %.2f ms; %d faults\n", f.cycles,
-           f.mean, f.worst, f.wire, f.events);
+    printf("\n"
+           "%d cycles: %.2f ms on average, %.2f ms at most; the bytes alone need %.2f ms; %d faults\n",
+           f.cycles, f.mean, f.worst, f.wire, f.events);
     return f.events ? EXIT_FAILED : EXIT_OK;
 }
 
@@ -332,17 +333,18 @@ static int bus_test(int argc, char **argv)
     bool virtual = false, drive = false;
     const struct flag flags[] = {
         BAUD(&baud),
-        TEXT("robot", &robot, "NAME", "the servo table of this robot, instead of a scan of the ports", .letter = 'r'),
-        SWITCH("virtual", &virtual, "against a virtual bus with the robot's devices; needs --robot"),
+        TEXT("robot", &robot, "NAME", "uses the servo table of this robot instead of a scan of the ports",
+             .letter = 'r'),
+        SWITCH("virtual", &virtual, "uses a virtual bus with the robot's devices; needs --robot"),
         SWITCH("drive", &drive, "switches the torque on and holds the joints where they are", .letter = 'd'),
-        NUMBER("seconds", &seconds, 0.1, 86400, "S", "how long; 5 unless said", .letter = 's'),
-        NUMBER("rate", &rate, 1, 1000, "HZ", "cycles a second; 100 unless said"),
+        NUMBER("seconds", &seconds, 0.1, 86400, "S", "duration (default: 5)", .letter = 's'),
+        NUMBER("rate", &rate, 1, 1000, "HZ", "cycles per second (default: 100)"),
         {0}};
     const struct usage usage = {
         "nutmeg bus test",
         "[PORT…]",
-        "Runs the driver on a bus, limp unless told otherwise, and tells how well it goes: answers\n"
-        "and losses of every device, times of the cycle, faults as they come. Ctrl-C ends it.\n"
+        "Runs the driver on a bus and prints faults as they come, then the answers and losses of every\n"
+        "device and the times of the cycle. The robot stays limp without --drive. Ctrl-C ends the test.\n"
         "    nutmeg bus test /dev/ttyUSB0\n"
         "    nutmeg bus test --robot kid70 --virtual --drive",
         flags,
@@ -350,8 +352,8 @@ static int bus_test(int argc, char **argv)
         NM_BUS_WIRES};
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
-    if (!robot && (virtual || !n)) return usage_wrong(&usage, "name a port, or a robot");
-    if (robot && n && virtual) return usage_wrong(&usage, "a virtual bus has no ports");
+    if (!robot && (virtual || !n)) return usage_wrong(&usage, "name a port, or a robot with --robot");
+    if (robot && n && virtual) return usage_wrong(&usage, "use either --virtual or ports, not both");
     static struct nm_bus_tables t;
     struct setup setup;
     struct stage stage = {0};
@@ -372,8 +374,8 @@ static int bus_virtual(int argc, char **argv)
     const struct usage usage = {
         "nutmeg bus virtual",
         "ROBOT LINK…",
-        "Puts the devices of a robot on virtual buses and each bus behind a pseudo terminal that\n"
-        "is reached under a link, as if it were a serial port. Ctrl-C ends it.\n"
+        "Simulates the devices on the buses of a robot. Each bus is a pseudo terminal that can be\n"
+        "opened at LINK like a serial port. Ctrl-C ends it.\n"
         "    nutmeg bus virtual darwin /tmp/darwin\n"
         "    nutmeg bus scan /tmp/darwin",
         NULL,
@@ -387,7 +389,8 @@ static int bus_virtual(int argc, char **argv)
     setup_begin(&setup);
     stop_by_signals(); /* ends the run, not the program: servos are left limp and links removed */
     int bad = robot_tables(&setup, argv[1], &t, &err);
-    if (!bad && n - 1 != t.set.wires) bad = nm_fail(&err, "%s has %d buses, name as many links", argv[1], t.set.wires);
+    if (!bad && n - 1 != t.set.wires)
+        bad = nm_fail(&err, "%s has %d buses: name one link for each", argv[1], t.set.wires);
     struct nm_vbus *bus = bad ? NULL : nm_vbus_of_tables(&t, &err);
     if (bus && nm_vbus_start(bus,
                              (const char *const[NM_BUS_WIRES]){argv[2], n > 2 ? argv[3] : NULL, n > 3 ? argv[4] : NULL,
@@ -396,7 +399,7 @@ static int bus_virtual(int argc, char **argv)
         nm_vbus_free(bus);
         bus = NULL;
     }
-    if (bus) printf("%d servos and %d boards are there; Ctrl-C ends it\n", t.n_servos, t.n_boards), fflush(stdout);
+    if (bus) printf("%d servos and %d boards are ready; Ctrl-C ends it\n", t.n_servos, t.n_boards), fflush(stdout);
     while (bus && !stopping()) pause();
     code = bus ? EXIT_OK : failed(&err);
     nm_vbus_free(bus);
@@ -407,12 +410,12 @@ static int bus_virtual(int argc, char **argv)
 int cmd_bus(int argc, char **argv)
 {
     const struct verb verbs[] = {
-        {"scan", "who is on a bus", bus_scan},
+        {"scan", "lists the devices on a bus", bus_scan},
         {"read", "reads a device's registers", bus_read},
         {"write", "writes a register", bus_write},
-        {"test", "runs the driver and tells how well it goes", bus_test},
-        {"virtual", "a bus without a robot, behind a pseudo terminal", bus_virtual},
+        {"test", "runs the driver and measures answers, losses and times", bus_test},
+        {"virtual", "simulates a bus behind a pseudo terminal", bus_virtual},
         {0},
     };
-    return verbs_run("nutmeg bus", "Talks to the servos of a robot.", verbs, argc, argv);
+    return verbs_run("nutmeg bus", "Talks to the servos and sensors of a robot.", verbs, argc, argv);
 }

@@ -29,7 +29,7 @@ static int read_log(const char *text, struct drive_steps *d, struct nm_err *err)
     double end[3] = {0};
     int used = 0, n = at ? sscanf(at + 1, "%lf,%lf%n,%lf%n", &end[0], &end[1], &used, &end[2], &used) : 0;
     if (n < 2 || at[1 + used] || at - text >= PATH_MAX || !isfinite(end[0] + end[1] + end[2]))
-        return nm_fail(err, "%s: LOG@X,Y or LOG@X,Y,DEGREES is needed: where the drive ended, seen from its begin",
+        return nm_fail(err, "'%s' must be LOG@X,Y or LOG@X,Y,DEGREES: where the drive ended, relative to its start",
                        text);
     snprintf(path, sizeof path, "%.*s", (int)(at - text), text);
     if (calibrate_log(path, d, err)) return -1;
@@ -73,8 +73,8 @@ static int fit(const struct drive_steps *drives, uint32_t n, const struct order 
     uint32_t n_judges = rest ? rest : n;
     double plain = calibrate_drift(NULL, judges, n_judges), by_linear = calibrate_drift(&linear, judges, n_judges),
            by_local = calibrate_drift(&local, judges, n_judges);
-    printf("%u drives fitted; mean distance from the end of %u %s:\n", known, n_judges,
-           rest ? "others" : "drives, which are the fitted ones: twelve would leave some to judge by");
+    printf("%u drives fitted; mean error at the end of %u %s:\n", known, n_judges,
+           rest ? "others" : "drives, the same that were fitted; with twelve drives some would be left for a test");
     printf("  uncorrected %.1f cm, linear %.1f cm, locally weighted %.1f cm\n", 100 * plain, 100 * by_linear,
            100 * by_local);
     const struct nm_step_model *chosen = many || o->linear || by_linear <= by_local ? &linear : &local;
@@ -90,7 +90,7 @@ static int fit(const struct drive_steps *drives, uint32_t n, const struct order 
     fclose(to);
     int bad = nm_file_replace(o->output, text, size, err);
     free(text);
-    if (!bad) printf("the parameters are in %s\n", o->output);
+    if (!bad) printf("written: %s\n", o->output);
     return bad;
 }
 
@@ -103,7 +103,7 @@ static int odometry(struct setup *setup, const struct order *o, uint64_t first, 
     int bad = 0;
     if (!drives) abort();
     for (int i = 0; i < n_logs && n < DRIVES && !bad; i++) bad = read_log(logs[i], &drives[n++], err);
-    if (o->sim && !calibrate_sim) bad = nm_fail(err, "this program has no simulator");
+    if (o->sim && !calibrate_sim) bad = nm_fail(err, "this program was built without the simulator");
     const char *robot = o->robot && o->sim && calibrate_sim ? setup_robot(setup, o->robot, err) : NULL;
     if (o->robot && o->sim && !robot) bad = -1;
     if (!bad && o->sim) {
@@ -112,7 +112,7 @@ static int odometry(struct setup *setup, const struct order *o, uint64_t first, 
     }
     if (interrupted()) {
         free(drives);
-        return tell_interrupted("%u drives were made; nothing is fitted and nothing is written", n);
+        return tell_interrupted("%u drives were made; nothing was fitted and nothing is written", n);
     }
     if (!bad && n < 3) bad = nm_fail(err, "%u drives are not enough: drive at least three times, in all directions", n);
     if (!bad) bad = fit(drives, n, o, err);
@@ -125,22 +125,22 @@ static int cmd_odometry(int argc, char **argv)
     struct order o = {.jobs = 2};
     uint64_t first = 1, last = 36;
     const struct flag flags[] = {
-        SWITCH("sim", &o.sim, "drives in the simulator, scenario motion/odometry"),
-        TEXT("robot", &o.robot, "NAME", "of the simulator: folder in robots/"),
+        SWITCH("sim", &o.sim, "drives in the simulator (scenario motion/odometry)"),
+        TEXT("robot", &o.robot, "NAME", "simulator: a folder in robots/"),
         WHOLE("one-body", &o.body, 1, 1000000000, "SEED",
-              "of the simulator: this body drives; otherwise each drive has another"),
-        TEXT("seeds", &o.seeds, "A-B", "of the simulator: one drive each; 1-36 unless given"),
-        WHOLE("jobs", &o.jobs, 1, 64, "N", "of the simulator: processes; 2 unless given", .letter = 'j'),
-        SWITCH("linear", &o.linear, "the linear model, even if the locally weighted one is better"),
-        TEXT("output", &o.output, "FILE", "where the parameters go; printed unless given", .letter = 'o'),
+              "simulator: always uses this body (default: another one for each drive)"),
+        TEXT("seeds", &o.seeds, "A-B", "simulator: one drive per seed (default: 1-36)"),
+        WHOLE("jobs", &o.jobs, 1, 64, "N", "simulator: processes at the same time (default: 2)", .letter = 'j'),
+        SWITCH("linear", &o.linear, "uses the linear model even if the locally weighted one is better"),
+        TEXT("output", &o.output, "FILE", "writes the parameters to this file instead of printing them", .letter = 'o'),
         {0},
     };
     const struct usage usage = {
         "nutmeg calibrate odometry",
         "[LOG@X,Y[,DEGREES]…]",
-        "Fits the model that corrects each step of the odometry, from drives between known points:\n"
-        "a log of each with the topics odometry_raw and support_state, and where it ended, in metres\n"
-        "forwards and to the left of where it began. Prints parameters for robots/NAME/params.yaml.",
+        "Fits the model that corrects each step of the odometry, from drives between known points. Each\n"
+        "drive is a log with the topics odometry_raw and support_state, and the point where it ended,\n"
+        "in metres forwards and to the left of its start. Prints parameters for robots/NAME/params.yaml.",
         flags,
         0,
         DRIVES};
@@ -151,9 +151,9 @@ static int cmd_odometry(int argc, char **argv)
         first = last = strtoull(o.seeds, &end, 10);
         if (*end == '-') last = strtoull(end + 1, &end, 10);
         if (*end || end == o.seeds || last < first || last - first >= DRIVES)
-            return usage_wrong(&usage, "--seeds wants a range of at most %d, not '%s'", DRIVES, o.seeds);
+            return usage_wrong(&usage, "--seeds wants a range of at most %d seeds, not '%s'", DRIVES, o.seeds);
     }
-    if (!n && !o.sim) return usage_wrong(&usage, "logs are needed, or --sim");
+    if (!n && !o.sim) return usage_wrong(&usage, "name logs, or use --sim");
     struct setup setup;
     struct nm_err err = {0};
     setup_begin(&setup);
@@ -167,8 +167,9 @@ static int cmd_odometry(int argc, char **argv)
 int cmd_calibrate(int argc, char **argv)
 {
     static const struct verb verbs[] = {
-        {"odometry", "how far steps really go, from drives between known points", cmd_odometry},
+        {"odometry", "fits how far steps really go, from drives between known points", cmd_odometry},
         {0},
     };
-    return verbs_run("nutmeg calibrate", "Finds what only a robot itself can tell about it.", verbs, argc, argv);
+    return verbs_run("nutmeg calibrate", "Measures properties of a robot that are not in its files.", verbs, argc,
+                     argv);
 }

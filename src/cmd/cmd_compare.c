@@ -91,7 +91,7 @@ static void compare_print(const struct compare *c, uint32_t most)
         same++;
         messages += topic->n[LOG_A];
         if (topic->notes && topic->notes->n) {
-            printf("%s: the same, but its types differ\n", topic->name);
+            printf("%s: the same messages, but the types differ\n", topic->name);
             print_lines(topic->notes->text);
         }
     }
@@ -193,33 +193,34 @@ int cmd_compare(int argc, char **argv)
     int64_t most = 12;
     const struct flag flags[] = {
         NUMBER("tolerance", &c.tolerance, 0, 1e300, "X",
-               "numbers that are X or less apart are the same; 0 unless given"),
-        TEXTS("topics", &topics, "A,B", "only these topics: names, parts of names or patterns with * and ?"),
-        TEXTS("leave", &leave, "PATH", "members that are not compared, such as header.stamp; may be repeated"),
-        TEXT("from", &time.from, "T", "from T on: seconds from the start of A, -S from its end, or @UNIXTIME"),
-        TEXT("to", &time.to, "T", "up to T, without it"),
-        TEXT("match", &match, "HOW", "which messages belong together: time, sequence, order, or auto"),
-        WHOLE("members", &most, 0, 1e6, "N", "lists at most N members of a topic; 12 unless given"),
-        SWITCH("json", &json, "one JSON object"),
-        TEXT("plot", &plot, "FILE", "FILE.svg or FILE.png: what differs most, over time"),
+               "treats numbers that differ by at most X as equal (default: 0)"),
+        TEXTS("topics", &topics, "A,B", "only these topics: names, parts of names, or patterns with * and ?"),
+        TEXTS("leave", &leave, "PATH", "does not compare this member, such as header.stamp; may be repeated"),
+        TEXT("from", &time.from, "T", "starts at T: seconds from the start of A, -S from its end, or @UNIXTIME"),
+        TEXT("to", &time.to, "T", "ends before T"),
+        TEXT("match", &match, "HOW", "how messages are paired: time, sequence, order or auto"),
+        WHOLE("members", &most, 0, 1e6, "N", "lists at most N members of a topic (default: 12)"),
+        SWITCH("json", &json, "prints one JSON object"),
+        TEXT("plot", &plot, "FILE", "draws what differs most over time: FILE.svg or FILE.png"),
         {0},
     };
     const struct usage usage = {
         "nutmeg compare",
         "A B",
         "Compares two logs topic by topic, such as a recording and its replay: where they differ first,\n"
-        "how often and by how much. Types that have changed meet by the names of their members.\n"
-        "Ends with 0 if they are the same, 1 if they differ, 2 if they cannot be compared.",
+        "how often and by how much. If a type has changed, members with the same name are compared.\n"
+        "The exit code is 0 if the logs are the same, 1 if they differ, 2 if they cannot be compared.",
         flags,
         2,
         2};
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     for (c.match = MATCH_AUTO; c.match <= MATCH_ORDER && strcmp(match, match_words[c.match]);) c.match++;
-    if (c.match > MATCH_ORDER) return usage_wrong(&usage, "--match is auto, time, sequence or order, not '%s'", match);
+    if (c.match > MATCH_ORDER)
+        return usage_wrong(&usage, "--match must be auto, time, sequence or order, not '%s'", match);
     size_t ending = plot ? strlen(plot) : 0;
     if (plot && (ending < 5 || (strcmp(plot + ending - 4, ".svg") && strcmp(plot + ending - 4, ".png"))))
-        return usage_wrong(&usage, "--plot %s: a picture is an .svg or a .png", plot);
+        return usage_wrong(&usage, "--plot %s: the name of a picture must end in .svg or .png", plot);
     if (plot) c.seen = compare_seen;
     c.topics = topics.at;
     c.n_topics = topics.n;

@@ -15,9 +15,9 @@ int cmd_dev(int argc, char **argv)
     const struct usage usage = {
         "nutmeg dev",
         "LINEUP",
-        "Runs a line-up and watches all files of its modules. When one changes, its module is built\n"
-        "and swapped in between two steps. The state is kept where the struct is the same. What does\n"
-        "not build is shown, and the old build plays on.",
+        "Runs a line-up and watches all files of its modules. When a file changes, its module is built\n"
+        "and replaced between two steps. The module keeps its state if its struct has not changed. If\n"
+        "the build fails, the errors are shown and the old build plays on.",
         flags,
         1,
         1};

@@ -43,7 +43,7 @@ static void check_folder(struct patient *patient)
         tell(patient, OK, "folder", "%s", root);
     else
         tell(patient, FAIL, "folder",
-             "no folder with robots/ and lineups/ here, above, or above the program; go there or set "
+             "there is no folder with robots/ and lineups/ here, above here, or above the program; change to it or set "
              "NUTMEG_ROOT");
 }
 
@@ -56,7 +56,7 @@ static void check_packages(struct patient *patient, const char *list, enum verdi
     size_t used = 0;
     int n = 0, lacking = 0, managed = 0;
     if (!file) {
-        tell(patient, WARN, "packages", "%s is not there, so what is missing cannot be told", path);
+        tell(patient, WARN, "packages", "%s does not exist, so packages cannot be checked", path);
         return;
     }
     while (managed >= 0 && fgets(line, sizeof line, file)) {
@@ -88,12 +88,12 @@ static void check_cpu(struct patient *patient)
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     machine_cpu(name, sizeof name);
     tell(patient, cores >= 2 ? OK : WARN, "CPU", "%s, %ld core%s%s", name, cores, cores == 1 ? "" : "s",
-         cores >= 2 ? "" : "; motion and vision share it and will miss deadlines");
+         cores >= 2 ? "" : "; motion and vision share this core and will miss deadlines");
 #if defined(__x86_64__)
     if (machine_cpu_has("avx2") && machine_cpu_has("fma"))
         tell(patient, OK, "CPU features", "avx2 and fma");
     else
-        tell(patient, WARN, "CPU features", "no avx2 or no fma: networks and image code take their slow path");
+        tell(patient, WARN, "CPU features", "no avx2 or no fma: networks and image code use their slow version");
 #endif
     machine_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", governor, sizeof governor);
     if (*governor && strcmp(governor, "performance"))
@@ -111,14 +111,14 @@ static void check_clock(struct patient *patient)
     bool good = false;
     for (uint32_t i = 0; i < sizeof quick / sizeof *quick; i++) good |= !strcmp(source, quick[i]);
     if (!*source)
-        tell(patient, WARN, "clock", "the system does not tell its clock source");
+        tell(patient, WARN, "clock", "the clock source is unknown");
     else
         tell(patient, good ? OK : WARN, "clock", "%s%s", source,
              good ? "" : ": reading the time is a system call; a kernel that trusts the tsc is faster");
     int64_t late = machine_lateness();
     duration_text(text, (double)late);
     tell(patient, late < 300000 ? OK : WARN, "timer", "a sleep of 1 ms ends %s late%s", text,
-         late < 300000 ? "" : "; another load or a power-saving state is in the way");
+         late < 300000 ? "" : "; other programs or power saving delay it");
 }
 
 static void check_priority(struct patient *patient)
@@ -140,7 +140,8 @@ static void check_disk(struct patient *patient)
     if (statvfs(patient->setup.root, &disk)) return;
     double free_gb = (double)disk.f_bavail * (double)disk.f_frsize * 1e-9;
     enum verdict verdict = free_gb < 0.1 ? FAIL : free_gb < 2 ? WARN : OK;
-    tell(patient, verdict, "disk", "%.1f GB free%s", free_gb, verdict == OK ? "" : "; logs of a match need 2 GB");
+    tell(patient, verdict, "disk", "%.1f GB are free%s", free_gb,
+         verdict == OK ? "" : "; the logs of a match need 2 GB");
 }
 
 static void check_socket(struct patient *patient)
@@ -163,7 +164,7 @@ static void check_ports(struct patient *patient)
     for (uint32_t i = 0; i < sizeof ports / sizeof *ports; i++) {
         bool ok = machine_port_free(ports[i].udp, ports[i].port);
         tell(patient, ok ? OK : WARN, "port", "%u (%s) is %s", ports[i].port, ports[i].what,
-             ok ? "free" : "taken by another program; that is fine if it is a nutmeg of yours");
+             ok ? "free" : "in use by another program; this is fine if it is your own nutmeg");
     }
 }
 
@@ -171,11 +172,12 @@ static void check_tools(struct patient *patient)
 {
     const char *commands = nm_path(&patient->setup.arena, patient->setup.program, "compile_commands.json");
     if (!machine_program("cc"))
-        tell(patient, WARN, "compiler", "no cc: nutmeg dev and new module need one; apt-get install gcc");
+        tell(patient, WARN, "compiler",
+             "there is no C compiler (cc), which nutmeg dev and nutmeg new module need; apt-get install gcc");
     else if (!nm_file_exists(commands))
-        tell(patient, WARN, "compiler", "%s is not there: nutmeg dev builds with plain flags", commands);
+        tell(patient, WARN, "compiler", "%s does not exist, so nutmeg dev builds with plain flags", commands);
     else
-        tell(patient, OK, "compiler", "cc is there, and the flags of this build");
+        tell(patient, OK, "compiler", "cc and the flags of this build are available");
 }
 
 int cmd_doctor(int argc, char **argv)
@@ -186,8 +188,8 @@ int cmd_doctor(int argc, char **argv)
     const struct usage usage = {
         "nutmeg doctor",
         "",
-        "Checks this machine and this installation. What is wrong is told with its remedy; the exit\n"
-        "code is 1 if something keeps nutmeg from playing.",
+        "Checks this machine and this installation, and prints a remedy for each fault. The exit code is\n"
+        "1 if a fault keeps nutmeg from playing.",
         NULL,
         0,
         0};

@@ -205,7 +205,7 @@ static int look_at_it(struct drive *d, struct nm_err *err)
     d->has_kick = has_topic(topics, "kick/_action/send_goal/request");
     d->has_animation = has_topic(topics, "play_animation/_action/send_goal/request");
     nm_arena_free(&d->arena);
-    if (!walks) return nm_fail(err, "its line-up does not take cmd_vel: there is nothing to drive");
+    if (!walks) return nm_fail(err, "its line-up does not read cmd_vel, so it cannot be driven");
     if (!tells || !(d->state = nm_link_open(NULL, d->name, NULL))) return 0;
     request = (struct nm_request){.op = NM_CONTROL_ECHO, .topic = "hcm_state"};
     nm_link_ask(d->state, &d->arena, &request, NULL);
@@ -242,8 +242,8 @@ static int find_robot(struct drive *d, struct nm_err *err)
     if (!ours)
         d->link = nm_link_open(NULL, d->name, err);
     else if (named)
-        return nm_fail(
-            err, "a player called %s runs already: drive it without --robot, or give this one another --name", d->name);
+        return nm_fail(err, "a player called %s runs already: drive it without --robot, or choose another --name",
+                       d->name);
     else if (!cmd_sim)
         return nm_fail(err, "no player runs here, and this program was built without the simulator");
     else if (start_sim(d, err) || await_sim(d, err))
@@ -276,7 +276,7 @@ static int open_hands(struct drive *d, struct nm_err *err)
 static void show_help(const struct drive *d)
 {
     if (d->joy)
-        printf("left stick: ahead and aside; right stick: turn; drives while button 4 is held, kicks with 0 and 1\n");
+        printf("left stick: walk; right stick: turn; hold button 4 to drive; buttons 0 and 1: kick\n");
     else
         printf("w s or the arrows: ahead, back    a d: aside    q e or the arrows: turn    with Shift: fast\n"
                "space: stop");
@@ -336,7 +336,7 @@ static int read_hands(struct drive *d, int64_t now, struct nm_err *err)
     poll(&from, 1, LOOK_EVERY);
     ssize_t n = read(d->fd, bytes, sizeof bytes);
     bool gone = (n < 0 && errno != EAGAIN && errno != EINTR) || (from.revents & POLLHUP && n <= 0);
-    if (gone) return nm_fail(err, "%s is gone; the robot is stopped", d->joy ? d->joy : "the terminal");
+    if (gone) return nm_fail(err, "%s is gone; the robot was stopped", d->joy ? d->joy : "the terminal");
     size_t some = n > 0 ? (size_t)n : 0;
     return d->joy ? read_stick(d, bytes, some, err) : read_keys(d, bytes, some, now, err);
 }
@@ -400,17 +400,18 @@ int cmd_drive(int argc, char **argv)
 {
     struct drive d = {.fd = -1, .speed = 0.25};
     const struct flag flags[] = {
-        TEXT("name", &d.name, "PLAYER", "the running player to drive; the only one unless given"),
-        TEXT("robot", &d.robot, "ROBOT", "starts a simulated one of this folder in robots/ and drives that"),
-        TEXT("joy", &d.joy, "DEVICE", "a joystick such as /dev/input/js0 instead of the keyboard"),
-        NUMBER("speed", &d.speed, 0.01, 2, "M/S", "ahead with the stick at its end, or with Shift; half of it without"),
+        TEXT("name", &d.name, "PLAYER", "the running player to drive (default: the only one)"),
+        TEXT("robot", &d.robot, "ROBOT", "starts and drives a simulated robot from this folder in robots/"),
+        TEXT("joy", &d.joy, "DEVICE", "uses a joystick such as /dev/input/js0 instead of the keyboard"),
+        NUMBER("speed", &d.speed, 0.01, 2, "M/S",
+               "top speed ahead, with a full stick or with Shift; half of it without Shift"),
         {0},
     };
     const struct usage usage = {
         "nutmeg drive",
         "",
-        "Drives a running robot by keyboard or joystick, over its control socket. Where none runs,\n"
-        "a simulated one is started, and shown to viewers while it is driven.",
+        "Drives a running robot by keyboard or joystick, through its control socket. If no robot runs,\n"
+        "it starts a simulated one and shows it to viewers while it is driven.",
         flags,
         0,
         0};

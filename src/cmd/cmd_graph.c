@@ -33,7 +33,7 @@ static int draw_into(const struct nm_lineup *lineup, draw *draw, const char *fil
     bool whole = !fflush(to) && !ferror(to);
     int why = errno;
     if (file && fclose(to)) whole = false;
-    return whole ? 0 : nm_fail(err, "%s: could not be written: %s", file ? file : "output", strerror(why));
+    return whole ? 0 : nm_fail(err, "%s cannot be written: %s", file ? file : "output", strerror(why));
 }
 
 int cmd_graph(int argc, char **argv)
@@ -41,15 +41,15 @@ int cmd_graph(int argc, char **argv)
     struct lineup_flags lineup_flags = {0};
     const char *file = NULL;
     const struct flag flags[] = {
-        TEXT("output", &file, "FILE", "FILE.svg: the picture; FILE.dot: text for Graphviz", .letter = 'o'),
+        TEXT("output", &file, "FILE", "writes a picture (FILE.svg) or text for Graphviz (FILE.dot)", .letter = 'o'),
         LINEUP_FLAGS(&lineup_flags),
         {0},
     };
     const struct usage usage = {
         "nutmeg graph",
         "LINEUP",
-        "Draws a line-up: its cycles, the modules in each in the order of their steps, and the topics\n"
-        "between them. Without -o: text for Graphviz on standard output.",
+        "Draws a line-up: its cycles, the modules of each cycle in the order of their steps, and the\n"
+        "topics between them. Without -o it prints text for Graphviz.",
         flags,
         1,
         1};
@@ -57,7 +57,8 @@ int cmd_graph(int argc, char **argv)
     if (n < 0) return code;
     draw *draw = file ? form_of(file) : nm_graph_dot;
     if (!draw)
-        return usage_wrong(&usage, "%s: the picture is an .svg, which every browser shows; .dot is for Graphviz", file);
+        return usage_wrong(&usage, "%s: the name must end in .svg (a picture for browsers) or .dot (text for Graphviz)",
+                           file);
     struct nm_err err = {0};
     struct setup setup;
     setup_begin(&setup);

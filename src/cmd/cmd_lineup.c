@@ -85,16 +85,15 @@ static int lineup_check(int argc, char **argv)
     struct lineup_flags lineup = {0};
     bool quiet = false;
     const struct flag flags[] = {
-        SWITCH("quiet", &quiet, "one line for each line-up that is in order", .letter = 'q'),
+        SWITCH("quiet", &quiet, "prints only one line for each correct line-up", .letter = 'q'),
         LINEUP_FLAGS(&lineup),
         {0},
     };
     const struct usage usage = {
         "nutmeg lineup check",
         "LINEUP…",
-        "Checks line-ups completely, starts nothing, and tells every fault at once. One that is in\n"
-        "order is shown: its cycles, the order of its modules, its topics. LINEUP is a file or a\n"
-        "name in lineups/.",
+        "Checks line-ups without starting them, and lists every fault. For a correct line-up it shows\n"
+        "the cycles, the order of the modules and the topics. LINEUP is a file or a name in lineups/.",
         flags,
         1,
         -1};
@@ -132,7 +131,7 @@ static int lineup_list(int argc, char **argv)
 {
     const struct usage usage = {"nutmeg lineup list",
                                 "[PATTERN]",
-                                "Lists the line-ups in lineups/ whose name holds PATTERN, which may use * and ?.",
+                                "Lists the line-ups in lineups/ whose name contains PATTERN. PATTERN may use * and ?.",
                                 NULL,
                                 0,
                                 1};
@@ -156,11 +155,11 @@ static int lineup_list(int argc, char **argv)
             table_row(&table, "%s\t%s\t%u\t%u\t%s", names[i], lineup->robot ? lineup->robot : "", lineup->n_cycles,
                       lineup->n_instances, about);
         else
-            table_row(&table, "%s\t\t\t\tbroken: nutmeg lineup check %s", names[i], names[i]);
+            table_row(&table, "%s\t\t\t\thas faults: nutmeg lineup check %s", names[i], names[i]);
         nm_lineup_free(lineup);
     }
     code = table.n_rows ? EXIT_OK : EXIT_FAILED;
-    if (code) fprintf(stderr, "no line-up in %s holds '%s'\n", home, n ? argv[1] : "");
+    if (code) fprintf(stderr, "no line-up in %s has a name that contains '%s'\n", home, n ? argv[1] : "");
     table_print(&table, stdout);
     setup_end(&setup);
     return code;
@@ -169,9 +168,9 @@ static int lineup_list(int argc, char **argv)
 int cmd_lineup(int argc, char **argv)
 {
     const struct verb verbs[] = {
-        {"list", "lists the line-ups there are", lineup_list},
-        {"check", "checks line-ups and tells every fault", lineup_check},
+        {"list", "lists the line-ups", lineup_list},
+        {"check", "checks line-ups and lists every fault", lineup_check},
         {0},
     };
-    return verbs_run("nutmeg lineup", "Line-ups: who plays where.", verbs, argc, argv);
+    return verbs_run("nutmeg lineup", "Line-ups: which modules run, and in which cycles.", verbs, argc, argv);
 }

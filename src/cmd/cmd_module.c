@@ -33,12 +33,12 @@ static int module_list(int argc, char **argv)
 {
     struct texts plugins = {0};
     const struct flag flags[] = {
-        TEXTS("plugin", &plugins, "FILE.so", "a module from outside the tree too; may be repeated"),
+        TEXTS("plugin", &plugins, "FILE.so", "also loads this plug-in (.so); may be repeated"),
         {0},
     };
     const struct usage usage = {"nutmeg module list",
                                 "[PATTERN]",
-                                "Lists the modules whose name holds PATTERN, which may use * and ?.",
+                                "Lists the modules whose name contains PATTERN. PATTERN may use * and ?.",
                                 flags,
                                 0,
                                 1};
@@ -56,7 +56,7 @@ static int module_list(int argc, char **argv)
                   m->about);
     }
     if (!table.n_rows) {
-        fprintf(stderr, "there is no such module; nutmeg module list shows all %u\n", setup.registry.n);
+        fprintf(stderr, "no module has such a name; nutmeg module list shows all %u\n", setup.registry.n);
         code = EXIT_FAILED;
     } else {
         table_print(&table, stdout);
@@ -121,11 +121,15 @@ static int module_show(int argc, char **argv)
 {
     struct texts plugins = {0};
     const struct flag flags[] = {
-        TEXTS("plugin", &plugins, "FILE.so", "a module from outside the tree too; may be repeated"),
+        TEXTS("plugin", &plugins, "FILE.so", "also loads this plug-in (.so); may be repeated"),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg module show", "NAME", "Shows what a module reads, writes and can be tuned by.", flags, 1, 1};
+    const struct usage usage = {"nutmeg module show",
+                                "NAME",
+                                "Shows the topics that a module reads and writes, and its parameters.",
+                                flags,
+                                1,
+                                1};
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct setup setup;
@@ -157,6 +161,6 @@ int cmd_module(int argc, char **argv)
         {"show", "shows one of them", module_show},
         {0},
     };
-    return verbs_run("nutmeg module", "The modules there are, and what they read, write and are tuned by.", verbs, argc,
-                     argv);
+    return verbs_run("nutmeg module", "Modules, with the topics that they read and write, and their parameters.", verbs,
+                     argc, argv);
 }

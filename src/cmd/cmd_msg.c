@@ -31,7 +31,7 @@ static int msg_list(int argc, char **argv)
 {
     const struct usage usage = {"nutmeg msg list",
                                 "[PATTERN]",
-                                "Lists the message types whose name holds PATTERN, which may use * and ?.",
+                                "Lists the message types whose name contains PATTERN. PATTERN may use * and ?.",
                                 NULL,
                                 0,
                                 1};
@@ -50,7 +50,8 @@ static int msg_list(int argc, char **argv)
         table_row(&table, "%s\t%u\t%.100s%s", type->name, type->size, fields, strlen(fields) > 100 ? " …" : "");
     }
     if (!table.n_rows) {
-        fprintf(stderr, "no message type holds '%s'; nutmeg msg list shows all %u\n", pattern, nm_all_types.n);
+        fprintf(stderr, "no message type has a name that contains '%s'; nutmeg msg list shows all %u\n", pattern,
+                nm_all_types.n);
         return EXIT_FAILED;
     }
     table_print(&table, stdout);
@@ -168,18 +169,18 @@ static int msg_show(int argc, char **argv)
 {
     bool yaml = false, json = false, schema = false, hash = false;
     const struct flag flags[] = {
-        SWITCH("yaml", &yaml, "only a message with its defaults, to be filled in"),
-        SWITCH("json", &json, "the same as JSON"),
-        SWITCH("schema", &schema, "only the merged text of it and all it needs"),
-        SWITCH("hash", &hash, "only the type hash"),
+        SWITCH("yaml", &yaml, "prints only a message with its defaults, to be filled in"),
+        SWITCH("json", &json, "prints JSON"),
+        SWITCH("schema", &schema, "prints only the schema: this type and all types that it uses"),
+        SWITCH("hash", &hash, "prints only the type hash"),
         {0},
     };
     const struct usage usage = {
         "nutmeg msg show",
         "TYPE",
-        "Shows a message type: fields with their room, defaults, meaning, units and frames, constants,\n"
-        "size, type hash,\n"
-        "names in C and on the wire, schema. TYPE is sensor_msgs/msg/Imu, sensor_msgs/Imu or Imu.",
+        "Shows a message type: its fields with their capacity, default, meaning, unit and frame, its\n"
+        "constants, size, type hash, names in C and in DDS, and schema. TYPE is sensor_msgs/msg/Imu,\n"
+        "sensor_msgs/Imu or Imu.",
         flags,
         1,
         1};
@@ -211,5 +212,5 @@ int cmd_msg(int argc, char **argv)
         {"show", "shows one of them", msg_show},
         {0},
     };
-    return verbs_run("nutmeg msg", "The message types there are, and what they hold.", verbs, argc, argv);
+    return verbs_run("nutmeg msg", "Message types and their fields.", verbs, argc, argv);
 }

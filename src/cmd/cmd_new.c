@@ -17,7 +17,7 @@ static int check_name(const struct setup *setup, const char *name, struct nm_err
     const char *fault = skeleton_name_fault(name);
     if (fault) return nm_fail(err, "the name '%s' %s", name, fault);
     const struct nm_module *taken = nm_registry_find(&setup->registry, name);
-    if (taken) return nm_fail(err, "there is a module '%s' already: %s", name, taken->about);
+    if (taken) return nm_fail(err, "there is already a module '%s': %s", name, taken->about);
     return 0;
 }
 
@@ -26,7 +26,7 @@ static int check_tree(struct setup *setup, const char *group, struct nm_err *err
 {
     if (skeleton_name_fault(group)) return nm_fail(err, "the group '%s' %s", group, skeleton_name_fault(group));
     if (!nm_folder_exists(nm_path(&setup->arena, setup->root, "src/modules")))
-        return nm_fail(err, "%s has no src/modules; outside the tree, say where with --dir DIR", setup->root);
+        return nm_fail(err, "%s has no src/modules; to make a plug-in outside the tree, add --dir DIR", setup->root);
     return 0;
 }
 
@@ -45,16 +45,16 @@ static int new_module(int argc, char **argv)
 {
     const char *dir = NULL, *group = "practice";
     const struct flag flags[] = {
-        TEXT("group", &group, "GROUP", "in the tree: the folder in src/modules; practice unless given"),
-        TEXT("dir", &dir, "DIR", "outside the tree: in this folder, with a Makefile and a line-up", .letter = 'd'),
+        TEXT("group", &group, "GROUP", "in the tree: a folder in src/modules (default: practice)"),
+        TEXT("dir", &dir, "DIR", "makes a plug-in in this folder, with a Makefile and a line-up", .letter = 'd'),
         {0},
     };
     const struct usage usage = {
         "nutmeg new module",
         "NAME",
-        "Starts a module: a skeleton that compiles, with a test that passes. In the tree it becomes\n"
-        "src/modules/GROUP/NAME.c and tests/modules/test_NAME.c; with --dir it becomes a plug-in in a\n"
-        "folder of its own. Files that exist are never touched.",
+        "Writes the skeleton of a module: it compiles and has a test that passes. Without --dir the files\n"
+        "are src/modules/GROUP/NAME.c and tests/modules/test_NAME.c. With --dir they make a plug-in in\n"
+        "its own folder. Existing files are never changed.",
         flags,
         1,
         1};
@@ -91,7 +91,8 @@ static const char *read_text(struct nm_arena *arena, const char *path, struct nm
     size_t n = fread(text, 1, MOST, file);
     fclose(file);
     if (n < MOST && strlen(text) == n) return text;
-    nm_fail(err, n == MOST ? "%s: longer than 16 MiB" : "%s: holds bytes that are no text", path);
+    nm_fail(err, n == MOST ? "%s: the file is longer than 16 MiB" : "%s: the file contains bytes that are not text",
+            path);
     return NULL;
 }
 
@@ -103,9 +104,18 @@ static void tell_robot(struct setup *setup, const struct new_robot *robot, const
     const struct nm_body *body = nm_body_load(&setup->arena, folder, err);
     if (!body) return;
     for (const struct skeleton_file *f = files; f->path; f++) printf("%s/%s\n", folder, f->path);
-    if (left->n) printf("\nMotions of %s that it cannot make:\n%s\n", robot->like->name, left->text);
-    if (nm_body_missing(body, &missing)) printf("\nMissing to play:\n%s\n", missing.text);
-    printf("\nServos, ids and lens are guesses until you write the real ones down.\n"
+    if (left->n)
+        printf("\n"
+               "The new robot cannot use these animations of %s:\n"
+               "%s\n",
+               robot->like->name, left->text);
+    if (nm_body_missing(body, &missing))
+        printf("\n"
+               "Missing before it can play:\n"
+               "%s\n",
+               missing.text);
+    printf("\n"
+           "Servo types, servo ids and the camera lens are guesses: replace them with the real ones.\n"
            "Next:  nutmeg robot check %s\n"
            "       nutmeg sim motion/forward --robot %s --seeds 1-3\n",
            folder, folder);
@@ -115,17 +125,18 @@ static int new_robot(int argc, char **argv)
 {
     const char *dir = NULL, *like = "kid70";
     const struct flag flags[] = {
-        TEXT("dir", &dir, "FOLDER", "instead of robots/NAME", .letter = 'd'),
-        TEXT("like", &like, "ROBOT", "whose servos, lens and motions it gets; kid70 unless given", .letter = 'l'),
+        TEXT("dir", &dir, "FOLDER", "the new folder (default: robots/NAME)", .letter = 'd'),
+        TEXT("like", &like, "ROBOT", "copies servos, lens and animations from this robot (default: kid70)",
+             .letter = 'l'),
         {0},
     };
     const struct usage usage = {
         "nutmeg new robot",
         "NAME URDF",
-        "Makes a robot's folder from a URDF file: limbs, feet and sensors as they are found in it;\n"
-        "servos, lens and key-frame motions from a robot that is there, fitted to axes, zeros and\n"
-        "limits of the new one. It moves in the simulator at once; what was guessed is said in the\n"
-        "files. Files that exist are never touched.",
+        "Makes a robot's folder from a URDF file. Limbs, feet and sensors come from the URDF. Servos, lens\n"
+        "and animations come from another robot and are fitted to the axes, zeros and limits of the new\n"
+        "one. The robot can move in the simulator at once. Comments in the files say what was guessed.\n"
+        "Existing files are never changed.",
         flags,
         2,
         2};
@@ -141,7 +152,7 @@ static int new_robot(int argc, char **argv)
     if (!err.n) robot.urdf = read_text(&setup.arena, argv[2], &err);
     if (!err.n) robot.body = nm_body_load(&setup.arena, argv[2], &err);
     if (!err.n) robot.like = nm_body_load(&setup.arena, model, &err);
-    if (!err.n && !robot.like->n_servo_types) nm_fail(&err, "%s has no servos to take over", model);
+    if (!err.n && !robot.like->n_servo_types) nm_fail(&err, "%s has no servos to copy", model);
     if (!err.n) {
         struct nm_err left = {0};
         const struct skeleton_file *files = new_robot_files(&setup.arena, &robot, &left);
@@ -156,9 +167,9 @@ static int new_robot(int argc, char **argv)
 int cmd_new(int argc, char **argv)
 {
     const struct verb verbs[] = {
-        {"module", "starts a module, in the tree or outside of it", new_module},
-        {"robot", "makes a robot's folder from a URDF", new_robot},
+        {"module", "writes the skeleton of a module, in the tree or as a plug-in", new_module},
+        {"robot", "makes a robot's folder from a URDF file", new_robot},
         {0},
     };
-    return verbs_run("nutmeg new", "Starts something new.", verbs, argc, argv);
+    return verbs_run("nutmeg new", "Writes the first files of a module or a robot.", verbs, argc, argv);
 }

@@ -33,8 +33,7 @@ static int node_list(int argc, char **argv)
 {
     struct ros_flags ros = {.domain = -1};
     const struct flag flags[] = {ROS_FLAGS(&ros), {0}};
-    const struct usage usage = {
-        "nutmeg node list", "[PATTERN]", "Lists the nodes of the ROS 2 world (with or without --dds).", flags, 0, 1};
+    const struct usage usage = {"nutmeg node list", "[PATTERN]", "Lists the ROS 2 nodes.", flags, 0, 1};
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct nm_look *look = open_graph(&ros);
@@ -56,7 +55,8 @@ static int node_info(int argc, char **argv)
     const struct flag flags[] = {ROS_FLAGS(&ros), {0}};
     const struct usage usage = {"nutmeg node info",
                                 "NODE",
-                                "Tells what a node publishes, reads, serves and calls: nutmeg node info /red1/play.",
+                                "Shows which topics and services a ROS 2 node publishes, reads, offers and calls.\n"
+                                "    nutmeg node info /red1/play",
                                 flags,
                                 1,
                                 1};
@@ -76,10 +76,10 @@ int cmd_node(int argc, char **argv)
 {
     const struct verb verbs[] = {
         {"list", "lists the nodes", node_list},
-        {"info", "what one publishes, reads, serves and calls", node_info},
+        {"info", "shows what a node publishes, reads, offers and calls", node_info},
         {0},
     };
-    return verbs_run("nutmeg node", "The nodes of a ROS 2 world.", verbs, argc, argv);
+    return verbs_run("nutmeg node", "ROS 2 nodes.", verbs, argc, argv);
 }
 
 /* ---- services ---- */
@@ -136,14 +136,9 @@ static int service_list(int argc, char **argv)
     struct ros_flags ros = {.domain = -1};
     bool hidden = false;
     const struct flag flags[] = {
-        SWITCH("all", &hidden, "also the services that actions are made of", .letter = 'a'), ROS_FLAGS(&ros), {0}};
+        SWITCH("all", &hidden, "also lists the services that belong to actions", .letter = 'a'), ROS_FLAGS(&ros), {0}};
     const struct usage usage = {
-        "nutmeg service list",
-        "[PATTERN]",
-        "Lists the services of the ROS 2 world (with or without --dds) whose name holds PATTERN.",
-        flags,
-        0,
-        1};
+        "nutmeg service list", "[PATTERN]", "Lists the ROS 2 services whose name contains PATTERN.", flags, 0, 1};
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     return ros_list_kind(&ros, hidden ? ROS_ALL_SERVICES : ROS_SERVICES, n ? argv[1] : NULL);
@@ -158,14 +153,13 @@ static int service_call(int argc, char **argv)
         ROS_FLAGS(&ros),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg service call",
-        "NAME TYPE YAML",
-        "Calls a service of the ROS 2 world (with or without --dds) and prints the reply: nutmeg\n"
-        "service call /red1/shout std_srvs/SetBool '{data: true}'.",
-        flags,
-        3,
-        3};
+    const struct usage usage = {"nutmeg service call",
+                                "NAME TYPE YAML",
+                                "Calls a ROS 2 service and prints the reply.\n"
+                                "    nutmeg service call /red1/shout std_srvs/SetBool '{data: true}'",
+                                flags,
+                                3,
+                                3};
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     if (!half_of(argv[2], "Request") || !half_of(argv[2], "Response"))
@@ -182,5 +176,5 @@ int cmd_service(int argc, char **argv)
 {
     const struct verb verbs[] = {
         {"list", "lists the services", service_list}, {"call", "calls one and prints the reply", service_call}, {0}};
-    return verbs_run("nutmeg service", "The services of a ROS 2 world.", verbs, argc, argv);
+    return verbs_run("nutmeg service", "ROS 2 services.", verbs, argc, argv);
 }

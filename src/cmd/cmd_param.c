@@ -20,7 +20,7 @@ struct source {
 };
 #define SOURCE_FLAGS(s)                                                                                                \
     TO_FLAG(&(s)->to),                                                                                                 \
-        TEXT("lineup", &(s)->file, "LINEUP", "what the files of this line-up say, without one that runs"),             \
+        TEXT("lineup", &(s)->file, "LINEUP", "reads the files of this line-up; it does not have to run"),              \
         LINEUP_FLAGS(&(s)->flags)
 
 static const struct nm_yaml *read_files(struct source *s, const char *instance, const char *param)
@@ -149,7 +149,8 @@ static int param_list(int argc, char **argv)
     struct ros_node remote = {.ros.domain = -1};
     bool all = false;
     const struct flag flags[] = {
-        SWITCH("long", &all, "with default, range, prose, and the file and line that gave the value", .letter = 'l'),
+        SWITCH("long", &all, "also shows default, range, description, and the file and line of the value",
+               .letter = 'l'),
         SOURCE_FLAGS(&source),
         ROS_NODE_FLAGS(&remote),
         {0},
@@ -157,8 +158,8 @@ static int param_list(int argc, char **argv)
     const struct usage usage = {
         "nutmeg param list",
         "[INSTANCE[.PARAM]]",
-        "Lists parameters with their value and the layer that it comes from; with --node those of a\n"
-        "node of the ROS 2 world whose name holds the given text.",
+        "Lists parameters with their value and the layer that the value comes from. With --node it lists\n"
+        "the parameters of a ROS 2 node whose name contains the given text.",
         flags,
         0,
         1};
@@ -173,8 +174,8 @@ static int param_diff(int argc, char **argv)
     struct source source = {0};
     bool all = false, unsaved = false;
     const struct flag flags[] = {
-        SWITCH("unsaved", &unsaved, "only what no file holds: set while running or on the command line"),
-        SWITCH("long", &all, "with range, prose, and the file and line that gave the value", .letter = 'l'),
+        SWITCH("unsaved", &unsaved, "lists only values that are in no file: set while running or by --set"),
+        SWITCH("long", &all, "also shows range, description, and the file and line of the value", .letter = 'l'),
         SOURCE_FLAGS(&source),
         {0},
     };
@@ -195,7 +196,7 @@ static int param_get(int argc, char **argv)
     struct ros_node remote = {.ros.domain = -1};
     bool all = false;
     const struct flag flags[] = {
-        SWITCH("long", &all, "with layer, file, range and prose", .letter = 'l'),
+        SWITCH("long", &all, "also shows layer, file, range and description", .letter = 'l'),
         SOURCE_FLAGS(&source),
         ROS_NODE_FLAGS(&remote),
         {0},
@@ -224,8 +225,8 @@ static int param_set(int argc, char **argv)
     const struct usage usage = {
         "nutmeg param set",
         "INSTANCE.PARAM=VALUE…",
-        "Sets parameters of a running line-up, or with --node of any node of the ROS 2 world. Several\n"
-        "take effect together, or, if one is refused, none of them.",
+        "Sets parameters of a running line-up, or with --node those of any ROS 2 node. Several parameters\n"
+        "take effect at the same time. If one value is refused, none is set.",
         flags,
         1,
         NM_REQUEST_SETS};
@@ -245,13 +246,13 @@ static int param_reset(int argc, char **argv)
 {
     const char *to = NULL, *instance = NULL, *param = NULL, *layer = NULL;
     const struct flag flags[] = {
-        TEXT("layer", &layer, "LAYER", "takes them out of the saved file of this layer too"),
+        TEXT("layer", &layer, "LAYER", "also removes them from the saved file of this layer"),
         TO_FLAG(&to),
         {0},
     };
     const struct usage usage = {"nutmeg param reset",
                                 "[INSTANCE[.PARAM]]",
-                                "Takes back what was set while running: the values are again what the files say now.",
+                                "Undoes what was set while running: the values come from the files again.",
                                 flags,
                                 0,
                                 1};
@@ -262,7 +263,7 @@ static int param_reset(int argc, char **argv)
     if ((code = asking_begin(&asking, to))) return code;
     const struct nm_request request = {.op = NM_CONTROL_RESET, .instance = instance, .param = param, .layer = layer};
     const struct nm_yaml *answer = ask(&asking, &request);
-    if (answer) printf("%lld taken back\n", (long long)nm_reply_whole(answer, "n"));
+    if (answer) printf("%lld reset\n", (long long)nm_reply_whole(answer, "n"));
     return asking_end(&asking);
 }
 
@@ -270,21 +271,21 @@ static int param_save(int argc, char **argv)
 {
     const char *to = NULL, *layer = NULL;
     const struct flag flags[] = {
-        TEXT("layer", &layer, "LAYER", "default, robot, head, body, place, event or lineup"),
+        TEXT("layer", &layer, "LAYER", "the layer: default, robot, head, body, place, event or lineup"),
         TO_FLAG(&to),
         {0},
     };
     const struct usage usage = {
         "nutmeg param save",
         "--layer LAYER",
-        "Writes what was set while running into the saved file of a layer, which is read at the next\n"
-        "start after all other files.",
+        "Writes what was set while running into the saved file of a layer. At the next start, this file is\n"
+        "read after all other files of the layer.",
         flags,
         0,
         0};
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
-    if (!layer) return usage_wrong(&usage, "say where to save: --layer robot, place, lineup, …");
+    if (!layer) return usage_wrong(&usage, "choose where to save: --layer robot, place, lineup, …");
     struct asking asking;
     if ((code = asking_begin(&asking, to))) return code;
     const struct nm_yaml *answer = ask(&asking, &(struct nm_request){.op = NM_CONTROL_SAVE, .layer = layer});
@@ -303,8 +304,9 @@ int cmd_param(int argc, char **argv)
         {"set", "sets parameters of a running line-up", param_set},
         {"diff", "lists what differs from the defaults, or is not saved", param_diff},
         {"save", "writes what was set into the saved file of a layer", param_save},
-        {"reset", "takes back what was set while running", param_reset},
+        {"reset", "undoes what was set while running", param_reset},
         {0},
     };
-    return verbs_run("nutmeg param", "Parameters: their values, and the layer each comes from.", verbs, argc, argv);
+    return verbs_run("nutmeg param", "Parameters, their values, and the layer that each value comes from.", verbs, argc,
+                     argv);
 }

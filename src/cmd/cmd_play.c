@@ -12,16 +12,16 @@ int cmd_play(int argc, char **argv)
     const char *told = getenv("NM_PLAY_SECONDS");
     const struct flag flags[] = {
         PLAYING_FLAGS(&options),
-        SWITCH("virtual", &options.virtual_time, "in virtual time, as fast as it goes"),
+        SWITCH("virtual", &options.virtual_time, "runs in virtual time, as fast as possible"),
         LINEUP_FLAGS(&options.flags),
         {0},
     };
     const struct usage usage = {
         "nutmeg play",
         "[LINEUP]",
-        "Plays a training session: robots in the simulator walk, fall, get up and shoot; leaves pictures in\n"
-        "out/ and tells the score. With a line-up: plays that for 20 seconds, with a status line of cycles,\n"
-        "rates and misses. NM_PLAY_SECONDS is for both how long.",
+        "Plays a training session in the simulator: robots walk, fall, get up and shoot. Writes pictures\n"
+        "to out/ and prints the score. With a LINEUP it plays that line-up for 20 seconds, with a status\n"
+        "line of cycles, rates and missed deadlines. NM_PLAY_SECONDS sets the duration of both.",
         flags,
         0,
         1};
@@ -29,7 +29,7 @@ int cmd_play(int argc, char **argv)
         char *end;
         options.seconds = strtod(told, &end);
         if (*end || !(options.seconds >= 0) || options.seconds > 1e9)
-            return usage_wrong(&usage, "NM_PLAY_SECONDS is no number of seconds: '%s'", told);
+            return usage_wrong(&usage, "NM_PLAY_SECONDS is not a number of seconds: '%s'", told);
     }
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;

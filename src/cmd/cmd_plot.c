@@ -152,10 +152,10 @@ static int plot_log(struct plotting *p, const struct order *o, struct nm_err *er
 {
     int code = read_log(p, o, err);
     if (code) return code;
-    if (interrupted()) return tell_interrupted("the log was not read to its end, and nothing is plotted");
+    if (interrupted()) return tell_interrupted("the log was not read to its end; nothing is plotted");
     for (uint32_t s = 0; s < p->n; s++)
         if (!p->series[s].n)
-            return nm_fail(err, "no message of %s lies in this part of the log", p->wanted[s].topic), EXIT_FAILED;
+            return nm_fail(err, "this part of the log has no message of %s", p->wanted[s].topic), EXIT_FAILED;
     if (o->output) return write_picture(p, o->output, err);
     print_picture(p);
     return EXIT_OK;
@@ -247,7 +247,7 @@ static int follow(struct plotting *p, const struct order *o, struct asking *aski
     if (interrupted()) return tell_interrupted("nothing is plotted");
     for (uint32_t s = 0; s < p->n; s++)
         if (!p->series[s].n)
-            return nm_fail(err, "no message of %s came in %.0f s; nutmeg why %s tells more", p->wanted[s].topic,
+            return nm_fail(err, "no message came on %s for %.0f s; nutmeg why %s shows the reason", p->wanted[s].topic,
                            now - began, p->wanted[s].topic),
                    EXIT_FAILED;
     if (o->output) return write_picture(p, o->output, err);
@@ -274,21 +274,21 @@ int cmd_plot(int argc, char **argv)
 {
     struct order o = {.seconds = 10};
     const struct flag flags[] = {
-        TEXT("log", &o.log, "LOG", "from this log instead of a running line-up"),
-        TEXT("from", &o.from, "T", "of a log: from T on: seconds from the start, -S from the end, or @UNIXTIME"),
-        TEXT("until", &o.until, "T", "of a log: up to T, without it"),
-        NUMBER("seconds", &o.seconds, 0.1, 1e6, "N", "of a running line-up: how much is shown; 10 unless given",
+        TEXT("log", &o.log, "LOG", "plots from this log instead of a running line-up"),
+        TEXT("from", &o.from, "T", "log: starts at T: seconds from the start, -S from the end, or @UNIXTIME"),
+        TEXT("until", &o.until, "T", "log: ends before T"),
+        NUMBER("seconds", &o.seconds, 0.1, 1e6, "N", "running line-up: seconds that are shown (default: 10)",
                .letter = 's'),
-        TEXT("output", &o.output, "FILE", "a picture, .png or .svg, instead of letters", .letter = 'o'),
+        TEXT("output", &o.output, "FILE", "writes a picture (.png or .svg) instead of text", .letter = 'o'),
         TO_FLAG(&o.to),
         {0},
     };
     const struct usage usage = {
         "nutmeg plot",
         "TOPIC.PATH…",
-        "Plots numbers of messages over time, such as odometry.pose.pose.position.x or\n"
-        "joint_states.position[3], of a running line-up or of a log. On a terminal a running line-up is\n"
-        "followed until Ctrl-C.",
+        "Plots numbers in messages over time, such as odometry.pose.pose.position.x or\n"
+        "joint_states.position[3], from a running line-up or from a log. On a terminal, the plot of a\n"
+        "running line-up is updated until Ctrl-C.",
         flags,
         1,
         SERIES};
@@ -297,8 +297,8 @@ int cmd_plot(int argc, char **argv)
     struct plotting p = {0};
     struct nm_err err = {0};
     if (o.output && !strstr(o.output, ".png") && !strstr(o.output, ".svg"))
-        return usage_wrong(&usage, "'%s' is neither a .png nor a .svg", o.output);
-    if (!o.log && (o.from || o.until)) return usage_wrong(&usage, "--from and --until are of logs: add --log");
+        return usage_wrong(&usage, "'%s': the name of a picture must end in .svg or .png", o.output);
+    if (!o.log && (o.from || o.until)) return usage_wrong(&usage, "--from and --until need --log");
     if (read_arguments(&p, argv + 1, n, &err))
         return usage_wrong(&usage, "%.*s", (int)strcspn(err.text, "\n"), err.text);
     stop_by_signals();

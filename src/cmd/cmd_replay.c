@@ -41,7 +41,7 @@ static void broke(void *user, double seconds, const char *before)
     if (is_traced()) {
         raise(SIGTRAP);
     } else if (isatty(STDIN_FILENO)) {
-        printf("Enter goes on; a debugger is attached with: gdb -p %d\n", (int)getpid());
+        printf("press Enter to go on; attach a debugger with: gdb -p %d\n", (int)getpid());
         fflush(stdout);
         for (int c = getchar(); c != '\n' && c != EOF; c = getchar()) {}
     }
@@ -67,21 +67,23 @@ static int tell(const struct replay_result *r)
     putchar('\n');
     if (r->causes.n) printf("%snot exact:%s\n%s", ink(stdout, INK_YELLOW), ink(stdout, INK_PLAIN), r->causes.text);
     if (r->by_time) {
-        printf("%llu messages made; not comparable: %s\n", (unsigned long long)r->made,
-               r->notes ? "played by time" : "no notes of runs");
+        printf("%llu messages made; they cannot be compared: %s\n", (unsigned long long)r->made,
+               r->notes ? "the log was played by time" : "the log does not note what each run read");
         return EXIT_OK;
     }
     if (!r->differ && r->compared) {
-        printf("%llu messages of %u topics, all identical\n", (unsigned long long)r->compared, r->topics);
+        printf("%llu messages on %u topics, all identical\n", (unsigned long long)r->compared, r->topics);
         if (r->absent)
-            printf("%llu more could not be compared: they are not in the log\n", (unsigned long long)r->absent);
+            printf("%llu more messages could not be compared, because they are not in the log\n",
+                   (unsigned long long)r->absent);
         return EXIT_OK;
     }
     if (!r->differ) {
-        printf("%llu messages, none of which the log has: nothing to compare\n", (unsigned long long)r->made);
+        printf("%llu messages made; the log has none of them, so there is nothing to compare\n",
+               (unsigned long long)r->made);
         return EXIT_OK;
     }
-    printf("%llu messages of %u topics, %llu differ; the first: %s\n", (unsigned long long)r->compared, r->topics,
+    printf("%llu messages on %u topics, %llu differ; the first: %s\n", (unsigned long long)r->compared, r->topics,
            (unsigned long long)r->differ, r->first_difference);
     print_rows(r);
     return EXIT_FAILED;
@@ -94,32 +96,35 @@ int cmd_replay(int argc, char **argv)
     struct lineup_flags lineup_flags = {0};
     const char *speed = NULL, *lineup = NULL;
     const struct flag flags[] = {
-        TEXT("lineup", &lineup, "L", "plays instead of the recorded one, or into which another log is played"),
-        TEXTS("instance", &instances, "I", "only this instance; may be repeated"),
+        TEXT("lineup", &lineup, "L",
+             "plays this line-up instead of the recorded one; needed for logs of other programs"),
+        TEXTS("instance", &instances, "I", "runs only this instance; may be repeated"),
         TEXTS("plugin", &plugins, "FILE.so",
-              "a module from outside the tree; none is loaded because the log names it; may be repeated"),
-        TEXTS("remap", &remaps, "FROM:=TO", "a topic of a log that is played by time; with '/' at the ends: all below"),
-        TEXT("speed", &speed, "X", "against the clock: a number, or max (the default)"),
+              "loads this plug-in (.so); plug-ins that the log names are not loaded; may be repeated"),
+        TEXTS("remap", &remaps, "FROM:=TO",
+              "renames a topic of a log that is played by time; FROM/:=TO/ renames all topics below"),
+        TEXT("speed", &speed, "X", "speed relative to real time: a number, or max (default)"),
         TEXT("from", &options.from, "T",
-             "from the snapshot before T on, by time from T: seconds from the start, -S from the end"),
-        TEXT("to", &options.to, "T", "up to T"),
-        TEXT("break-at", &options.break_at, "T", "stops before the first run at T: for a debugger, or until Enter"),
-        TEXT("output", &options.out, "OUT.mcap", "what the modules make now, as a log for nutmeg compare",
+             "starts at the snapshot before T (by time: at T): seconds from the start, -S from the end"),
+        TEXT("to", &options.to, "T", "ends at T"),
+        TEXT("break-at", &options.break_at, "T", "stops before the first run at T, for a debugger, until Enter"),
+        TEXT("output", &options.out, "OUT.mcap", "writes what the modules make now as a log, for nutmeg compare",
              .letter = 'o'),
         SWITCH("force", &options.force, "replaces OUT"),
         SWITCH("trust", &options.trust,
-               "begins also at snapshots that somebody else recorded, or another machine: they become modules' state"),
+               "accepts snapshots recorded by another user or machine; they become the state of modules"),
         LINEUP_FLAGS(&lineup_flags),
         {0},
     };
     const struct usage usage = {
         "nutmeg replay",
         "LOG",
-        "Runs a recorded line-up, or some of its modules, again with what entered each cycle, and\n"
-        "holds what they make against the log. Ends with 1 if anything differs, with 2 if nothing could\n"
-        "be played. A log without notes\n"
-        "of runs, such as a rosbag2 or one of nutmeg bag record, is played by its times into the\n"
-        "line-up of --lineup: nothing is held against it, -o keeps what came out.",
+        "Runs a recorded line-up again, or some of its modules, with the recorded inputs of each run, and\n"
+        "compares the results with the log. The exit code is 1 if anything differs and 2 if nothing could\n"
+        "be played.\n"
+        "\n"
+        "A log that does not note what each run read (a rosbag2, or a log of nutmeg bag record) is played\n"
+        "by time into the line-up given with --lineup. Its results are not compared; -o writes them.",
         flags,
         1,
         1};

@@ -30,9 +30,9 @@ static int robot_check(int argc, char **argv)
     const struct usage usage = {
         "nutmeg robot check",
         "FOLDER|FILE…",
-        "Reads a robot's folder or a single URDF file and prints its tree with masses, limits and\n"
-        "servos, the limbs and sensors that were found, and in sentences what is missing to play.\n"
-        "A broken file is told with its line, and ends with code 2. A name in robots/ will do.",
+        "Reads a robot's folder, a name in robots/, or a single URDF file. Prints the tree of links with\n"
+        "masses, limits and servos, the limbs and sensors that were found, and what is missing to play.\n"
+        "The exit code is 2 if a file has a fault, which is reported with its line.",
         NULL,
         1,
         -1};
@@ -54,7 +54,7 @@ static int robot_list(int argc, char **argv)
 {
     const struct usage usage = {"nutmeg robot list",
                                 "[PATTERN]",
-                                "Lists the folders in robots/ whose name holds PATTERN, which may use * and ?.",
+                                "Lists the robots in robots/ whose name contains PATTERN. PATTERN may use * and ?.",
                                 NULL,
                                 0,
                                 1};
@@ -76,12 +76,12 @@ static int robot_list(int argc, char **argv)
             table_row(&table, "%s\t%u\t%.2f\t%.2f\t%u\t%s", names[i], body->n_joints, body->mass, body->height,
                       nm_body_missing(body, &missing), body->about);
         else
-            table_row(&table, "%s\t\t\t\t\tbroken: nutmeg robot check %s", names[i], names[i]), code = EXIT_FAILED;
+            table_row(&table, "%s\t\t\t\t\thas faults: nutmeg robot check %s", names[i], names[i]), code = EXIT_FAILED;
     }
     if (table.n_rows)
         table_print(&table, stdout);
     else
-        fprintf(stderr, "there is no such robot in %s\n", folder), code = EXIT_FAILED;
+        fprintf(stderr, "no robot in %s has such a name\n", folder), code = EXIT_FAILED;
     setup_end(&setup);
     return code;
 }
@@ -89,9 +89,9 @@ static int robot_list(int argc, char **argv)
 int cmd_robot(int argc, char **argv)
 {
     const struct verb verbs[] = {
-        {"check", "tells what a robot's folder or URDF holds and lacks", robot_check},
-        {"list", "lists the robots there are", robot_list},
+        {"check", "checks a robot's folder or URDF and shows what it lacks to play", robot_check},
+        {"list", "lists the robots", robot_list},
         {0},
     };
-    return verbs_run("nutmeg robot", "A robot is a folder: URDF, servos, cameras, parameters.", verbs, argc, argv);
+    return verbs_run("nutmeg robot", "Robots: folders with a URDF, servos, cameras and parameters.", verbs, argc, argv);
 }

@@ -13,19 +13,21 @@ int cmd_run(int argc, char **argv)
     bool guarded = false;
     const struct flag flags[] = {
         PLAYING_FLAGS(&options),
-        SWITCH("virtual", &options.virtual_time, "in virtual time: the same bits from the same seed"),
-        TEXT("speed", &speed, "X", "of virtual time, against the clock: a number, or max (the default)"),
-        SWITCH("guard", &guarded, "starts it again when it crashes or is killed, as on a robot in a match"),
+        SWITCH("virtual", &options.virtual_time,
+               "runs in virtual time: the same seed gives the same results, bit for bit"),
+        TEXT("speed", &speed, "X", "with --virtual: speed relative to real time, a number or max (default)"),
+        SWITCH("guard", &guarded, "starts the player again when it crashes or is killed, for matches"),
         LINEUP_FLAGS(&options.flags),
         {0},
     };
-    const struct usage usage = {"nutmeg run",
-                                "LINEUP",
-                                "Runs a line-up until Ctrl-C, a SIGTERM, or nutmeg stop. Its status is shown as it\n"
-                                "runs, and a summary at the end. LINEUP is a file or a name in lineups/.",
-                                flags,
-                                1,
-                                1};
+    const struct usage usage = {
+        "nutmeg run",
+        "LINEUP",
+        "Runs a line-up until Ctrl-C, SIGTERM or nutmeg stop. Shows its status while it runs, and a\n"
+        "summary at the end. LINEUP is a file or a name in lineups/.",
+        flags,
+        1,
+        1};
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     if (logging_check(&usage, &options.log)) return EXIT_USAGE;
@@ -35,7 +37,7 @@ int cmd_run(int argc, char **argv)
         if (*end || !(options.speed > 0) || options.speed > 1e6)
             return usage_wrong(&usage, "--speed wants a number above 0, or max, not '%s'", speed);
     }
-    if (speed && !options.virtual_time) return usage_wrong(&usage, "--speed is of virtual time: add --virtual");
+    if (speed && !options.virtual_time) return usage_wrong(&usage, "--speed needs --virtual");
     options.lineup = argv[1];
     if (guarded && (code = guard_begin("nutmeg run")) >= 0) return code;
     struct setup setup;

@@ -56,7 +56,7 @@ static int play(struct setup *setup, struct sim_options *o, const char *seeds, s
     struct nm_scenario *scenario = file && !err->n ? nm_scenario_read(file, setup->root, err) : NULL;
     if (!scenario) return EXIT_USAGE;
     if (o->bus && scenario->fidelity == NM_FIDELITY_FLAT) {
-        nm_fail(err, "%s: flat bodies have no servos, so no bus", file);
+        nm_fail(err, "%s: flat bodies have no servos, so they have no bus", file);
         nm_scenario_free(scenario);
         return EXIT_USAGE;
     }
@@ -88,7 +88,7 @@ static int sim_list(int argc, char **argv)
 {
     const struct usage usage = {"nutmeg sim list",
                                 "[PATTERN]",
-                                "Lists the scenarios whose name holds PATTERN, which may use * and ?.",
+                                "Lists the scenarios whose name contains PATTERN. PATTERN may use * and ?.",
                                 NULL,
                                 0,
                                 1};
@@ -114,7 +114,7 @@ static int sim_list(int argc, char **argv)
         nm_scenario_free(s);
     }
     code = table.n_rows ? EXIT_OK : EXIT_FAILED;
-    if (code) fprintf(stderr, "no scenario in %s holds '%s'\n", home, n ? argv[1] : "");
+    if (code) fprintf(stderr, "no scenario in %s has a name that contains '%s'\n", home, n ? argv[1] : "");
     table_print(&table, stdout);
     setup_end(&setup);
     return code;
@@ -126,28 +126,28 @@ int cmd_sim(int argc, char **argv)
     struct sim_options o = {.workers = 1, .jobs = 1, .photo_folder = "out/sim", .log = LOGGING_NONE};
     const char *speed = NULL, *seeds = NULL;
     const struct flag flags[] = {
-        TEXT("seeds", &seeds, "A-B", "instead of the scenario's; one number: that seed"),
-        NUMBER("seconds", &o.seconds, 0.01, 1e5, "N", "ends after N simulated seconds at most", .letter = 's'),
-        TEXT("speed", &speed, "X", "simulated seconds in a real one: a number, or max; max unless interactive"),
-        SWITCH("json", &o.json, "one JSON object a line for each seed"),
-        NUMBER("snapshot", &o.photo_every, 0.001, 1e5, "EVERY", "takes pictures every so many simulated seconds"),
-        TEXT("output", &o.photo_folder, "FOLDER", "where pictures go; out/sim unless given", .letter = 'o'),
-        TEXT("from", &o.photo_from, "LIST", "where they are taken from: top, stand, robots, as in top,red1"),
-        WHOLE("workers", &o.workers, 1, 16, "N", "threads for brains and cameras; the bits stay the same"),
-        WHOLE("jobs", &o.jobs, 1, 64, "N", "seeds played at the same time, each in its own process", .letter = 'j'),
-        SWITCH("bus", &o.bus, "servos and sensors behind the real driver on a virtual bus, as `hardware: bus`"),
-        TEXT("robot", &o.robot, "NAME", "folder in robots/ or anywhere, instead of the scenario's robots"),
-        TEXT("lineup", &o.lineup, "L", "plays instead of the scenario's, on every robot that has one"),
+        TEXT("seeds", &seeds, "A-B", "plays these seeds instead of the scenario's: a number or a range"),
+        NUMBER("seconds", &o.seconds, 0.01, 1e5, "N", "ends after at most N simulated seconds", .letter = 's'),
+        TEXT("speed", &speed, "X", "speed relative to real time: a number, or max (default, unless interactive)"),
+        SWITCH("json", &o.json, "prints one JSON object per line for each seed"),
+        NUMBER("snapshot", &o.photo_every, 0.001, 1e5, "S", "takes pictures every S simulated seconds"),
+        TEXT("output", &o.photo_folder, "FOLDER", "folder for pictures (default: out/sim)", .letter = 'o'),
+        TEXT("from", &o.photo_from, "LIST", "views of the pictures: top, stand, or robots, such as top,red1"),
+        WHOLE("workers", &o.workers, 1, 16, "N",
+              "threads for line-ups and cameras; the results stay the same, bit for bit"),
+        WHOLE("jobs", &o.jobs, 1, 64, "N", "plays N seeds at the same time, each in its own process", .letter = 'j'),
+        SWITCH("bus", &o.bus, "connects servos and sensors through the real driver and a virtual bus"),
+        TEXT("robot", &o.robot, "NAME", "a robot's folder or its name in robots/, instead of the scenario's robots"),
+        TEXT("lineup", &o.lineup, "L", "plays this line-up instead of the scenario's, on every robot that has one"),
         MAYBE("live", &o.live, "[PORT]",
-              "shows the first robot to viewers, at port 8765 unless given; 0: any that is free"),
-        SWITCH("processes", &o.processes, "each robot's line-up in a process of its own, in real time, over DDS"),
-        SWITCH("wire", &o.wire, "the same, but somebody else starts them: the commands are shown"),
-        TEXT("domain", &o.domain, "N", "DDS domain of these; what ROS_DOMAIN_ID says unless given, else 0"),
-        SWITCH("network", &o.network, "DDS beyond this machine"),
+              "shows the first robot to viewers at this port (default: 8765; 0: any free port)"),
+        SWITCH("processes", &o.processes, "runs each robot's line-up in its own process, in real time, over DDS"),
+        SWITCH("wire", &o.wire, "like --processes, but prints the commands and waits until you start them"),
+        TEXT("domain", &o.domain, "N", "with --processes or --wire: DDS domain (default: ROS_DOMAIN_ID, or 0)"),
+        SWITCH("network", &o.network, "uses the network, not only this machine"),
         LOGGING_FLAGS(&o.log),
-        SWITCH("verbose", &o.verbose, "everything that brains write on their consoles, not only warnings",
-               .letter = 'v'),
-        SWITCH("interactive", &o.interactive, "takes commands from the keyboard: pause, step, reset, move …; see help",
+        SWITCH("verbose", &o.verbose, "prints all console messages of the line-ups, not only warnings", .letter = 'v'),
+        SWITCH("interactive", &o.interactive, "takes commands from the keyboard: pause, step, reset, move …; type help",
                .letter = 'i'),
         {0},
     };
@@ -155,9 +155,9 @@ int cmd_sim(int argc, char **argv)
         "nutmeg sim",
         "SCENARIO",
         "Plays a scenario (a file, or a name in scenarios/) without a window and prints what was\n"
-        "measured. The exit code is 1 if something that the scenario expects did not happen.\n"
-        "While it plays, nutmeg topic, param, why and tasks reach each robot by its name (--to).\n"
-        "nutmeg sim list lists the scenarios.",
+        "measured. The exit code is 1 if something that the scenario expects did not happen. While it\n"
+        "plays, nutmeg topic, param, why and tasks reach each robot by its name (--to). nutmeg sim list\n"
+        "lists the scenarios.",
         flags,
         1,
         1};
@@ -175,13 +175,14 @@ int cmd_sim(int argc, char **argv)
     }
     o.wire |= o.processes;
     if ((o.interactive || o.wire) && !speed) o.speed = 1;
-    if (o.wire && o.jobs > 1) return usage_wrong(&usage, "--processes and --wire play one seed after the other");
+    if (o.wire && o.jobs > 1)
+        return usage_wrong(&usage, "--processes and --wire play one seed after the other: leave out --jobs");
     if (o.live && (o.jobs > 1 || o.wire))
-        return usage_wrong(&usage, "--live goes neither with --jobs nor with brains elsewhere: run them with --live");
+        return usage_wrong(&usage, "--live cannot be combined with --jobs, --processes or --wire");
     if (!o.wire && (o.domain || o.network))
-        return usage_wrong(&usage, "--domain and --network are of --processes and --wire");
+        return usage_wrong(&usage, "--domain and --network need --processes or --wire");
     if (o.interactive && (o.jobs > 1 || o.json))
-        return usage_wrong(&usage, "--interactive goes neither with --jobs nor with --json");
+        return usage_wrong(&usage, "--interactive cannot be combined with --jobs or --json");
     o.scenario = argv[1];
     struct setup setup;
     struct nm_err err = {0};

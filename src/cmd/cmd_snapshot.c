@@ -38,14 +38,14 @@ static int read_robot(struct snapshot *s, const char *text, struct nm_err *err)
     char name[128];
     unsigned number;
     int used = 0;
-    if (s->n >= NM_PLAYERS) return nm_fail(err, "there is room for %d robots", NM_PLAYERS);
+    if (s->n >= NM_PLAYERS) return nm_fail(err, "a scene has at most %d robots", NM_PLAYERS);
     if (sscanf(text, "%127[^:]:%15[^:]:%u:%lf,%lf,%lf%n", name, r->colour, &number, &r->at.x, &r->at.y, &r->at.theta,
                &used) != 6 ||
         text[used])
-        return nm_fail(err, "'%s' is no robot: it must read NAME:COLOUR:NUMBER:X,Y,THETA, as in kid70:red:1:-1,0,0",
-                       text);
+        return nm_fail(err, "'%s' must have the form NAME:COLOUR:NUMBER:X,Y,THETA, such as kid70:red:1:-1,0,0", text);
     if (!nm_shirt_colour(r->colour, r->shirt.colour)) return nm_fail(err, "there is no team colour '%s'", r->colour);
-    if (!isfinite(r->at.x + r->at.y + r->at.theta)) return nm_fail(err, "'%s' stands nowhere", text);
+    if (!isfinite(r->at.x + r->at.y + r->at.theta))
+        return nm_fail(err, "'%s' needs a position and a direction: X,Y,THETA", text);
     r->shirt.number = number;
     const char *folder = nm_path(&s->setup.arena, nm_path(&s->setup.arena, s->setup.root, "robots"), name);
     r->body = nm_body_load(&s->setup.arena, nm_folder_exists(folder) ? folder : name, err);
@@ -121,8 +121,7 @@ static int choose_view(struct snapshot *s, const char *from, uint32_t width, uin
         *pose = r->kin.pose[r->body->cameras[0].frame];
         return 0;
     }
-    return nm_fail(err, "there is no place '%s' to look from: top, stand, or a robot by colour and number, as in red1",
-                   from);
+    return nm_fail(err, "there is no view '%s': use top, stand, or a robot's colour and number, such as red1", from);
 }
 
 static void draw_box(uint8_t *rgb, const struct nm_camera *c, const struct nm_seen *seen, const uint8_t colour[3])
@@ -167,7 +166,7 @@ static int write_png(const char *path, const uint8_t *rgb, const struct nm_camer
     if (nm_make_folders(path, err)) return -1;
     png_image image = {.version = PNG_IMAGE_VERSION, .width = c->width, .height = c->height, .format = PNG_FORMAT_RGB};
     if (!png_image_write_to_file(&image, path, 0, rgb, 0, NULL))
-        return nm_fail(err, "%s: the picture cannot be written: %s", path, image.message);
+        return nm_fail(err, "%s cannot be written: %s", path, image.message);
     return 0;
 }
 
@@ -209,12 +208,12 @@ static int make(struct snapshot *s, const struct wishes *w, struct nm_err *err)
     }
     if (nm_pitch_read(&s->pitch, file, err) < 0) return -1;
     if (sscanf(w->ball, "%lf,%lf", &ball_x, &ball_y) != 2 || !isfinite(ball_x + ball_y))
-        return nm_fail(err, "'%s' is no place for the ball: X,Y", w->ball);
+        return nm_fail(err, "--ball wants X,Y, not '%s'", w->ball);
     if (sscanf(w->head, "%lf,%lf", &pan, &tilt) != 2 || !isfinite(pan + tilt))
-        return nm_fail(err, "'%s' is no direction of the head: PAN,TILT", w->head);
+        return nm_fail(err, "--head wants PAN,TILT, not '%s'", w->head);
     if (sscanf(w->size, "%ux%u", &width, &height) != 2 || width < 16 || height < 16 || width > NM_PICTURE_SIDE ||
         height > NM_PICTURE_SIDE)
-        return nm_fail(err, "'%s' is no size of a picture: WIDTHxHEIGHT, each from 16 to %d", w->size, NM_PICTURE_SIDE);
+        return nm_fail(err, "--size wants WIDTHxHEIGHT, each from 16 to %d, not '%s'", NM_PICTURE_SIDE, w->size);
     if (read_robots(s, w->robots, err) < 0) return -1;
 
     nm_scene_new(&s->scene, &s->pitch, (uint32_t)w->seed);
@@ -241,19 +240,18 @@ int cmd_snapshot(int argc, char **argv)
                        .seed = 1};
     const struct flag flags[] = {
         TEXT("field", &w.field, "NAME", "kid, spl, hsl-small, hsl-middle, or a file", .letter = 'f'),
-        TEXT("robots", &w.robots, "LIST", "NAME:COLOUR:NUMBER:X,Y,THETA …; four against four unless given",
-             .letter = 'r'),
+        TEXT("robots", &w.robots, "LIST", "NAME:COLOUR:NUMBER:X,Y,THETA … (default: four against four)", .letter = 'r'),
         TEXT("ball", &w.ball, "X,Y", "where the ball lies", .letter = 'b'),
-        TEXT("from", &w.from, "PLACE", "top, stand, or a robot's camera, as in red1"),
-        TEXT("head", &w.head, "PAN,TILT", "how the robots hold their heads, rad"),
-        TEXT("size", &w.size, "WxH", "of pictures from top and stand, in pixels", .letter = 's'),
+        TEXT("from", &w.from, "PLACE", "top, stand, or a robot's camera, such as red1"),
+        TEXT("head", &w.head, "PAN,TILT", "angles of the robots' heads, rad"),
+        TEXT("size", &w.size, "WxH", "size of pictures from top and stand, in pixels", .letter = 's'),
         TEXT("output", &w.output, "FILE", "the PNG", .letter = 'o'),
-        WHOLE("seed", &w.seed, 0, 1e9, "N", "of hall and noise"),
-        SWITCH("plain", &w.plain, "without noise and blur"),
-        SWITCH("truth", &w.truth, "draws what the ground truth says"),
+        WHOLE("seed", &w.seed, 0, 1e9, "N", "seed of the hall and the noise"),
+        SWITCH("plain", &w.plain, "leaves out noise and blur"),
+        SWITCH("truth", &w.truth, "draws the ground truth over the picture"),
         {0}};
     const struct usage usage = {
-        "nutmeg snapshot", "", "Renders a PNG of a scene as the simulator's cameras see it.", flags, 0, 0};
+        "nutmeg snapshot", "", "Renders a PNG of a scene with the simulator's cameras.", flags, 0, 0};
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct nm_err err = {0};

@@ -24,25 +24,24 @@ int cmd_tasks(int argc, char **argv)
     bool once = false, watch = false, cycles = false;
     double every = 1;
     const struct flag flags[] = {
-        SWITCH("once", &once, "the table once (the default)"),
-        SWITCH("watch", &watch, "the table again and again, until Ctrl-C"),
-        NUMBER("every", &every, 0.1, 3600, "S", "seconds between two of them"),
-        SWITCH("cycles", &cycles, "cycles only, without their modules"),
+        SWITCH("once", &once, "shows the table once (default)"),
+        SWITCH("watch", &watch, "shows the table again and again until Ctrl-C"),
+        NUMBER("every", &every, 0.1, 3600, "S", "seconds between two tables"),
+        SWITCH("cycles", &cycles, "shows only cycles, without their modules"),
         TO_FLAG(&to),
         {0},
     };
     const struct usage usage = {
         "nutmeg tasks",
         "",
-        "Shows for each cycle of a running line-up its rate, the deadlines it missed, the periods it\n"
-        "skipped, how long its runs take (busy) and how late they begin, and for each of its modules\n"
-        "how long its steps take.",
+        "Shows for each cycle of a running line-up its rate, missed deadlines, skipped periods, how long\n"
+        "its runs take (busy) and how late they begin. For each module it shows how long the steps take.",
         flags,
         0,
         0};
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
-    if (once && watch) return usage_wrong(&usage, "--once and --watch exclude each other");
+    if (once && watch) return usage_wrong(&usage, "use either --once or --watch, not both");
     do {
         if ((code = show(to, cycles))) return code;
     } while (watch && pause_for(every));

@@ -43,8 +43,8 @@ static int topic_list(int argc, char **argv)
     const struct usage usage = {
         "nutmeg topic list",
         "[PATTERN]",
-        "Lists the topics of a running line-up whose name holds PATTERN: how many messages, how\n"
-        "often, how old the newest is, who makes and reads them.",
+        "Lists the topics of a running line-up whose name contains PATTERN: number and rate of messages,\n"
+        "age of the newest one, and which modules write and read them.",
         flags,
         0,
         1};
@@ -74,7 +74,7 @@ static bool print_stream(struct asking *asking, int64_t count)
         const struct nm_yaml *message = nm_link_next(asking->link, &arena, 1000, &err);
         if (message) {
             int64_t left_out = nm_reply_whole(message, "left_out");
-            if (left_out) printf("# %lld left out: too fast for this terminal\n", (long long)left_out);
+            if (left_out) printf("# %lld messages left out: too fast for this terminal\n", (long long)left_out);
             printf("# %lld at %.3f s\n%s---\n", (long long)nm_reply_whole(message, "seq"),
                    (double)nm_reply_whole(message, "time") * 1e-9, nm_reply_text(message, "text"));
             if (fflush(stdout)) count = seen + 1; /* the reader of our output is gone */
@@ -93,7 +93,7 @@ static int topic_echo(int argc, char **argv)
     int64_t count = 0;
     struct ros_flags ros = {.domain = -1};
     const struct flag flags[] = {
-        WHOLE("count", &count, 0, 1e9, "N", "ends after N messages; 0: at Ctrl-C", .letter = 'n'),
+        WHOLE("count", &count, 0, 1e9, "N", "ends after N messages; 0: runs until Ctrl-C", .letter = 'n'),
         TO_FLAG(&to),
         ROS_FLAGS(&ros),
         {0},
@@ -101,8 +101,8 @@ static int topic_echo(int argc, char **argv)
     const struct usage usage = {
         "nutmeg topic echo",
         "TOPIC",
-        "Prints the messages of a topic as they come: of a queue each one, of a value the newest, at\n"
-        "most 50 a second. While somebody listens to 'show', modules show what they can.",
+        "Prints the messages of a topic as they come: every message of a queue; of a value the newest,\n"
+        "at most 50 per second. The topic 'show' carries what modules show while somebody reads it.",
         flags,
         1,
         1};
@@ -149,13 +149,13 @@ static int topic_hz(int argc, char **argv)
     int64_t count = 0;
     struct ros_flags ros = {.domain = -1};
     const struct flag flags[] = {
-        NUMBER("every", &every, 0.1, 3600, "S", "seconds over which it is measured"),
-        WHOLE("count", &count, 0, 1e9, "N", "ends after N figures; 0: at Ctrl-C", .letter = 'n'),
+        NUMBER("every", &every, 0.1, 3600, "S", "seconds per measurement"),
+        WHOLE("count", &count, 0, 1e9, "N", "ends after N measurements; 0: runs until Ctrl-C", .letter = 'n'),
         TO_FLAG(&to),
         ROS_FLAGS(&ros),
         {0},
     };
-    const struct usage usage = {"nutmeg topic hz", "TOPIC", "Tells how often a topic is published.", flags, 1, 1};
+    const struct usage usage = {"nutmeg topic hz", "TOPIC", "Measures how often a topic is published.", flags, 1, 1};
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     if (ros.dds) return ros_rate(&ros, argv[1], every, count, false);
@@ -177,10 +177,10 @@ int cmd_topic(int argc, char **argv)
         {"list", "lists the topics", topic_list},
         {"echo", "prints the messages of one", topic_echo},
         {"hz", "measures how often one is published", topic_hz},
-        {"info", "lists who writes and reads a ROS 2 topic", ros_info},
-        {"bw", "measures how many bytes a ROS 2 topic brings", ros_bw},
+        {"info", "lists the nodes that write and read a ROS 2 topic", ros_info},
+        {"bw", "measures how many bytes per second a ROS 2 topic carries", ros_bw},
         {"pub", "publishes a message on a ROS 2 topic", ros_pub},
         {0},
     };
-    return verbs_run("nutmeg topic", "What a running line-up publishes.", verbs, argc, argv);
+    return verbs_run("nutmeg topic", "Topics of a running line-up or of ROS 2.", verbs, argc, argv);
 }

@@ -30,7 +30,7 @@ static int read_scenarios(struct tune *t, char **names, int n, struct nm_err *er
         struct nm_scenario *s = file ? nm_scenario_read(file, t->setup->root, err) : NULL;
         if (!s) return -1;
         t->scenarios[t->n_scenarios++] = s;
-        if (!s->n_score) return nm_fail(err, "%s has no `score:` that could be improved", s->file);
+        if (!s->n_score) return nm_fail(err, "%s has no `score:`, so there is nothing to improve", s->file);
     }
     return 0;
 }
@@ -43,12 +43,12 @@ static int read_params(struct tune *t, const struct order *o, struct nm_err *err
     struct nm_run *run = nm_run_new(t->scenarios[0], &options, err);
     const struct nm_player *player = run ? nm_stage_player(nm_run_stage(run), 0) : NULL;
     int bad = run ? 0 : -1;
-    if (run && !player) bad = nm_fail(err, "%s: its first robot has no line-up", t->scenarios[0]->file);
+    if (run && !player) bad = nm_fail(err, "%s: the first robot has no line-up", t->scenarios[0]->file);
     for (uint32_t i = 0; player && i < o->params.n; i++) bad |= tune_add(&t->params, player, o->params.at[i], err);
     if (player && o->params_file) bad |= tune_add_file(&t->params, player, o->params_file, err);
     if (player && o->animation) bad |= tune_add_animation(&t->params, &t->setup->arena, t->robot, o->animation, err);
     if (!bad && !t->params.n)
-        bad = nm_fail(err, "nothing to search: --param instance.name, --params-file FILE, or --animation NAME");
+        bad = nm_fail(err, "name what to search: --param INSTANCE.NAME, --params-file FILE or --animation NAME");
     for (uint32_t i = 0; i < t->params.n; i++) /* the line-up is about to go */
         t->params.at[i].instance = nm_take_text(&t->setup->arena, t->params.at[i].instance);
     nm_run_free(run);
@@ -157,7 +157,7 @@ static int choose(struct tune *t, const double *points, uint32_t *chosen, struct
 /* Prints and writes what came out, judged by seeds that no generation saw. */
 static int conclude(struct tune *t, const char *output, struct nm_err *err)
 {
-    static const char *const names[] = {"the parameters it began with", "the search's mean", "its best candidate"};
+    static const char *const names[] = {"the initial parameters", "the mean of the search", "the best candidate"};
     uint32_t n = t->params.n, chosen, n_seeds = (uint32_t)(t->test_last - t->test_first + 1);
     double points[3 * TUNE_PARAMS], scores[2], each[2 * TUNE_SCENARIOS];
     for (uint32_t i = 0; i < n; i++) {
@@ -221,7 +221,7 @@ static int tune(struct tune *t, const struct order *o, char **names, int n, stru
     if (!bad && !interrupted()) bad = conclude(t, o->output, err);
     if (!interrupted()) return bad ? -1 : EXIT_OK;
     if (!t->n_history) return tell_interrupted("no generation was finished; nothing is written");
-    return tell_interrupted("%u generations were played; %s is not written. --resume goes on from %s", t->n_history,
+    return tell_interrupted("%u generations were played; %s is not written. --resume continues from %s", t->n_history,
                             o->output, state);
 }
 
@@ -230,29 +230,30 @@ int cmd_tune(int argc, char **argv)
     struct order o = {.budget = 400, .trials = 2, .jobs = 2, .sigma = 0.2, .output = "out/tune/params.yaml"};
     const struct flag flags[] = {
         TEXTS("param", &o.params, "INSTANCE.NAME[=LOW..HIGH]", "a parameter to search; may be repeated", .letter = 'p'),
-        TEXT("params-file", &o.params_file, "FILE", "the same in the form of params.yaml: [low, high], or nothing"),
+        TEXT("params-file", &o.params_file, "FILE",
+             "parameters to search, in the form of params.yaml: [low, high] or empty"),
         TEXT("animation", &o.animation, "NAME",
-             "durations and angles of all its key frames; written beside the output"),
-        TEXT("seeds", &o.seeds, "A-B", "of the search; 1-1000 unless given"),
-        TEXT("test-seeds", &o.test_seeds, "A-B", "that only the final result plays; 5001-5010 unless given"),
-        WHOLE("budget", &o.budget, 1, 10000000, "N", "candidates in all; 400 unless given", .letter = 'n'),
-        NUMBER("minutes", &o.minutes, 0.01, 1e5, "N", "ends after so long, with what was found"),
-        WHOLE("population", &o.population, 4, 1000, "N", "candidates a generation; 4 + 3 ln(parameters) unless given"),
-        WHOLE("trials", &o.trials, 1, 1000, "N", "seeds a candidate plays in each scenario; 2 unless given"),
-        NUMBER("sigma", &o.sigma, 0.001, 1, "X", "first step, as a share of the ranges; 0.2 unless given"),
-        WHOLE("jobs", &o.jobs, 1, 64, "N", "processes; 2 unless given", .letter = 'j'),
-        TEXT("robot", &o.robot, "NAME", "folder in robots/, instead of the scenarios'"),
-        SWITCH("resume", &o.resume, "goes on with an interrupted search, or with a larger budget"),
-        TEXT("state", &o.state, "FILE", "where the search is kept; OUTPUT.state unless given"),
+             "searches durations and angles of all its key frames; writes it beside OUTPUT"),
+        TEXT("seeds", &o.seeds, "A-B", "seeds of the search (default: 1-1000)"),
+        TEXT("test-seeds", &o.test_seeds, "A-B", "seeds that only the final result plays (default: 5001-5010)"),
+        WHOLE("budget", &o.budget, 1, 10000000, "N", "number of candidates (default: 400)", .letter = 'n'),
+        NUMBER("minutes", &o.minutes, 0.01, 1e5, "N", "ends after this time with what was found"),
+        WHOLE("population", &o.population, 4, 1000, "N", "candidates per generation (default: 4 + 3 ln(parameters))"),
+        WHOLE("trials", &o.trials, 1, 1000, "N", "seeds that a candidate plays in each scenario (default: 2)"),
+        NUMBER("sigma", &o.sigma, 0.001, 1, "X", "first step, as a share of the ranges (default: 0.2)"),
+        WHOLE("jobs", &o.jobs, 1, 64, "N", "processes at the same time (default: 2)", .letter = 'j'),
+        TEXT("robot", &o.robot, "NAME", "a folder in robots/, instead of the scenarios' robot"),
+        SWITCH("resume", &o.resume, "continues an interrupted search, or one with a larger budget"),
+        TEXT("state", &o.state, "FILE", "file that keeps the search (default: OUTPUT.state)"),
         TEXT("output", &o.output, "FILE",
-             "the parameters found; a plot stands beside it; out/tune/params.yaml unless given", .letter = 'o'),
+             "file for the parameters, with a plot beside it (default: out/tune/params.yaml)", .letter = 'o'),
         {0},
     };
     const struct usage usage = {
         "nutmeg tune",
         "SCENARIO…",
-        "Searches parameters with CMA-ES so that the scenarios' scores, summed, grow. Every generation\n"
-        "plays other seeds; the result is judged by seeds that none of them saw.",
+        "Searches parameters with CMA-ES that increase the sum of the scenarios' scores. Every generation\n"
+        "plays other seeds. The result is judged on seeds that the search never played.",
         flags,
         1,
         TUNE_SCENARIOS};
@@ -271,7 +272,7 @@ int cmd_tune(int argc, char **argv)
     if (o.test_seeds && nm_seeds_parse(o.test_seeds, &t->test_first, &t->test_last))
         return usage_wrong(&usage, "--test-seeds wants a number, or a range, not '%s'", o.test_seeds);
     if (t->test_first <= t->last && t->first <= t->test_last)
-        return usage_wrong(&usage, "seeds of the search and test seeds must be different ones");
+        return usage_wrong(&usage, "--seeds and --test-seeds must not overlap");
     setup_begin(&setup);
     code = tune(t, &o, argv + 1, n, &err);
     if (code < 0) code = err.n ? EXIT_USAGE : EXIT_FAILED;

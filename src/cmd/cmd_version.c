@@ -14,9 +14,9 @@ const char *program_revision(void) { return *NM_REVISION ? NM_REVISION : "unknow
 int cmd_version(int argc, char **argv)
 {
     bool brief = false;
-    const struct flag flags[] = {SWITCH("short", &brief, "only the number"), {0}};
+    const struct flag flags[] = {SWITCH("short", &brief, "prints only the number"), {0}};
     const struct usage usage = {
-        "nutmeg version", "", "Tells what this program was made from and where it runs.", flags, 0, 0};
+        "nutmeg version", "", "Shows what this program was built from and where it runs.", flags, 0, 0};
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     if (brief) {

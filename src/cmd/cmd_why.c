@@ -42,15 +42,15 @@ int cmd_why(int argc, char **argv)
     struct lineup_flags lineup = {0};
     const struct flag flags[] = {
         TO_FLAG(&to),
-        TEXT("lineup", &file, "LINEUP", "what this line-up says, without one that runs"),
+        TEXT("lineup", &file, "LINEUP", "reads the files of this line-up; it does not have to run"),
         LINEUP_FLAGS(&lineup),
         {0},
     };
     const struct usage usage = {
         "nutmeg why",
         "TOPIC",
-        "Tells who makes a topic, in which cycle, who reads it, how often it comes and how old it is.\n"
-        "Of a stale one: what holds it up, followed upstream to where it begins.",
+        "Shows which module writes a topic and in which cycle, which modules read it, how often messages\n"
+        "come and how old the newest is. For a stale topic it follows the chain of inputs to the cause.",
         flags,
         1,
         1};

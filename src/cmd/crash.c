@@ -94,7 +94,7 @@ static void on_crash(int number)
     put(&line, "nutmeg: crashed (");
     put(&line, signals[which].name);
     put(&line, ")");
-    if (!each_stepping(put_own, &line)) put(&line, ", outside of the steps of modules");
+    if (!each_stepping(put_own, &line)) put(&line, ", outside the step of any module");
     put(&line, "\n");
     write_line(STDERR_FILENO, &line);
     int fd = *file ? open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644) : -1;

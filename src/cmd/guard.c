@@ -39,7 +39,7 @@ int guard_begin(const char *what)
         fflush(NULL);
         pid_t child = fork();
         if (child < 0) {
-            fprintf(stderr, "%s: no process: %s\n", what, strerror(errno));
+            fprintf(stderr, "%s: the process cannot be started: %s\n", what, strerror(errno));
             return EXIT_FAILED;
         }
         if (!child) {
@@ -53,7 +53,7 @@ int guard_begin(const char *what)
         fprintf(stderr, "%s was ended by signal %d (%s) after %.1f s", what, WTERMSIG(status),
                 strsignal(WTERMSIG(status)), lived);
         if (brief == SHORT_LIVES) {
-            fprintf(stderr, "; %d short lives in a row are enough\n", SHORT_LIVES);
+            fprintf(stderr, "; it ended early %d times in a row and is not started again\n", SHORT_LIVES);
             return EXIT_FAILED;
         }
         fprintf(stderr, "; it is started again, start %d\n", n + 1);

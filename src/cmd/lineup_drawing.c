@@ -149,7 +149,7 @@ static void print_pin(FILE *to, const struct layout *l, const struct pin *pin)
     struct colour colour = pin->net == NM_NONE ? hsl(220, 0.1, 0.72) : line_colour(&l->nets[pin->net]);
     fprintf(to, "<g><title>%s\n%s%s</title>", topic->name, topic->type->name,
             topic->builtin               ? ", for all"
-            : pin->net == NM_NONE && out ? ", read by nobody here"
+            : pin->net == NM_NONE && out ? ", not read in this line-up"
                                          : "");
     fprintf(to, "<text class=\"pin%s\" x=\"%.1f\" y=\"%.1f\"%s>%s</text>", pin->net == NM_NONE ? " idle" : "",
             pin->x + (out ? -9 : 9), pin->y + 3.8, out ? " text-anchor=\"end\"" : "", pin->label);
@@ -234,10 +234,9 @@ static void print_page_title(FILE *to, const struct layout *l)
     fprintf(to, "</text><text class=\"small\" x=\"22\" y=\"51\">%u modules in %u cycle%s, %u lines",
             lineup->n_instances, lineup->n_cycles, lineup->n_cycles == 1 ? "" : "s", l->n_nets);
     if (lineup->robot) fputs(", robot ", to), print_escaped(to, lineup->robot);
-    fputs(
-        "   ·   solid: this run's value   ·   dashed: the last run's   ·   square: a queue   ·   number: order of steps"
-        "</text>\n",
-        to);
+    fputs("   ·   solid: value of this run   ·   dashed: value of the last run   ·   square: a queue   ·   number: "
+          "order of steps</text>\n",
+          to);
 }
 
 void nm_graph_svg(const struct nm_lineup *lineup, FILE *to)

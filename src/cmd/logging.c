@@ -23,11 +23,11 @@ static int word_of(const char *word, const char *const *words, int n)
 int logging_check(const struct usage *usage, const struct logging_flags *flags)
 {
     if (flags->images && word_of(flags->images, nm_log_images_names, NM_LOG_IMAGES) < 0)
-        return usage_wrong(usage, "--log-images is jpeg, raw, thumbnails or none, not '%s'", flags->images);
+        return usage_wrong(usage, "--log-images must be jpeg, raw, thumbnails or none, not '%s'", flags->images);
     if (flags->compress && word_of(flags->compress, packings, 3) < 0)
-        return usage_wrong(usage, "--log-compress is lz4, zstd or none, not '%s'", flags->compress);
+        return usage_wrong(usage, "--log-compress must be lz4, zstd or none, not '%s'", flags->compress);
     if (!flags->path && (flags->images || flags->compress || flags->rotate > 0))
-        return usage_wrong(usage, "--log-images, --log-compress and --log-rotate are of --log: add it");
+        return usage_wrong(usage, "--log-images, --log-compress and --log-rotate need --log");
     return 0;
 }
 

@@ -18,13 +18,16 @@ struct logging_flags {
 };
 #define LOGGING_NONE ((struct logging_flags){.floor = 200})
 #define LOGGING_FLAGS(f)                                                                                               \
-    TEXT("log", &(f)->path, "PATH", "records everything: FILE.mcap, or a folder with files and a metadata.yaml"),      \
-        TEXT("log-images", &(f)->images, "HOW", "of camera images: jpeg, raw (replays exactly), thumbnails or none"),  \
-        NUMBER("log-quality", &(f)->quality, 1, 100, "N", "of JPEG; 80 unless given"),                                 \
-        TEXT("log-compress", &(f)->compress, "HOW", "lz4 (fast), zstd (small) or none; lz4 unless given"),             \
-        NUMBER("log-rotate", &(f)->rotate, 0, 1e6, "MB", "a new file after so many megabytes"),                        \
-        NUMBER("log-floor", &(f)->floor, 0, 1e7, "MB", "stops logging while less is free on the disk; 200"),           \
-        TEXT("black-box", &(f)->box, "FOLDER", "of the last 30 s, or none; unless given it is kept where servos are")
+    TEXT("log", &(f)->path, "PATH",                                                                                    \
+         "records everything in a FILE.mcap, or in a folder with files and a metadata.yaml"),                          \
+        TEXT("log-images", &(f)->images, "HOW",                                                                        \
+             "how images are recorded: jpeg, raw (replays exactly), thumbnails or none"),                              \
+        NUMBER("log-quality", &(f)->quality, 1, 100, "N", "JPEG quality (default: 80)"),                               \
+        TEXT("log-compress", &(f)->compress, "HOW", "compression: lz4 (fast, default), zstd (small) or none"),         \
+        NUMBER("log-rotate", &(f)->rotate, 0, 1e6, "MB", "starts a new file after this many megabytes"),               \
+        NUMBER("log-floor", &(f)->floor, 0, 1e7, "MB",                                                                 \
+               "stops logging while fewer megabytes are free on the disk (default: 200)"),                             \
+        TEXT("black-box", &(f)->box, "FOLDER", "keeps the last 30 s here; none: off (default: on with real servos)")
 
 /* Checks the words, so that a usage fault is told before anything starts. */
 int logging_check(const struct usage *usage, const struct logging_flags *flags);

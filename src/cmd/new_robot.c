@@ -296,7 +296,7 @@ static const char *motion(struct nm_arena *arena, const struct new_robot *r, con
 {
     struct nm_err why = {0};
     const struct nm_animation *a = nm_animation_carry(arena, from, carry, r->body);
-    if (!a) nm_fail(&why, "%s: moves joints that have no counterpart", from->name);
+    if (!a) nm_fail(&why, "%s: moves joints that the new robot does not have", from->name);
     if (!a || nm_animation_check(r->body, a, &why)) {
         nm_fail(left, "%.*s", (int)strcspn(why.text, "\n"), why.text);
         return NULL;

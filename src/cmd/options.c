@@ -120,7 +120,7 @@ int usage_read(const struct usage *usage, int argc, char **argv, struct nm_err *
     }
     if (n < usage->least) return nm_fail(err, "an argument is missing: %s %s", usage->name, usage->arguments);
     if (usage->most >= 0 && n > usage->most)
-        return nm_fail(err, "'%s' is one argument too many: %s %s", argv[usage->most + 1], usage->name,
+        return nm_fail(err, "there is one argument too many, '%s': %s %s", argv[usage->most + 1], usage->name,
                        usage->arguments);
     return n;
 }
@@ -134,7 +134,7 @@ void usage_help(const struct usage *usage, FILE *to)
     for (const struct flag *f = usage->flags; f && f->name; f++)
         table_row(&table, "  %s%.1s%s--%s%s%s\t%s", f->letter ? "-" : "", f->letter ? &f->letter : "",
                   f->letter ? ", " : "", f->name, f->value ? " " : "", f->value ? f->value : "", f->about);
-    table_row(&table, "  --help\tthis text");
+    table_row(&table, "  --help\tshows this text");
     fputc('\n', to);
     table_print(&table, to);
 }
@@ -147,7 +147,7 @@ int usage_wrong(const struct usage *usage, const char *format, ...)
     nm_vfail(&err, format, args);
     va_end(args);
     complain(&err);
-    fprintf(stderr, "%s --help tells more\n", usage->name);
+    fprintf(stderr, "%s --help shows how to use it\n", usage->name);
     return EXIT_USAGE;
 }
 
@@ -161,7 +161,7 @@ int usage_begin(const struct usage *usage, int argc, char **argv, int *code)
         *code = EXIT_OK;
     } else {
         complain(&err);
-        fprintf(stderr, "%s --help tells more\n", usage->name);
+        fprintf(stderr, "%s --help shows how to use it\n", usage->name);
         *code = EXIT_USAGE;
     }
     return -1;
@@ -176,8 +176,9 @@ static void verbs_help(const char *program, const char *about, const struct verb
         if (v->run) table_row(&table, "  %s\t%s", v->name, v->about);
     table_print(&table, to);
     fprintf(to,
-            "\n%s COMMAND --help tells more.\n"
-            "Exit codes: 0 done, 1 failed, 2 asked for what does not exist or cannot be, 130 interrupted.\n",
+            "\n"
+            "%s COMMAND --help shows the flags of a command.\n"
+            "Exit codes: 0 success, 1 failure, 2 wrong usage or a name that does not exist, 130 interrupted.\n",
             program);
 }
 

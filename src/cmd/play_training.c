@@ -100,8 +100,8 @@ int play_training(struct setup *setup, const struct playing_options *options)
                    ? EXIT_FAILED
                    : EXIT_OK;
         if (interrupted())
-            code =
-                tell_interrupted("%.1f of %.1f s of the session were played", nm_seconds(outcome.result.time), seconds);
+            code = tell_interrupted("only %.1f of %.1f s of the session were played", nm_seconds(outcome.result.time),
+                                    seconds);
     }
     play_pictures_free(session.pictures);
     nm_scenario_free(scenario);

@@ -196,7 +196,7 @@ static void print_summary(struct playing *p)
     wipe_status(p);
     printf("\nplayed %s for %.1f s\n", nm_player_name(p->player), nm_seconds(p->ended - p->began));
     if (answer) tasks_print(answer, true, stdout);
-    if (p->options->score) printf("\nscore: %s\n", *p->score.data ? p->score.data : "nobody kept it");
+    if (p->options->score) printf("\nscore: %s\n", *p->score.data ? p->score.data : "it is not recorded");
     nm_json_end(&json);
     nm_arena_free(&arena);
 }
@@ -240,7 +240,7 @@ static int play_virtual(struct playing *p, struct nm_err *err)
     int64_t end = p->options->seconds > 0 ? nm_ns(p->options->seconds) : INT64_MAX;
     while (!over(p)) {
         int64_t step = end - now < slice ? end - now : slice;
-        if (nm_players_run(&p->player, 1, now + step, 1)) return nm_fail(err, "virtual time does not run");
+        if (nm_players_run(&p->player, 1, now + step, 1)) return nm_fail(err, "virtual time does not advance");
         now += step;
         if (p->log) nm_log_poll(p->log);
         if (p->live) nm_live_poll(p->live);
@@ -259,11 +259,12 @@ static int follow(struct playing *p, struct wire_clock *clock, struct nm_err *er
     while (!over(p)) {
         int64_t told = wire_clock_wait(clock, look_every);
         if (told < p->began)
-            return nm_fail(err, "the world has begun anew, at %.1f s: so must this player", nm_seconds(told));
+            return nm_fail(err, "the world has started again at %.1f s, so this player must be started again",
+                           nm_seconds(told));
         nm_dds_poll(p->dds);
         if (told > now) {
             now = told;
-            if (nm_players_run(&p->player, 1, now, 1)) return nm_fail(err, "virtual time does not run");
+            if (nm_players_run(&p->player, 1, now, 1)) return nm_fail(err, "virtual time does not advance");
             if (p->log) nm_log_poll(p->log);
             nm_dds_poll(p->dds);
         }
@@ -288,14 +289,14 @@ static int play_following(struct playing *p, struct nm_err *err)
         first = wire_clock_wait(clock, look_every);
         nm_control_poll(p->control, 0);
         if (first >= 0 || told || nm_clock() < asked + world_patience) continue;
-        printf("nobody tells the time on /clock yet: waiting for a world\n");
+        printf("no world publishes /clock yet; waiting for one\n");
         fflush(stdout);
         told = true;
     }
     int bad = 0;
     if (first >= 0) {
         p->began = p->sampled = first;
-        bad = nm_player_begin(p->player, first) ? nm_fail(err, "virtual time does not begin") : follow(p, clock, err);
+        bad = nm_player_begin(p->player, first) ? nm_fail(err, "virtual time does not start") : follow(p, clock, err);
     }
     wire_clock_free(clock);
     return bad;
@@ -330,22 +331,22 @@ static int open_hardware(struct playing *p, struct nm_err *err)
     bool asked = kind && strcmp(kind, "none") != 0;
     if (kind && strcmp(kind, "bus") != 0 && strcmp(kind, "virtual") != 0 && strcmp(kind, "none") != 0) {
         const char *near = nm_nearest(kind, kinds, 3);
-        return nm_fail(err, "--hardware is bus, virtual or none, not '%s'%s%s", kind, near ? "; did you mean " : "",
-                       near ? near : "");
+        return nm_fail(err, "--hardware must be bus, virtual or none, not '%s'%s%s", kind,
+                       near ? "; did you mean " : "", near ? near : "");
     }
     if (kind && !asked) return 0;
     if (p->options->dds.clock)
-        return asked ? nm_fail(err, "--hardware %s moves real servos, --clock plays in a simulated world: one of them",
+        return asked ? nm_fail(err, "use either --hardware %s (real servos) or --clock (a simulated world), not both",
                                kind)
                      : 0;
     if (p->options->virtual_time)
-        return asked ? nm_fail(err, "--hardware %s runs in real time only: leave out --virtual", kind) : 0;
+        return asked ? nm_fail(err, "--hardware %s runs in real time only; leave out --virtual", kind) : 0;
     if (!asked) {
         bool servos = p->body && p->body->n_buses && nm_lineup_topic(p->lineup, "servo_states") != NM_NONE;
         if (!servos) return 0;
         if (access(p->body->buses[0].device, F_OK) != 0) {
             fprintf(stderr,
-                    "%s is not there: no servos are moved (--hardware virtual plays with servos that have no body)\n",
+                    "%s does not exist, so no servos are moved (--hardware virtual simulates servos without a body)\n",
                     p->body->buses[0].device);
             return 0;
         }
@@ -370,8 +371,9 @@ static int read_token(const char *path, char *to, size_t size, struct nm_err *er
     to[n] = '\0';
     to[strcspn(to, "\r\n")] = '\0';
     if (about.st_mode & 077)
-        return nm_fail(err, "%s: other users may read this token, so it is not used: chmod 600 it, and change it",
-                       path);
+        return nm_fail(
+            err, "%s: other users may read this token, so it is not used; change the token and chmod 600 the file",
+            path);
     return 0;
 }
 
@@ -401,9 +403,9 @@ static int open_dds(struct playing *p, struct nm_err *err)
     const struct playing_options *o = p->options;
     bool details = o->dds.domain || o->dds.space || o->dds.network || o->dds.topics.n || o->dds.clock;
     if (!o->dds.on)
-        return details ? nm_fail(err, "--domain, --namespace, --network, --clock and --share are of --dds: add it") : 0;
+        return details ? nm_fail(err, "--domain, --namespace, --network, --clock and --share need --dds") : 0;
     if (o->dds.clock && o->virtual_time)
-        return nm_fail(err, "--clock is the world's time, --virtual its own: one of them");
+        return nm_fail(err, "use either --clock (the time of a world) or --virtual (its own time), not both");
     char *end = NULL;
     long domain = o->dds.domain ? strtol(o->dds.domain, &end, 10) : -1;
     if (o->dds.domain && (*end || end == o->dds.domain || domain < 0 || domain > 232))
@@ -473,7 +475,7 @@ int playing_run(struct setup *setup, const struct playing_options *options)
     } else {
         stop_by_signals();
         crash_watch(p.player);
-        printf("%s plays; nutmeg tasks, why, param and topic look in\n", nm_player_name(p.player));
+        printf("%s plays; nutmeg tasks, why, param and topic show what it does\n", nm_player_name(p.player));
         if (p.live) printf("live at %s\n", nm_live_url(p.live));
         if (p.dds) printf("the ROS 2 node %s\n", nm_dds_node(p.dds));
         fflush(stdout);

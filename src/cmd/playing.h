@@ -50,31 +50,32 @@ int playing_run(struct setup *setup, const struct playing_options *options);
 
 /* Flags that `run` and `dev` share. */
 #define PLAYING_FLAGS(o)                                                                                               \
-    TEXT("name", &(o)->name, "NAME", "how this player is called; the line-up's name unless given"),                    \
-        NUMBER("seconds", &(o)->seconds, 0, 1e9, "N", "ends after N seconds; 0: when it is stopped"),                  \
-        WHOLE("seed", &(o)->seed, 0, 9e15, "N", "of all random numbers"),                                              \
-        TEXT("joy", &(o)->joy, "DEVICE", "drives the topic joy: /dev/input/js0, or keys for the keyboard"),            \
+    TEXT("name", &(o)->name, "NAME", "name of this player (default: the line-up's name)"),                             \
+        NUMBER("seconds", &(o)->seconds, 0, 1e9, "N", "ends after N seconds; 0: runs until it is stopped"),            \
+        WHOLE("seed", &(o)->seed, 0, 9e15, "N", "seed of all random numbers"),                                         \
+        TEXT("joy", &(o)->joy, "DEVICE", "writes the topic joy from /dev/input/js0, or from the keyboard (keys)"),     \
         TEXT("hardware", &(o)->hardware, "KIND",                                                                       \
-             "bus: the robot's ports; virtual: servos without a body; none. Unless given: bus, if the ports are "      \
-             "there"),                                                                                                 \
+             "servos: bus (the robot's ports), virtual (no body) or none (default: bus if the ports exist, "           \
+             "else none)"),                                                                                            \
         MAYBE("live", &(o)->live.port, "[PORT]",                                                                       \
-              "shows everything to viewers at this port, 8765 unless given; 0: any that is free"),                     \
+              "shows everything to viewers at this port (default: 8765; 0: any free port)"),                           \
         TEXT("live-address", &(o)->live.address, "ADDRESS",                                                            \
-             "where viewers reach it: an address of this machine, 0.0.0.0 for all; unless given only from here"),      \
+             "address of this machine that viewers reach; 0.0.0.0: all (default: only from this machine)"),            \
         TEXT("live-token-file", &(o)->live.token_file, "FILE",                                                         \
-             "holds the token that viewers bring to write, readable by you alone; made at random unless given"),       \
+             "file with the token that viewers need to write; only you may read it (default: a random token)"),        \
         TEXTS("live-origin", &(o)->live.origins, "ORIGIN",                                                             \
-              "pages from there may look and write too, such as https://viewer.example; may be repeated"),             \
-        SWITCH("live-locked", &(o)->live.locked, "viewers only look: nobody may write"),                               \
-        SWITCH("dds", &(o)->dds.on,                                                                                    \
-               "is a node of ROS 2: topics, services and parameters for others, remote ones from them"),               \
-        TEXT("domain", &(o)->dds.domain, "N", "DDS domain; what ROS_DOMAIN_ID says unless given, else 0"),             \
-        TEXT("namespace", &(o)->dds.space, "NAME", "where its ROS topics are, one a robot: red1"),                     \
-        SWITCH("network", &(o)->dds.network, "DDS beyond this machine"),                                               \
-        SWITCH("clock", &(o)->dds.clock, "plays in a simulated world elsewhere, in the time that it tells on /clock"), \
+              "also lets web pages from this origin in, such as https://viewer.example; may be repeated"),             \
+        SWITCH("live-locked", &(o)->live.locked, "viewers can only look, not write"),                                  \
+        SWITCH("dds", &(o)->dds.on, "joins ROS 2 as a node that shares topics, services and parameters"),              \
+        TEXT("domain", &(o)->dds.domain, "N", "DDS domain (default: ROS_DOMAIN_ID, or 0)"),                            \
+        TEXT("namespace", &(o)->dds.space, "NAME", "ROS namespace of this robot, such as red1"),                       \
+        SWITCH("network", &(o)->dds.network, "uses the network, not only this machine"),                               \
+        SWITCH("clock", &(o)->dds.clock, "follows the time that a simulated world publishes on /clock"),               \
         TEXTS("share", &(o)->dds.topics, "TOPIC",                                                                      \
-              "a topic, service or action that others may see; may be repeated; unless given all"),                    \
-        SWITCH("humble", &(o)->dds.humble, "ros2 node of ROS 2 up to Humble sees the node, that of later ones not"),   \
-        LOGGING_FLAGS(&(o)->log), TEXTS("watch", &(o)->watch, "TOPIC", "prints its messages; may be repeated")
+              "shares only this topic, service or action; may be repeated (default: all)"),                            \
+        SWITCH("humble", &(o)->dds.humble,                                                                             \
+               "lets the ros2 node command of Humble and older see the node; newer ones then do not"),                 \
+        LOGGING_FLAGS(&(o)->log),                                                                                      \
+        TEXTS("watch", &(o)->watch, "TOPIC", "prints the messages of this topic; may be repeated")
 
 #endif

@@ -51,7 +51,7 @@ static void child(const struct crew *c, struct job *job, int to)
 static int begin(struct crew *c, struct job *job, struct nm_err *err)
 {
     int ends[2];
-    if (pipe(ends)) return nm_fail(err, "no pipe for a process: %s", strerror(errno));
+    if (pipe(ends)) return nm_fail(err, "a pipe cannot be made: %s", strerror(errno));
     fflush(NULL);
     job->index = c->next;
     job->got = 0;
@@ -61,7 +61,7 @@ static int begin(struct crew *c, struct job *job, struct nm_err *err)
         close(ends[0]);
         close(ends[1]);
         job->pid = 0;
-        return nm_fail(err, "no process for a piece of work: %s", strerror(errno));
+        return nm_fail(err, "a process cannot be started: %s", strerror(errno));
     }
     if (!job->pid) {
         close(ends[0]);
@@ -85,7 +85,7 @@ static void end(struct crew *c, struct job *job)
         return;
     }
     if (WIFSIGNALED(status))
-        snprintf(died, sizeof died, "its process ended by signal %d (%s)", WTERMSIG(status),
+        snprintf(died, sizeof died, "its process was ended by signal %d (%s)", WTERMSIG(status),
                  strsignal(WTERMSIG(status)));
     else
         snprintf(died, sizeof died, "its process ended with code %d", WEXITSTATUS(status));

@@ -37,7 +37,8 @@ static int take(struct recording *r, double seconds, FILE *to, struct nm_err *er
 {
     struct nm_animation_frame frame = {.stiffness = 1};
     double q[NM_JOINTS] = {0};
-    if (r->n == NM_ANIMATION_FRAMES) return nm_fail(err, "an animation has at most %d frames", NM_ANIMATION_FRAMES);
+    if (r->n == NM_ANIMATION_FRAMES)
+        return nm_fail(err, "an animation can have at most %d frames", NM_ANIMATION_FRAMES);
     if (r->hand.feel(r->hand.self, q, &frame.joints, err)) return -1;
     if (!frame.joints) return nm_fail(err, "no joint has answered yet");
     for (uint32_t j = 0; j < r->body->n_joints; j++)
@@ -62,7 +63,7 @@ static bool number(const char *word, double least, double most, double *to)
 static int pause_last(struct recording *r, const char *rest, FILE *to, struct nm_err *err)
 {
     double ms;
-    if (!number(rest, 0, LONGEST, &ms)) return nm_fail(err, "pause MS: 0 to %.0f", LONGEST);
+    if (!number(rest, 0, LONGEST, &ms)) return nm_fail(err, "pause wants milliseconds from 0 to %.0f", LONGEST);
     if (!r->n) return nm_fail(err, "there is no frame yet");
     struct nm_animation_frame *last = &r->frames[r->n - 1];
     last->until = last->at + ms / 1000;
@@ -108,10 +109,11 @@ static int move(struct recording *r, const char *name, const char *rest, struct 
     snprintf(left, sizeof left, "%s%.50s", both ? "left_" : "", both ? name + 5 : name);
     int32_t joint = nm_find_joint(r->body, left);
     if (joint < 0)
-        return nm_fail(err, "%s is neither a word nor a joint: Enter, MS, pause MS, undo, list, JOINT DEGREES, end",
+        return nm_fail(err,
+                       "%s is neither a command nor a joint; use Enter, MS, pause MS, undo, list, JOINT DEGREES or end",
                        name);
     if (!number(rest, -360, 360, &angle)) return nm_fail(err, "%s DEGREES", name);
-    if (!r->hand.move) return nm_fail(err, "this robot is moved by hand");
+    if (!r->hand.move) return nm_fail(err, "this robot is real: move its joints by hand");
     nm_mirror_joints(r->body, twin, sign);
     angle *= DEGREE;
     if (r->hand.move(r->hand.self, (uint32_t)joint, angle, err)) return -1;

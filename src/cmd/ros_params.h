@@ -9,7 +9,7 @@ struct ros_node {
     struct ros_flags ros;
 };
 #define ROS_NODE_FLAGS(f)                                                                                              \
-    TEXT("node", &(f)->name, "NODE", "of this node of the ROS 2 world, such as /red1/play"), ROS_FLAGS(&(f)->ros)
+    TEXT("node", &(f)->name, "NODE", "parameters of this ROS 2 node, such as /red1/play"), ROS_FLAGS(&(f)->ros)
 
 int ros_param_list(const struct ros_node *node, const char *pattern);
 int ros_param_get(const struct ros_node *node, const char *name);

@@ -30,7 +30,7 @@ static bool wait_for_topic(struct nm_look *look, const char *name, struct nm_loo
     double waited = 0;
     int found;
     while ((found = nm_look_listen(look, name, topic, &err)) == 1) {
-        if (!told && waited >= discovery) fprintf(stderr, "nobody writes %s yet\n", topic->name);
+        if (!told && waited >= discovery) fprintf(stderr, "no node writes %s yet\n", topic->name);
         told |= waited >= discovery;
         waited += look_every;
         if (!pause_for(look_every)) return false;
@@ -151,8 +151,8 @@ int ros_info(int argc, char **argv)
     const struct usage usage = {
         "nutmeg topic info",
         "TOPIC",
-        "Lists who writes and reads a ROS 2 topic (with or without --dds): node, type, QoS and the hash\n"
-        "of the type. Ends with 1 if nobody does.",
+        "Lists the nodes that write and read a ROS 2 topic, with type, QoS and type hash. The exit code is\n"
+        "1 if there are none.",
         flags,
         1,
         1};
@@ -173,7 +173,7 @@ int ros_info(int argc, char **argv)
         if (found)
             table_print(&table, stdout);
         else
-            fprintf(stderr, "nobody writes or reads %s\n", argv[1]);
+            fprintf(stderr, "no node writes or reads %s\n", argv[1]);
     }
     free(offers);
     nm_look_free(look);
@@ -227,13 +227,13 @@ int ros_bw(int argc, char **argv)
     double every = 1;
     int64_t count = 0;
     const struct flag flags[] = {
-        NUMBER("every", &every, 0.1, 3600, "S", "seconds over which it is measured"),
-        WHOLE("count", &count, 0, 1e9, "N", "ends after N figures; 0: at Ctrl-C", .letter = 'n'),
+        NUMBER("every", &every, 0.1, 3600, "S", "seconds per measurement"),
+        WHOLE("count", &count, 0, 1e9, "N", "ends after N measurements; 0: runs until Ctrl-C", .letter = 'n'),
         ROS_FLAGS(&ros),
         {0},
     };
     const struct usage usage = {
-        "nutmeg topic bw", "TOPIC", "Tells how many bytes a ROS 2 topic brings (with or without --dds).", flags, 1, 1};
+        "nutmeg topic bw", "TOPIC", "Measures how many bytes per second a ROS 2 topic carries.", flags, 1, 1};
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     return ros_rate(&ros, argv[1], every, count, true);
@@ -260,18 +260,19 @@ int ros_pub(int argc, char **argv)
     double rate = 1;
     int64_t count = 0;
     const struct flag flags[] = {
-        NUMBER("rate", &rate, 0.01, 1000, "HZ", "messages a second"),
-        WHOLE("count", &count, 0, 1e9, "N", "ends after N messages; 0: at Ctrl-C", .letter = 'n'),
+        NUMBER("rate", &rate, 0.01, 1000, "HZ", "messages per second"),
+        WHOLE("count", &count, 0, 1e9, "N", "ends after N messages; 0: runs until Ctrl-C", .letter = 'n'),
         ROS_FLAGS(&ros),
         {0},
     };
-    const struct usage usage = {"nutmeg topic pub",
-                                "TOPIC TYPE YAML",
-                                "Publishes a message on a ROS 2 topic (with or without --dds): nutmeg topic pub /goal\n"
-                                "std_msgs/Float64 '{data: 1.5}'. Members that are not named have their defaults.",
-                                flags,
-                                3,
-                                3};
+    const struct usage usage = {
+        "nutmeg topic pub",
+        "TOPIC TYPE YAML",
+        "Publishes a message on a ROS 2 topic. Members that are not named have their defaults.\n"
+        "    nutmeg topic pub /goal std_msgs/Float64 '{data: 1.5}'",
+        flags,
+        3,
+        3};
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct nm_err err = {0};

@@ -10,9 +10,9 @@ struct ros_flags {
     bool network;
 };
 #define ROS_FLAGS(f)                                                                                                   \
-    SWITCH("dds", &(f)->dds, "of the ROS 2 world instead of a line-up on this machine"),                               \
-        WHOLE("domain", &(f)->domain, 0, 232, "N", "DDS domain; what ROS_DOMAIN_ID says unless given, else 0"),        \
-        SWITCH("network", &(f)->network, "also beyond this machine")
+    SWITCH("dds", &(f)->dds, "looks at ROS 2 instead of a line-up on this machine"),                                   \
+        WHOLE("domain", &(f)->domain, 0, 232, "N", "DDS domain (default: ROS_DOMAIN_ID, or 0)"),                       \
+        SWITCH("network", &(f)->network, "uses the network, not only this machine")
 
 enum ros_kind { ROS_TOPICS, ROS_SERVICES, ROS_ALL_SERVICES, ROS_ACTIONS };
 int ros_list_kind(const struct ros_flags *flags, enum ros_kind kind, const char *pattern);

@@ -27,12 +27,12 @@ struct lineup_flags {
     struct texts set;
 };
 #define LINEUP_FLAGS(f)                                                                                                \
-    TEXTS("set", &(f)->set, "INSTANCE.PARAM=VALUE", "a parameter, above all files; may be repeated"),                  \
-        TEXT("robot", &(f)->robot, "NAME", "folder in robots/, instead of the line-up's"),                             \
-        TEXT("head", &(f)->head, "NAME", "parameters of this head"),                                                   \
-        TEXT("body", &(f)->body, "NAME", "parameters of this body"),                                                   \
-        TEXT("place", &(f)->place, "NAME", "parameters of this place"),                                                \
-        TEXT("event", &(f)->event, "NAME", "parameters of this event")
+    TEXTS("set", &(f)->set, "INSTANCE.PARAM=VALUE", "sets a parameter over all files; may be repeated"),               \
+        TEXT("robot", &(f)->robot, "NAME", "a folder in robots/, instead of the line-up's robot"),                     \
+        TEXT("head", &(f)->head, "NAME", "uses the parameters of this head"),                                          \
+        TEXT("body", &(f)->body, "NAME", "uses the parameters of this body"),                                          \
+        TEXT("place", &(f)->place, "NAME", "uses the parameters of this place"),                                       \
+        TEXT("event", &(f)->event, "NAME", "uses the parameters of this event")
 
 /* The modules of plug-ins that the command line names. */
 int setup_plugins(struct setup *setup, const struct texts *plugins, struct nm_err *err);

@@ -18,7 +18,7 @@ void sim_control_add(struct sim_control *c, struct setup *setup, const char *rob
     if (c->at[c->n])
         c->n++;
     else if (!c->refused)
-        fprintf(stderr, "nutmeg topic, param, why and tasks cannot look in: %s", err.text);
+        fprintf(stderr, "nutmeg topic, param, why and tasks cannot reach this robot: %s", err.text);
     c->refused |= err.n > 0;
 }
 

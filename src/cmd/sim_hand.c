@@ -44,7 +44,7 @@ static int move(void *self, uint32_t joint, double angle, struct nm_err *err)
     struct sim_hand *h = self;
     const struct nm_joint *j = &h->body->joints[joint];
     if (angle < j->lower || angle > j->upper)
-        return nm_fail(err, "%s turns from %.0f to %.0f degrees", j->name, j->lower * 180 / M_PI,
+        return nm_fail(err, "%s can turn from %.0f to %.0f degrees", j->name, j->lower * 180 / M_PI,
                        j->upper * 180 / M_PI);
     h->q[joint] = angle;
     return 0;

@@ -80,7 +80,7 @@ static int add_view(struct sim_photos *p, const char *name, struct nm_err *err)
     struct view *v = &p->views[p->n];
     struct nm_camera camera = {
         .width = WIDTH, .height = HEIGHT, .fx = WIDTH, .fy = WIDTH, .cx = (WIDTH - 1) / 2.0, .cy = (HEIGHT - 1) / 2.0};
-    if (p->n == VIEWS) return nm_fail(err, "at most %d views", VIEWS);
+    if (p->n == VIEWS) return nm_fail(err, "there can be at most %d views", VIEWS);
     *v = (struct view){.robot = -1};
     snprintf(v->name, sizeof v->name, "%s", name);
     if (strcmp(name, "top") && strcmp(name, "stand")) {
@@ -147,7 +147,7 @@ int sim_png(const char *path, const uint8_t *rgb, uint32_t width, uint32_t heigh
     png_image image = {.version = PNG_IMAGE_VERSION, .width = width, .height = height, .format = PNG_FORMAT_RGB};
     image.flags = PNG_IMAGE_FLAG_FAST; /* a few bytes more, a second less */
     if (png_image_write_to_file(&image, path, 0, rgb, 0, NULL)) return 0;
-    return nm_fail(err, "%s: the picture cannot be written: %s", path, image.message);
+    return nm_fail(err, "%s cannot be written: %s", path, image.message);
 }
 
 static int take(struct sim_photos *p, const struct view *v, struct nm_err *err)

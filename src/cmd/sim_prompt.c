@@ -76,7 +76,7 @@ static const char *speed(struct sim_prompt *p, struct nm_stage *stage, const str
     (void)stage;
     (void)to;
     bool most = w->n > 1 && !strcmp(w->at[1], "max");
-    if (!most && (!number(w, 1, &value) || value <= 0)) return "speed X, or speed max";
+    if (!most && (!number(w, 1, &value) || value <= 0)) return "use speed X or speed max";
     p->speed = most ? 0 : value;
     p->repace = true;
     return NULL;
@@ -107,7 +107,7 @@ static const char *move(struct sim_prompt *p, struct nm_stage *stage, const stru
     double x, y, degrees = 0;
     (void)p;
     if (w->n < 4 || !number(w, 2, &x) || !number(w, 3, &y) || (w->n > 4 && !number(w, 4, &degrees)))
-        return "move NAME X Y [DEGREES]; NAME is a robot, or ball";
+        return "use move NAME X Y [DEGREES]; NAME is a robot or ball";
     struct quat rot = quat_rpy(0, 0, degrees * M_PI / 180);
     nm_text(request.name, "%s", w->at[1]);
     request.pose = (Pose){{x, y, 0}, {rot.x, rot.y, rot.z, rot.w}};
@@ -120,7 +120,7 @@ static const char *push(struct sim_prompt *p, struct nm_stage *stage, const stru
     double x, y, z = 0;
     (void)p;
     if (w->n < 4 || !number(w, 2, &x) || !number(w, 3, &y) || (w->n > 4 && !number(w, 4, &z)))
-        return "push NAME X Y [Z], newton seconds in the field's axes";
+        return "use push NAME X Y [Z], in newton seconds along the axes of the field";
     nm_text(request.name, "%s", w->at[1]);
     request.impulse = (Vector3){x, y, z};
     return command(stage, &request, to);
@@ -131,7 +131,7 @@ static const char *set(struct sim_prompt *p, struct nm_stage *stage, const struc
     struct nm_err err = {0};
     int32_t robot = w->n > 2 ? nm_stage_find(stage, w->at[1]) : -1;
     (void)p;
-    if (robot < 0) return "set ROBOT INSTANCE.PARAMETER=VALUE";
+    if (robot < 0) return "use set ROBOT INSTANCE.PARAMETER=VALUE";
     if (nm_stage_set(stage, (uint32_t)robot, w->at[2], &err)) fprintf(to, "%s", err.text);
     return NULL;
 }
@@ -159,13 +159,13 @@ static const struct {
 } rows[] = {
     {"pause", "stops the clock", pause_it},
     {"resume", "lets it run again", resume},
-    {"step", "[MS]: runs so long, one physical step unless said, and pauses", step},
-    {"reset", "[SEED]: from the start", reset},
-    {"speed", "X|max: simulated seconds in a real one", speed},
-    {"move", "NAME X Y [DEGREES]: puts a robot or the ball somewhere", move},
-    {"push", "NAME X Y [Z]: an impulse, newton seconds", push},
+    {"step", "[MS]: runs for MS ms (default: one physical step), then pauses", step},
+    {"reset", "[SEED]: starts again", reset},
+    {"speed", "X|max: speed relative to real time", speed},
+    {"move", "NAME X Y [DEGREES]: moves a robot or the ball there", move},
+    {"push", "NAME X Y [Z]: pushes with an impulse, newton seconds", push},
     {"set", "ROBOT INSTANCE.PARAMETER=VALUE", set},
-    {"where", "robots and ball", where},
+    {"where", "shows where robots and ball are", where},
     {"help", "this list", help},
     {"quit", "ends it", quit},
 };
@@ -197,7 +197,7 @@ void sim_prompt_line(struct sim_prompt *prompt, struct nm_stage *stage, const ch
         fflush(to);
         return;
     }
-    fprintf(to, "'%s' is no command%s\n", words.at[0], nm_hint(words.at[0], names, ROWS).text);
+    fprintf(to, "there is no command '%s'%s\n", words.at[0], nm_hint(words.at[0], names, ROWS).text);
     fflush(to);
 }
 

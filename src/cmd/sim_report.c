@@ -134,7 +134,7 @@ static void add_row(struct table *table, const struct nm_scenario *s, const stru
         used += (size_t)snprintf(row + used, sizeof row - used, "\t%s", cell);
     }
     const char *ended = !first || summary ? "" : o->result.passed ? o->result.ended : o->result.failed;
-    table_row(table, "%s\t%s%s", row, first && !summary && !o->result.passed ? "not met: " : "", ended);
+    table_row(table, "%s\t%s%s", row, first && !summary && !o->result.passed ? "not as expected: " : "", ended);
 }
 
 static void tell_faults(const struct nm_scenario *s, const struct sim_outcome *o, FILE *to)

@@ -197,7 +197,8 @@ static int start(struct sim_wire *w, struct member *m, struct nm_err *err)
         execv(w->program, (char *const *)(uintptr_t)arguments);
         _exit(127);
     }
-    if (log >= 0 && pid < 0) nm_fail(err, "no process for %s: %s", row_of(w, m)->name, strerror(errno));
+    if (log >= 0 && pid < 0)
+        nm_fail(err, "the process of %s cannot be started: %s", row_of(w, m)->name, strerror(errno));
     if (log >= 0) close(log);
     nm_arena_free(&arena);
     m->pid = pid > 0 ? pid : 0;
@@ -210,7 +211,7 @@ static void say_how(const struct sim_wire *w, const struct member *m)
     struct nm_arena arena = {0};
     const char *words[ARGUMENTS];
     uint32_t n = command(w, m, &arena, words);
-    fprintf(stderr, "%s is waited for:", row_of(w, m)->name);
+    fprintf(stderr, "waiting for %s:", row_of(w, m)->name);
     for (uint32_t i = 0; i < n; i++) fprintf(stderr, " %s", words[i]);
     fputc('\n', stderr);
     nm_arena_free(&arena);
@@ -223,7 +224,7 @@ static bool ended(struct member *m, char *how, size_t size)
     if (!m->pid || waitpid(m->pid, &status, WNOHANG) != m->pid) return false;
     m->pid = 0;
     if (WIFSIGNALED(status))
-        snprintf(how, size, "its process ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+        snprintf(how, size, "its process was ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
     else
         snprintf(how, size, "its process ended with code %d", WEXITSTATUS(status));
     return true;
@@ -235,7 +236,8 @@ static void look_after(struct sim_wire *w, struct member *m, double now)
     struct nm_err err = {0};
     if (ended(m, how, sizeof how)) {
         bool again = m->restarts < RESTARTS;
-        snprintf(what, sizeof what, "%s; %s", how, again ? "it is started again" : "it has been started often enough");
+        snprintf(what, sizeof what, "%s; %s", how,
+                 again ? "starting it again" : "it has ended too often and is not started again");
         tell(w, m, INK_RED, what);
         m->silent = true; /* it is not waited for until it is heard again */
         if (again) m->again = now + RESTART_PAUSE;
@@ -275,10 +277,10 @@ static int await(struct sim_wire *w, struct member *m, struct nm_err *err)
     if (!w->options->processes && !w->options->json) say_how(w, m);
     while (!there(m) && !stopping()) {
         if (ended(m, how, sizeof how))
-            return nm_fail(err, "robot %s: %s before it was there; what it wrote is in %s/%s.txt", row_of(w, m)->name,
-                           how, w->options->photo_folder, row_of(w, m)->name);
+            return nm_fail(err, "robot %s: %s before it had joined the world; its output is in %s/%s.txt",
+                           row_of(w, m)->name, how, w->options->photo_folder, row_of(w, m)->name);
         if (w->options->processes && nm_clock_seconds() - began > START_PATIENCE)
-            return nm_fail(err, "robot %s does not find the world", row_of(w, m)->name);
+            return nm_fail(err, "robot %s did not join the world within %g s", row_of(w, m)->name, START_PATIENCE);
         for (uint32_t i = 0; i < w->n; i++) nm_dds_poll(w->members[i].dds);
         pause_for(0.01);
     }
@@ -307,7 +309,7 @@ static void note_goals(struct sim_wire *w, struct member *m)
     if (made > m->made && m->made >= 0 && made - m->made < m->gap) m->gap = made - m->made;
     bool gone = w->options->processes && !m->pid; /* these are its last words */
     if (made != m->made && m->silent && !gone) {
-        if (m->made >= 0) tell(w, m, INK_FAINT, "is heard again");
+        if (m->made >= 0) tell(w, m, INK_FAINT, "sends goals again");
         m->silent = false;
     }
     m->made = made;
@@ -333,7 +335,7 @@ static bool let_go(struct sim_wire *w, struct member *m)
     if (now - m->waited < PATIENCE) return false;
     m->silent = true;
     m->waited = 0;
-    if (m->made >= 0) tell(w, m, INK_YELLOW, "is not heard any more; its joints are damped");
+    if (m->made >= 0) tell(w, m, INK_YELLOW, "sends no goals any more; its joints are damped");
     return true;
 }
 

@@ -209,7 +209,7 @@ int skeleton_write(struct nm_arena *arena, const char *folder, const struct skel
     int bad = 0;
     for (const struct skeleton_file *f = files; f->path; f++) {
         const char *path = nm_path(arena, folder, f->path);
-        if (nm_file_exists(path)) bad = nm_fail(err, "%s: is there already, and stays as it is", path);
+        if (nm_file_exists(path)) bad = nm_fail(err, "%s: exists already and is not changed", path);
     }
     for (const struct skeleton_file *f = files; f->path && !bad; f++) {
         const char *path = nm_path(arena, folder, f->path);
@@ -217,7 +217,7 @@ int skeleton_write(struct nm_arena *arena, const char *folder, const struct skel
         FILE *file = fopen(path, "wx");
         if (!file) return nm_fail(err, "%s: %s", path, strerror(errno));
         bool whole = fputs(f->text, file) >= 0;
-        if (fclose(file) || !whole) bad = nm_fail(err, "%s: could not be written: %s", path, strerror(errno));
+        if (fclose(file) || !whole) bad = nm_fail(err, "%s cannot be written: %s", path, strerror(errno));
     }
     return bad;
 }

@@ -8,7 +8,7 @@
 const struct nm_yaml *answer_read(struct nm_arena *arena, struct nm_json *json, struct nm_err *err)
 {
     if (json->text && !json->over) return nm_yaml_parse(arena, "answer", json->text, json->n, err);
-    nm_fail(err, "the line-up is too large to be shown at once");
+    nm_fail(err, "the line-up is too large for one table");
     return NULL;
 }
 

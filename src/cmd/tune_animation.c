@@ -23,7 +23,7 @@ static const char *file_of(struct nm_arena *arena, const char *folder, const cha
 static int add(struct tune_params *all, struct nm_arena *arena, const char *name, uint32_t frame, const char *key,
                double value, double low, double high, struct nm_err *err)
 {
-    if (all->n == TUNE_PARAMS) return nm_fail(err, "more than %d parameters cannot be searched", TUNE_PARAMS);
+    if (all->n == TUNE_PARAMS) return nm_fail(err, "at most %d parameters can be searched", TUNE_PARAMS);
     struct nm_param *param = nm_take(arena, sizeof *param);
     *param = (struct nm_param){.name = nm_take_text(arena, key), .kind = NM_PARAM_DOUBLE, .min = low, .max = high};
     all->at[all->n++] = (struct tune_param){.instance = nm_take_text(arena, name),
@@ -79,7 +79,7 @@ int tune_add_animation(struct tune_params *all, struct nm_arena *arena, const ch
     const struct nm_yaml *file = body ? nm_yaml_read(arena, file_of(arena, folder, name), err) : NULL;
     uint32_t i = 0;
     int bad = file ? 0 : -1;
-    if (file && !nm_yaml_get(file, "frames")) bad = nm_yaml_fail(file, err, "there are no frames to search in");
+    if (file && !nm_yaml_get(file, "frames")) bad = nm_yaml_fail(file, err, "the animation has no frames");
     nm_yaml_each(frame, nm_yaml_get(file, "frames")) bad |= add_frame(all, arena, body, name, i++, frame, err);
     return bad;
 }

@@ -43,13 +43,14 @@ static int add(struct tune_params *all, const struct nm_player *player, const ch
     struct tune_param p = {.instance = lineup->instances[i].name, .param = &module->params[index], .element = element};
     char text[160];
     if (p.param->kind == NM_PARAM_BOOL || p.param->kind == NM_PARAM_TEXT)
-        return nm_fail(err, "%s is no number: it cannot be searched", tune_name(&p, text));
+        return nm_fail(err, "%s is not a number, so it cannot be searched", tune_name(&p, text));
     if (element >= nm_param_elements(p.param))
-        return nm_fail(err, "%s: it has %u elements, counted from 0", tune_name(&p, text), nm_param_elements(p.param));
+        return nm_fail(err, "%s: there are only %u elements, counted from 0", tune_name(&p, text),
+                       nm_param_elements(p.param));
     for (uint32_t k = 0; k < all->n; k++)
         if (!strcmp(all->at[k].instance, p.instance) && all->at[k].param == p.param && all->at[k].element == element)
             return nm_fail(err, "%s is named twice", tune_name(&p, text));
-    if (all->n == TUNE_PARAMS) return nm_fail(err, "more than %d parameters cannot be searched", TUNE_PARAMS);
+    if (all->n == TUNE_PARAMS) return nm_fail(err, "at most %d parameters can be searched", TUNE_PARAMS);
     nm_player_value(player, i, (uint32_t)index, &p.before);
     p.value = whole(p.param) ? (double)p.before.whole : p.before.number[element];
     usual_range(&p);
@@ -61,7 +62,7 @@ static int add(struct tune_params *all, const struct nm_player *player, const ch
 static int set_range(struct tune_param *p, double low, double high, struct nm_err *err)
 {
     char text[160];
-    if (!(low < high)) return nm_fail(err, "%s: a range is low..high", tune_name(p, text));
+    if (!(low < high)) return nm_fail(err, "%s: a range must be LOW..HIGH", tune_name(p, text));
     if (low < p->param->min || high > p->param->max)
         return nm_fail(err, "%s: the module allows %g to %g", tune_name(p, text), p->param->min, p->param->max);
     p->low = low;
@@ -88,19 +89,19 @@ int tune_add(struct tune_params *all, const struct nm_player *player, const char
     uint32_t element;
     struct tune_param *p;
     if (strlen(text) >= sizeof copy || !strchr(text, '.'))
-        return nm_fail(err, "'%.100s': instance.parameter or instance.parameter=low..high is needed", text);
+        return nm_fail(err, "'%.100s' must be INSTANCE.PARAMETER or INSTANCE.PARAMETER=LOW..HIGH", text);
     strcpy(copy, text);
     if ((range = strchr(copy, '='))) *range++ = '\0';
-    if (!(name = strchr(copy, '.'))) return nm_fail(err, "'%.100s' names no parameter", text);
+    if (!(name = strchr(copy, '.'))) return nm_fail(err, "'%.100s' does not name a parameter", text);
     *name++ = '\0';
-    if (!split_element(name, &element)) return nm_fail(err, "'%.100s': a number is needed in the brackets", text);
+    if (!split_element(name, &element)) return nm_fail(err, "'%.100s': the brackets must hold a number", text);
     if (add(all, player, copy, name, element, &p, err)) return -1;
     if (!range) return 0;
     double low = strtod(range, &end);
-    if (end == range || strncmp(end, "..", 2)) return nm_fail(err, "'%.100s': a range is low..high", text);
+    if (end == range || strncmp(end, "..", 2)) return nm_fail(err, "'%.100s': a range must be LOW..HIGH", text);
     range = end + 2;
     double high = strtod(range, &end);
-    if (end == range || *end) return nm_fail(err, "'%.100s': a range is low..high", text);
+    if (end == range || *end) return nm_fail(err, "'%.100s': a range must be LOW..HIGH", text);
     return set_range(p, low, high, err);
 }
 
@@ -113,12 +114,12 @@ static int add_row(struct tune_params *all, const struct nm_player *player, cons
     struct nm_err why = {0};
     double ends[2];
     snprintf(name, sizeof name, "%.99s", row->key);
-    if (!split_element(name, &element)) return nm_yaml_fail(row, err, "a number is needed in the brackets");
+    if (!split_element(name, &element)) return nm_yaml_fail(row, err, "the brackets must hold a number");
     if (add(all, player, instance, name, element, &p, &why))
         return nm_yaml_fail(row, err, "%.*s", (int)strcspn(why.text, "\n"), why.text);
     if (row->kind == NM_YAML_SCALAR && !*row->text) return 0;
     if (row->kind != NM_YAML_LIST || row->n != 2)
-        return nm_yaml_fail(row, err, "a range is needed here, [low, high], or nothing");
+        return nm_yaml_fail(row, err, "write a range [LOW, HIGH] here, or nothing");
     if (nm_yaml_number(row->first, &ends[0], err) || nm_yaml_number(row->first->next, &ends[1], err)) return -1;
     if (set_range(p, ends[0], ends[1], &why))
         return nm_yaml_fail(row, err, "%.*s", (int)strcspn(why.text, "\n"), why.text);
@@ -130,12 +131,11 @@ int tune_add_file(struct tune_params *all, const struct nm_player *player, const
     struct nm_arena arena = {0};
     const struct nm_yaml *file = nm_yaml_read(&arena, path, err);
     int bad = file ? 0 : -1;
-    if (file && file->kind != NM_YAML_MAP)
-        bad = nm_yaml_fail(file, err, "instances and their parameters are needed here");
+    if (file && file->kind != NM_YAML_MAP) bad = nm_yaml_fail(file, err, "write instances with their parameters here");
     nm_yaml_each(instance, bad ? NULL : file)
     {
         if (instance->kind != NM_YAML_MAP)
-            bad = nm_yaml_fail(instance, err, "parameters of %.60s are needed here", instance->key);
+            bad = nm_yaml_fail(instance, err, "write parameters of %.60s here", instance->key);
         nm_yaml_each(row, instance) bad |= add_row(all, player, instance->key, row, err);
     }
     nm_arena_free(&arena);

@@ -42,7 +42,8 @@ static void write_state(const struct tune *t, FILE *to)
     const struct nm_cma *c = t->cma;
     struct array arrays[ARRAYS];
     char name[160];
-    fprintf(to, "# A search of `nutmeg tune`: --resume goes on with it.\nparams:\n");
+    fprintf(to, "# A search of `nutmeg tune`: --resume continues it.\n"
+                "params:\n");
     for (uint32_t i = 0; i < t->params.n; i++)
         fprintf(to, "  - {name: \"%s\", range: [%.17g, %.17g]}\n", tune_name(&t->params.at[i], name),
                 t->params.at[i].low, t->params.at[i].high);
@@ -83,7 +84,7 @@ static int read_numbers(const struct nm_yaml *node, double *to, uint32_t n, stru
     nm_yaml_each(item, node)
     {
         if (nm_yaml_number(item, &to[i], err)) return -1;
-        if (!isfinite(to[i++])) return nm_yaml_fail(item, err, "that is no number");
+        if (!isfinite(to[i++])) return nm_yaml_fail(item, err, "this is not a number");
     }
     return 0;
 }
@@ -92,7 +93,7 @@ static int same_params(const struct tune *t, const struct nm_yaml *list, struct 
 {
     uint32_t i = 0;
     if (!list || list->kind != NM_YAML_LIST || list->n != t->params.n)
-        return nm_fail(err, "it searched other parameters");
+        return nm_fail(err, "the old search had other parameters");
     nm_yaml_each(row, list)
     {
         const struct tune_param *p = &t->params.at[i++];
@@ -100,25 +101,25 @@ static int same_params(const struct tune *t, const struct nm_yaml *list, struct 
         double range[2];
         char text[160];
         if (!name || strcmp(name->text, tune_name(p, text)))
-            return nm_yaml_fail(row, err, "it did not search %s", text);
+            return nm_yaml_fail(row, err, "the old search did not have %s", text);
         if (read_numbers(nm_yaml_get(row, "range"), range, 2, err))
             return nm_yaml_fail(row, err, "a range is missing here");
         if (range[0] != p->low || range[1] != p->high)
-            return nm_yaml_fail(row, err, "it searched %s from %g to %g", text, range[0], range[1]);
+            return nm_yaml_fail(row, err, "the old search had %s from %g to %g", text, range[0], range[1]);
     }
     return 0;
 }
 
 static int read_history(struct tune *t, const struct nm_yaml *list, struct nm_err *err)
 {
-    if (!list || list->kind != NM_YAML_LIST || list->n > TUNE_HISTORY) return nm_fail(err, "its history is missing");
+    if (!list || list->kind != NM_YAML_LIST || list->n > TUNE_HISTORY) return nm_fail(err, "the history is missing");
     t->room = list->n + 64;
     t->history = calloc(t->room, sizeof *t->history);
     if (!t->history) abort();
     nm_yaml_each(row, list)
     {
         double g[3];
-        if (read_numbers(row, g, 3, err)) return nm_yaml_fail(row, err, "best, mean and sigma are needed here");
+        if (read_numbers(row, g, 3, err)) return nm_yaml_fail(row, err, "best, mean and sigma are missing here");
         t->history[t->n_history++] = (struct tune_generation){g[0], g[1], g[2]};
     }
     return 0;
@@ -133,22 +134,22 @@ static int read_state(struct tune *t, const struct nm_yaml *file, struct nm_err 
     if (same_params(t, nm_yaml_get(file, "params"), err)) return -1;
     if (!(node = nm_yaml_get(file, "population")) || nm_yaml_uint(node, &population, err) ||
         population != c->population)
-        return nm_fail(err, "its population was %llu", (unsigned long long)population);
+        return nm_fail(err, "the old search had a population of %llu", (unsigned long long)population);
     if (!(node = nm_yaml_get(file, "generation")) || nm_yaml_uint(node, &c->generation, err))
-        return nm_fail(err, "its generation is missing");
+        return nm_fail(err, "the generation is missing");
     uint32_t n_random = 0;
     nm_yaml_each(number, random && random->kind == NM_YAML_LIST && random->n == 4 ? random : NULL) n_random +=
         !nm_yaml_uint(number, &c->dice.s[n_random], err);
-    if (n_random != 4) return nm_fail(err, "its random numbers are missing");
+    if (n_random != 4) return nm_fail(err, "the random numbers are missing");
     if (!(node = nm_yaml_get(file, "sigma")) || nm_yaml_number(node, &c->sigma, err) ||
         !(c->sigma > 0 && c->sigma < 1e6))
-        return nm_fail(err, "its step size is missing");
+        return nm_fail(err, "the step size is missing");
     if (!(node = nm_yaml_get(file, "best_score")) || nm_yaml_number(node, &c->best_score, err))
-        return nm_fail(err, "its best score is missing");
+        return nm_fail(err, "the best score is missing");
     arrays_of(c, arrays);
     for (int i = 0; i < ARRAYS; i++)
         if (read_numbers(nm_yaml_get(file, arrays[i].name), arrays[i].at, arrays[i].n, err))
-            return nm_fail(err, "its numbers `%s` are not whole", arrays[i].name);
+            return nm_fail(err, "the numbers `%s` are incomplete", arrays[i].name);
     return read_history(t, nm_yaml_get(file, "history"), err);
 }
 
@@ -157,7 +158,7 @@ int tune_load(struct tune *t, const char *path, struct nm_err *err)
     struct nm_arena arena = {0};
     const struct nm_yaml *file = nm_yaml_read(&arena, path, err);
     int bad = file ? read_state(t, file, err) : -1;
-    if (bad) nm_fail(err, "%s: this search cannot go on", path);
+    if (bad) nm_fail(err, "%s: this search cannot be continued", path);
     nm_arena_free(&arena);
     return bad;
 }

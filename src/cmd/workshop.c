@@ -26,10 +26,10 @@ int workshop_begin(struct workshop *shop, const char *root, const char *build, s
     rebuild_begin(&shop->rebuild, &shop->arena, root, build);
     int n = snprintf(shop->folder, sizeof shop->folder, "%s/nutmeg-dev-XXXXXX", tmp && *tmp ? tmp : "/tmp");
     shop->notify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-    if (shop->notify < 0) return nm_fail(err, "changes of files cannot be watched: %s", strerror(errno));
+    if (shop->notify < 0) return nm_fail(err, "files cannot be watched for changes: %s", strerror(errno));
     if (n >= (int)sizeof shop->folder || !mkdtemp(shop->folder)) {
         close(shop->notify);
-        return nm_fail(err, "%s: no folder to build in: %s", shop->folder, strerror(errno));
+        return nm_fail(err, "%s: the folder to build in cannot be made: %s", shop->folder, strerror(errno));
     }
     return 0;
 }
@@ -88,7 +88,7 @@ static int watch(struct workshop *shop, const char *folder, struct nm_err *err)
 {
     for (uint32_t i = 0; i < shop->n_folders; i++)
         if (!strcmp(shop->folders[i], folder)) return 0;
-    if (shop->n_folders == WORKSHOP_FOLDERS) return nm_fail(err, "more than %d folders to watch", WORKSHOP_FOLDERS);
+    if (shop->n_folders == WORKSHOP_FOLDERS) return nm_fail(err, "at most %d folders can be watched", WORKSHOP_FOLDERS);
     int id = inotify_add_watch(shop->notify, folder, IN_CLOSE_WRITE | IN_MOVED_TO);
     if (id < 0) return nm_fail(err, "%s: cannot be watched: %s", folder, strerror(errno));
     shop->watches[shop->n_folders] = id;
@@ -170,7 +170,7 @@ static const struct nm_module *module_to_play(struct workshop *shop, const struc
     rebuild_done(&shop->job, true, &ok);
     if (ok) return nm_plugin_open(plugin, err);
     print_log(log);
-    printf("%s does not build; what is linked in plays until it does\n", module->name);
+    printf("%s does not build; the version inside this program plays until it does\n", module->name);
     return module;
 }
 
@@ -181,11 +181,12 @@ int workshop_learn(struct workshop *shop, struct nm_lineup *lineup, struct nm_er
         struct nm_lineup_instance *instance = &lineup->instances[i];
         struct workshop_source *known = source_named(shop, instance->module->name);
         if (!known) {
-            if (shop->n_sources == WORKSHOP_SOURCES) return nm_fail(err, "more than %d modules", WORKSHOP_SOURCES);
+            if (shop->n_sources == WORKSHOP_SOURCES)
+                return nm_fail(err, "at most %d modules can be watched", WORKSHOP_SOURCES);
             known = &shop->sources[shop->n_sources++];
             known->module = instance->module->name;
             known->path = source_of(shop, instance->module);
-            if (!known->path) printf("%s: its source %s is not here\n", known->module, instance->module->file);
+            if (!known->path) printf("%s: the source %s does not exist here\n", known->module, instance->module->file);
             if (known->path && learn_files(shop, known, err)) return -1;
             const struct nm_module *plays =
                 known->path ? module_to_play(shop, instance->module, known, err) : instance->module;
@@ -242,7 +243,7 @@ static void swap_one(struct workshop *shop, struct nm_link *link, const char *in
         return;
     }
     bool same = !strcmp(instance, module);
-    printf("%s%s%s%s%s: new build in place after %.2f s, %s%s\n", ink(stdout, INK_GREEN), instance, same ? "" : " (",
+    printf("%s%s%s%s%s: new build runs after %.2f s, %s%s\n", ink(stdout, INK_GREEN), instance, same ? "" : " (",
            same ? "" : module, same ? "" : ")", (double)(nm_clock() - since) * 1e-9,
            nm_reply_bool(answer, "kept") ? "state kept" : "its state starts again, because its struct changed",
            ink(stdout, INK_PLAIN));

@@ -17,7 +17,7 @@ static const char *const *files_of(struct nm_arena *arena, const char *folder, u
         const char *const *names = nm_files_in(arena, folder, ".mcap", n);
         const char **paths = nm_take_n(arena, const char *, *n + 1);
         for (uint32_t i = 0; i < *n; i++) paths[i] = nm_path(arena, folder, nm_take_format(arena, "%s.mcap", names[i]));
-        if (!*n) nm_fail(err, "%s: there is no log in this folder: neither metadata.yaml nor a .mcap file", folder);
+        if (!*n) nm_fail(err, "%s: this folder holds no log: it has neither metadata.yaml nor a .mcap file", folder);
         return paths;
     }
     const struct nm_bag *bag = nm_bag_read(arena, metadata, err);
@@ -25,7 +25,7 @@ static const char *const *files_of(struct nm_arena *arena, const char *folder, u
     const char **paths = nm_take_n(arena, const char *, *n + 1);
     for (uint32_t i = 0; i < *n; i++) paths[i] = nm_path(arena, folder, bag->files[i].path);
     if (bag && *bag->storage && strcmp(bag->storage, "mcap"))
-        *n = 0, nm_fail(err, "%s: the bag is stored as %s; we read mcap", metadata, bag->storage);
+        *n = 0, nm_fail(err, "%s: the bag is stored as %s; only mcap can be read", metadata, bag->storage);
     if (bag && !bag->n_files) nm_fail(err, "%s: the bag has no files", metadata);
     return paths;
 }

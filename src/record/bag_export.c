@@ -159,7 +159,7 @@ static int write_head(struct export *e, struct outlet *outlet, struct nm_err *er
     put(e, "log_time,publish_time");
     for (uint32_t i = 0; i < e->how->n_paths; i++) put_cell(e, e->how->paths[i], strlen(e->how->paths[i]));
     if (!e->how->n_paths && columns_of_def(e, outlet->def, "", &n))
-        return nm_fail(err, "%s has more than %d values; name some with --path", outlet->def->name, COLUMNS);
+        return nm_fail(err, "%s has more than %d values; choose some with --path", outlet->def->name, COLUMNS);
     put(e, "\n");
     fwrite(e->text.text, 1, e->text.used, outlet->file);
     return 0;
@@ -270,11 +270,11 @@ static int prepare(struct export *e, struct outlet *outlet, const struct nm_mcap
     outlet->form = e->how->json ? FORM_JSON : FORM_CSV;
     if (nm_bytes_are(channel->message_encoding, "json")) {
         outlet->form = FORM_JSON;
-        return e->how->n_paths ? nm_fail(err, "its messages are JSON; --path is for CDR") : 0;
+        return e->how->n_paths ? nm_fail(err, "the messages are JSON; --path needs CDR") : 0;
     }
     if (!nm_bytes_are(channel->message_encoding, "cdr") || !schema)
-        return nm_fail(err, "its messages are '%s'%s; we read CDR with a schema", BAG_CLEAN(channel->message_encoding),
-                       schema ? "" : " without a schema");
+        return nm_fail(err, "the messages are '%s'%s; only CDR with a schema can be read",
+                       BAG_CLEAN(channel->message_encoding), schema ? "" : " without a schema");
     if (!(outlet->def = nm_mcap_def(arena, schema, err))) return -1;
     outlet->paths = nm_take_n(arena, struct nm_walk_path, e->how->n_paths + 1);
     for (; outlet->n_paths < e->how->n_paths; outlet->n_paths++)
@@ -375,6 +375,6 @@ int bag_export(struct bag *bag, const struct nm_mcap_query_options *time, const 
     uint64_t written = 0;
     for (uint32_t i = 0; i < e.n; i++) written += e.made[i].written;
     if (!written && err->n == faults)
-        nm_fail(err, "nothing was exported: the log has no messages of these topics in this time");
+        nm_fail(err, "nothing was exported: the log has no messages on these topics in this time");
     return err->n == faults ? 0 : -1;
 }

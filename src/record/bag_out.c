@@ -31,7 +31,7 @@ int bag_out_begin(struct bag_out *out, struct nm_arena *arena, const char *path,
     }
     if (!force &&
         (nm_file_exists(out->path) || (out->folder && nm_file_exists(nm_path(arena, out->folder, "metadata.yaml")))))
-        return nm_fail(err, "%s is there already; --force replaces it", path);
+        return nm_fail(err, "%s exists already; --force replaces it", path);
     if (out->folder && mkdir(out->folder, 0777) && errno != EEXIST) return failed(out->folder, err);
     out->part = nm_take_format(arena, "%s.part", out->path);
     out->file = open(out->part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);

@@ -31,8 +31,8 @@ static const struct nm_def *def_of(struct pairing *p, int side, uint32_t part, u
     if (p->tried[side][part][channel]) return p->defs[side][part][channel];
     p->tried[side][part][channel] = true;
     if (!schema || !nm_bytes_are(its->message_encoding, "cdr")) {
-        nm_fail(err, "its messages are '%s'%s; CDR with a schema is compared", BAG_CLEAN(its->message_encoding),
-                schema ? "" : " without a schema");
+        nm_fail(err, "the messages are '%s'%s; only CDR with a schema can be compared",
+                BAG_CLEAN(its->message_encoding), schema ? "" : " without a schema");
         return NULL;
     }
     return p->defs[side][part][channel] = nm_mcap_def(&p->c->arena, schema, err);

@@ -26,9 +26,9 @@ static void run_one(struct replay *r, uint32_t cycle)
     if (!c->first) c->last = &c->first;
     bool skip = noted->run.run <= c->begins;
     if (!skip && c->ran && noted->run.run != c->ran + 1)
-        replay_cause(r, "notes of runs of cycle %s are missing", r->lineup->cycles[cycle].name);
+        replay_cause(r, "the log has lost notes on runs of cycle %s", r->lineup->cycles[cycle].name);
     if (!skip && !c->ran && noted->run.run != 1)
-        replay_cause(r, "the log begins with run %llu of cycle %s: its modules begin anew",
+        replay_cause(r, "the log begins with run %llu of cycle %s; here its modules start from their initial state",
                      (unsigned long long)noted->run.run, r->lineup->cycles[cycle].name);
     if (!skip) {
         if (c->begins && c->ran == c->begins) replay_user_settings(r, cycle);
@@ -118,7 +118,7 @@ static int go_to_snapshot(struct replay *r, uint64_t *begin, struct nm_err *err)
     if (at < 0 && !err->n) {
         at = replay_beginning(r);
         if (at < 0 && r->options->from)
-            replay_say(r, "there is no snapshot before %s: starts at the beginning of the log", r->options->from);
+            replay_say(r, "there is no snapshot before %s; starting at the beginning of the log", r->options->from);
         if (at < 0) return 0;
         at = replay_snapshots(r, at, err);
     }
@@ -126,7 +126,7 @@ static int go_to_snapshot(struct replay *r, uint64_t *begin, struct nm_err *err)
     uint64_t snapshot = (uint64_t)(at + r->offset);
     *begin = snapshot > margin ? snapshot - margin : 0;
     if (!r->from) r->from = snapshot;
-    replay_say(r, "begins at the snapshot of %.3f s", (double)(snapshot - r->bag.first) * 1e-9);
+    replay_say(r, "starting at the snapshot of %.3f s", (double)(snapshot - r->bag.first) * 1e-9);
     return 0;
 }
 
@@ -134,10 +134,10 @@ static void compare_programs(struct replay *r)
 {
     const struct replay_options *o = r->options;
     if (strcmp(r->revision, o->revision))
-        replay_cause(r, "recorded by revision %s, played by %s", r->revision, o->revision);
+        replay_cause(r, "the log was recorded by revision %s and is played by %s", r->revision, o->revision);
     else if (*r->build && strcmp(r->build, o->build))
-        replay_cause(r, "recorded by another build of revision %s", r->revision);
-    if (strcmp(r->cpu, o->cpu)) replay_cause(r, "recorded on another type of CPU: %s", r->cpu);
+        replay_cause(r, "the log was recorded by another build of revision %s", r->revision);
+    if (strcmp(r->cpu, o->cpu)) replay_cause(r, "the log was recorded on another type of CPU: %s", r->cpu);
 }
 
 static int play(struct replay *r, struct nm_err *err)

@@ -190,7 +190,7 @@ void replay_counts(struct replay *r, uint32_t cycle, const struct noted *noted)
         if (!s->replayed || s->partly || s->cycle != cycle || s->checked >= noted->made[i].last) continue;
         if (!r->result->differ)
             snprintf(r->result->first_difference, sizeof r->result->first_difference,
-                     "%s at %.3f s: message %llu was not made again", s->topic,
+                     "%s at %.3f s: message %llu was not made this time", s->topic,
                      nm_seconds(noted->run.now + r->offset - (int64_t)r->bag.first),
                      (unsigned long long)noted->made[i].last);
         s->differ++;

@@ -56,8 +56,9 @@ static enum how how_of(struct replay *r, const struct stream *s, uint32_t cycle)
             if (r->lineup->instances[topic->consumers[i].instance].cycle != cycle) continue;
             enum how this = how_local(r, s, topic->consumers[i]);
             if (how != HOW_NOT && how != this)
-                replay_cause(r, "%s is read before and after it is made; alone, its readers see one of the two",
-                             s->topic);
+                replay_cause(
+                    r, "%s has readers before and after its writer; in a partial replay they all see the same value",
+                    s->topic);
             if (this > how) how = this;
         }
         return how;
@@ -88,7 +89,7 @@ static void plan_stream(struct replay *r, struct stream *s)
     s->partly = s->replayed && is_partly(r, s);
     bool other = s->in_log && s->stored == AS_IS && s->hash && *s->hash && strcmp(s->hash, type->hash);
     if (s->in_log && (strcmp(s->type, type->name) || other)) {
-        replay_cause(r, "%s is of another type in the log (%s): left out", s->topic, s->type);
+        replay_cause(r, "%s has another type in the log (%s) and is left out", s->topic, s->type);
         s->stored = AS_NOTHING;
     }
 }
@@ -99,7 +100,8 @@ int replay_plan(struct replay *r, struct nm_err *err)
     for (uint32_t c = 0; c < lineup->n_cycles; c++) {
         for (uint32_t t = 0; t < r->n_tables; t++)
             r->cycles[c].known |= !strcmp(r->tables[t].cycle, lineup->cycles[c].name);
-        if (!r->cycles[c].known) nm_fail(err, "the log has no cycle '%s' to take times from", lineup->cycles[c].name);
+        if (!r->cycles[c].known)
+            nm_fail(err, "the log has no cycle '%s', so it has no times for this cycle", lineup->cycles[c].name);
     }
     if (err->n) return -1;
     r->made_streams = nm_take_n(&r->arena, uint32_t, (size_t)lineup->n_topics * lineup->n_cycles + 1);
@@ -120,7 +122,7 @@ int replay_plan(struct replay *r, struct nm_err *err)
             s->how[c] = how_of(r, s, c);
             if (s->how[c] == HOW_NOT || s->replayed) continue;
             if (s->stored == AS_JPEG)
-                replay_cause(r, "%s is stored with loss (JPEG): what cycle %s makes of it is not exact", s->topic,
+                replay_cause(r, "%s is stored with loss (JPEG), so the results of cycle %s are not exact", s->topic,
                              lineup->cycles[c].name);
         }
     }
@@ -174,7 +176,7 @@ int replay_jpeg(const uint8_t *cdr, size_t n, struct nm_blob_pool *pool, void *m
     Image *image = message;
     struct nm_pixels pixels;
     if (nm_cdr_decode(&CompressedImage_type, &jpeg, cdr, n, NULL, err)) return -1;
-    if (!pool || !nm_pool_take(pool, &image->data)) return nm_fail(err, "there is no room for a picture");
+    if (!pool || !nm_pool_take(pool, &image->data)) return nm_fail(err, "there is no memory for an image");
     if (nm_jpeg_decode(jpeg.data.data, jpeg.data.n, image->data.data, image->data.cap, &pixels, err)) return -1;
     image->header = jpeg.header;
     image->width = pixels.width;
@@ -245,9 +247,9 @@ static void feed_recorded(struct replay *r, struct stream *s, uint32_t cycle, co
     for (const struct kept *k = s->first; k && k->seq <= consumed->last; k = k->next)
         if (k->seq >= consumed->first) hand_over(r, s, cycle, consumed->readers, k), last = k->seq;
     if (last != consumed->last && s->in_log)
-        replay_cause(r, "messages of %s that cycle %s consumed are not in the log", s->topic, name);
+        replay_cause(r, "messages of %s that cycle %s read are not in the log", s->topic, name);
     if (!s->in_log || s->stored == AS_NOTHING)
-        replay_cause(r, "%s is not in the log: cycle %s plays without it", s->topic, name);
+        replay_cause(r, "%s is not in the log; cycle %s plays without it", s->topic, name);
     if (consumed->last > s->fed[cycle]) s->fed[cycle] = consumed->last;
 }
 
@@ -256,7 +258,7 @@ static void feed_timed(struct replay *r, struct stream *s, uint32_t cycle, int64
 {
     int64_t until = s->how[cycle] == HOW_WITH ? now : now - 1;
     if (!s->replayed && s->n_runs && (!s->in_log || s->stored == AS_NOTHING))
-        replay_cause(r, "%s is not in the log: cycle %s plays without it", s->topic, r->lineup->cycles[cycle].name);
+        replay_cause(r, "%s is not in the log; cycle %s plays without it", s->topic, r->lineup->cycles[cycle].name);
     bool anew = s->replayed;
     for (const struct kept *k = anew ? s->anew : s->first; k && k->time <= until; k = k->next) {
         if (k->seq <= s->fed[cycle]) continue;

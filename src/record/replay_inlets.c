@@ -133,14 +133,14 @@ static bool fits(struct replay *r, struct schemas *s, struct inlet *inlet, const
     const struct nm_mcap_schema *schema = nm_mcap_schema_of(s->contents, channel->schema_id);
     struct nm_err why = {0};
     char text[400];
-    if (!nm_bytes_are(channel->message_encoding, "cdr")) return leave_out(r, inlet, "its messages are no CDR");
-    if (!schema) return leave_out(r, inlet, "the log does not tell its type");
+    if (!nm_bytes_are(channel->message_encoding, "cdr")) return leave_out(r, inlet, "its messages are not CDR");
+    if (!schema) return leave_out(r, inlet, "the log does not say its type");
     const char *name = clean(r, schema->name);
     bool same = !strcmp(name, type->name);
     if (inlet->jpeg || (same && nm_bytes_are(nm_mcap_text_at(channel->metadata, "topic_type_hash"), type->hash)))
         return true;
     if (strcmp(stem(name), stem(type->name))) {
-        snprintf(text, sizeof text, "it is a %s, and the line-up reads a %s", name, type->name);
+        snprintf(text, sizeof text, "its type is %s, but the line-up reads %s", name, type->name);
         return leave_out(r, inlet, text);
     }
     const struct nm_def *def = def_of(r, s, schema, &why);
@@ -149,10 +149,10 @@ static bool fits(struct replay *r, struct schemas *s, struct inlet *inlet, const
     uint32_t shared = 0;
     for (uint32_t i = 0; i < def->n_fields; i++)
         shared += nm_field_find(type, def->fields[i].name, strlen(def->fields[i].name)) != NULL;
-    if (!shared) return leave_out(r, inlet, "no member of its type has a name that ours has");
+    if (!shared) return leave_out(r, inlet, "its type has no member in common with the type of this program");
     uint32_t n = nm_map_explain(def, type, &why);
-    replay_cause(r, "/%s is another %s in the log: what has the same names is taken over%s%.*s%s", inlet->name,
-                 type->name, n ? " (" : "", (int)strcspn(why.text, "\n"), why.text,
+    replay_cause(r, "/%s has another definition of %s in the log; members with the same names are copied%s%.*s%s",
+                 inlet->name, type->name, n ? " (" : "", (int)strcspn(why.text, "\n"), why.text,
                  n > 1 ? ", and more)"
                  : n   ? ")"
                        : "");
@@ -225,7 +225,7 @@ static void choose_best(struct timed *t, struct nm_err *err)
         struct inlet *in = &t->inlets[i];
         const struct inlet *other = in->topic == NM_NONE ? in : best[in->topic];
         if (in->renamed && rank(in) == rank(other) && strcmp(in->name, other->name) && !err->n)
-            nm_fail(err, "--remap: both /%s and /%s of the log would be /%s", other->name, in->name,
+            nm_fail(err, "--remap would give /%s and /%s of the log the same name /%s", other->name, in->name,
                     lineup->topics[in->topic].name);
         if (rank(in) < rank(other)) in->topic = NM_NONE;
     }
@@ -257,7 +257,7 @@ static void check_remaps(struct timed *t, const struct remap *remaps, struct nm_
             nm_fail(err, "--remap %s: the log has no such topic%s%s%s", text, near ? "; did you mean '" : "",
                     near ? near : "", near ? "'?" : "; nutmeg bag info lists them");
         else if (!read)
-            nm_fail(err, "--remap %s: the line-up reads no such topic from outside", text);
+            nm_fail(err, "--remap %s: the line-up does not read such a topic from outside", text);
     }
 }
 
@@ -306,13 +306,13 @@ static int tell(struct timed *t, struct nm_err *err)
         if (anew) add(&made, topic->name);
     }
     if (!read)
-        return nm_fail(err, "the line-up reads nothing that the log has; it reads %s; --remap FROM:=TO renames",
+        return nm_fail(err, "the line-up reads no topic of the log; it reads %s; --remap FROM:=TO renames topics",
                        *missing.text ? missing.text : "nothing from outside");
-    replay_say(t->r, "by time: %u topic%s of the log %s read, %u that nobody reads", read, read == 1 ? "" : "s",
+    replay_say(t->r, "by time: %u topic%s of the log %s read, %u not read", read, read == 1 ? "" : "s",
                read == 1 ? "is" : "are", unread);
-    if (*made.text) replay_say(t->r, "made anew, not from the log: %s", made.text);
-    if (*missing.text) replay_say(t->r, "not in the log: %s; who reads them plays without", missing.text);
-    if (*services.text) replay_say(t->r, "nobody answers: %s", services.text);
+    if (*made.text) replay_say(t->r, "made by modules here, not taken from the log: %s", made.text);
+    if (*missing.text) replay_say(t->r, "not in the log: %s; the modules that read them play without", missing.text);
+    if (*services.text) replay_say(t->r, "there is no server for %s", services.text);
     return 0;
 }
 

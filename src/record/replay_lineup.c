@@ -127,16 +127,16 @@ int replay_lineup(struct replay *r, struct nm_err *err)
     r->lineup = o->lineup;
     if (!r->n_tables && !o->lineup)
         return nm_fail(err,
-                       "%s: the log has no notes of what its cycles consumed, as nutmeg run --log takes them; "
-                       "--lineup L plays its messages into a line-up by time",
+                       "%s: the log does not note what each run read, as logs of nutmeg run --log do; --lineup L plays "
+                       "its messages into a line-up by time",
                        o->log);
     const char *unknown = o->lineup && r->n_tables ? unknown_cycle(r) : NULL;
-    if (unknown) replay_cause(r, "the log has no runs of cycle %s: everything is played by time", unknown);
+    if (unknown) replay_cause(r, "the log has no runs of cycle %s, so everything is played by time", unknown);
     r->by_time = !r->n_tables || unknown;
     if (!r->by_time && o->lineup && o->n_instances)
-        return nm_fail(err, "--instance is of the recorded line-up, --lineup another one: one of them");
+        return nm_fail(err, "use either --instance (from the recorded line-up) or --lineup (another one), not both");
     if (!r->by_time && o->n_remaps)
-        return nm_fail(err, "--remap is of logs that are played by time; this one says what its cycles consumed");
+        return nm_fail(err, "--remap works only with logs that are played by time; this log notes what each run read");
     if (!r->by_time) return load_recorded(r, err);
     if (!o->n_instances) return 0;
     r->lineup = load_some(r, o->lineup, values_of(r, o->lineup), err);

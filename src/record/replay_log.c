@@ -63,7 +63,7 @@ static int read_metadata(struct replay *r, struct nm_err *err)
     }
     nm_mcap_window_free(&window);
     if (r->offset > (int64_t)REPLAY_TIME_MOST || r->offset < -(int64_t)REPLAY_TIME_MOST)
-        return nm_fail(err, "%s: its clock makes no sense", part->path);
+        return nm_fail(err, "%s: the notes on its clock make no sense", part->path);
     r->recorded = found;
     return 0;
 }
@@ -181,8 +181,8 @@ static void take_change(struct replay *r, const void *message, int64_t time)
 {
     const ParameterChange *change = message;
     if (*change->swapped)
-        replay_cause(r, "%s got another build at %.3f s: not exact from there on", change->swapped,
-                     nm_seconds(time + r->offset - (int64_t)r->bag.first));
+        replay_cause(r, "%s was replaced by another build at %.3f s; the replay is not exact from there on",
+                     change->swapped, nm_seconds(time + r->offset - (int64_t)r->bag.first));
     if (r->n_changes && change->generation <= r->changes[r->n_changes - 1].generation) return;
     struct parameter_change *more = nm_take_n(&r->arena, struct parameter_change, r->n_changes + 1);
     if (r->n_changes) memcpy(more, r->changes, r->n_changes * sizeof *more);
@@ -201,7 +201,7 @@ static void take_change(struct replay *r, const void *message, int64_t time)
         struct nm_change *c = &to->changes[to->n];
         *c = (struct nm_change){.instance = instance, .param = (uint32_t)at};
         if (at < 0 || nm_value_parse(&module->params[at], value + 1, &c->value, NULL))
-            replay_cause(r, "%s.%s was changed to a value that it does not take", name, param);
+            replay_cause(r, "%s.%s was changed to a value that it does not accept", name, param);
         else
             to->n++;
     }
@@ -320,7 +320,7 @@ static void take_run(struct replay *r, const CycleRecord *record, int64_t now)
 static void take_losses(struct replay *r, const TopicStatistics *traffic)
 {
     for (uint32_t i = 0; i < traffic->topic.n && i < traffic->dropped.n; i++)
-        replay_cause(r, "messages of %s were dropped while it was recorded", traffic->topic.at[i]);
+        replay_cause(r, "messages of %s were dropped during the recording", traffic->topic.at[i]);
 }
 
 /* Reads on behind `reached`, up to the next time at which a run is due. */

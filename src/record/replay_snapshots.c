@@ -16,9 +16,8 @@ static int check_own(const struct replay *r, const CycleSnapshot *snapshot, stru
     if (nm_own_key(key, false) &&
         nm_own_signed(key, snapshot->cycle, snapshot->run, snapshot->state.data, snapshot->state.n))
         return 0;
-    return nm_fail(err,
-                   "the snapshots of this log were not recorded by this user on this machine, and a snapshot can make "
-                   "modules do anything: --trust takes them, if you trust who recorded the log");
+    return nm_fail(err, "the snapshots of this log come from another user or machine, and a snapshot can make modules "
+                        "do anything; add --trust if you trust the person who recorded the log");
 }
 
 static void take_snapshot(struct replay *r, const CycleSnapshot *snapshot, int64_t time, struct nm_err *err)

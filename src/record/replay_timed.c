@@ -69,7 +69,7 @@ static int look_ahead(struct timed *t, uint64_t *first, struct nm_err *err)
     /* the whole log was looked at, so no picture will come */
     for (uint32_t i = 0; n < ENOUGH && cameras && i < r->lineup->n_topics; i++)
         if (!t->blobs[i]) t->blobs[i] = BLOB_LEAST;
-    return n ? 0 : nm_fail(err, "the log has no message that the line-up reads in this time");
+    return n ? 0 : nm_fail(err, "the log has no message in this time that the line-up reads");
 }
 
 static int open_in(struct timed *t, struct nm_err *err)
@@ -186,7 +186,8 @@ static void collect(struct timed *t)
         uint32_t lost = 0;
         if (t->made_ports[i] == NM_NONE) continue;
         uint32_t n = nm_edge_queue(t->out, t->made_ports[i], &at, &lost);
-        if (lost) replay_cause(r, "messages of /%s came too fast for the new log", lineup->topics[i].name);
+        if (lost)
+            replay_cause(r, "messages of /%s came faster than the new log could record them", lineup->topics[i].name);
         for (uint32_t k = 0; k < n; k++) {
             uint32_t maker = nm_slot(at[k])->maker;
             if (maker >= lineup->n_cycles) continue; /* the log's own */
@@ -257,7 +258,7 @@ static int64_t clock_of(struct timed *t, struct inlet *inlet, int64_t stamp, uin
     if (!stamp || inlet->latched) return 0;
     if (inlet->clock < CLOCKS) {
         if (llabs(away - t->clocks[inlet->clock]) > 10 * SAME_CLOCK)
-            replay_cause(t->r, "times in /%s do not keep pace with those of the log", inlet->name);
+            replay_cause(t->r, "the times in /%s run at another speed than those of the log", inlet->name);
         return t->clocks[inlet->clock];
     }
     for (inlet->clock = 0; inlet->clock < t->n_clocks; inlet->clock++)
@@ -265,7 +266,7 @@ static int64_t clock_of(struct timed *t, struct inlet *inlet, int64_t stamp, uin
     if (inlet->clock == CLOCKS) inlet->clock = 0;
     if (inlet->clock == t->n_clocks) t->clocks[t->n_clocks++] = away;
     if (t->clocks[inlet->clock])
-        replay_cause(t->r, "times in /%s are %.3f s from those of the log: they were moved there", inlet->name,
+        replay_cause(t->r, "the times in /%s are %.3f s from those of the log and were moved to match", inlet->name,
                      nm_seconds(-t->clocks[inlet->clock]));
     return t->clocks[inlet->clock];
 }
@@ -355,14 +356,14 @@ static void gather_causes(struct timed *t)
 {
     struct replay *r = t->r;
     if (t->silences)
-        replay_cause(r, "%u long silence%s of the log, together %.0f s, %s left out", t->silences,
+        replay_cause(r, "%u long gap%s of the log, together %.0f s, %s left out", t->silences,
                      t->silences == 1 ? "" : "s", nm_seconds(t->left_out), t->silences == 1 ? "was" : "were");
-    if (t->too_long) replay_cause(r, "the log is longer than a day: the rest was not played");
+    if (t->too_long) replay_cause(r, "the log is longer than a day; the rest was not played");
     for (uint32_t i = 0; i < r->lineup->n_topics; i++) {
         struct nm_topic_stats stats;
         nm_player_topic_stats(r->player, i, &stats);
         if (t->ports[i] == NM_NONE || !(stats.lost + stats.no_blob)) continue;
-        replay_cause(r, "%llu messages of /%s found no room at a reader",
+        replay_cause(r, "%llu messages of /%s were lost because a reader's queue was full",
                      (unsigned long long)(stats.lost + stats.no_blob), r->lineup->topics[i].name);
     }
     for (uint32_t i = 0; i < t->n_inlets; i++) {
@@ -381,7 +382,7 @@ int replay_timed(struct replay *r, struct nm_err *err)
     if (open_in(&t, err) || open_out(&t, err)) return -1;
     open_streams(&t);
     if (replay_out_begin(r, err)) return -1;
-    if (nm_player_begin(r->player, BEGIN)) return nm_fail(err, "the line-up cannot begin");
+    if (nm_player_begin(r->player, BEGIN)) return nm_fail(err, "the line-up cannot start");
     t.began = nm_clock_seconds();
     give_latched(&t);
     play(&t);

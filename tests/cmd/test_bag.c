@@ -79,7 +79,7 @@ static int begin(void **state)
 static void info_tells_what_was_written(void **state)
 {
     (void)state;
-    ends(0, "info match.mcap", "220 of 5 topics");
+    ends(0, "info match.mcap", "220 on 5 topics");
     static const char *const parts[] = {
         "written by  nutmeg, profile ros2",
         "9.900 s, 2023-11-14 22:13:20.000 UTC to 2023-11-14 22:13:29.900 UTC",
@@ -93,23 +93,23 @@ static void info_tells_what_was_written(void **state)
     ends(0, "info match.mcap --json",
          "{\"name\":\"/imu\",\"type\":\"sensor_msgs/msg/Imu\",\"encoding\":\"cdr\","
          "\"messages\":100}");
-    ends(0, "check match.mcap", "match.mcap: sound, 220 messages");
+    ends(0, "check match.mcap", "match.mcap: no fault found, 220 messages");
 }
 
 static void a_part_of_a_log_is_a_log(void **state)
 {
     (void)state;
     ends(0, "cut match.mcap part.mcap --from 2 --to 4.05 --topics /imu,speech", "24 messages of 2 channels, 2.000 s");
-    ends(0, "check part.mcap", "part.mcap: sound, 24 messages");
+    ends(0, "check part.mcap", "part.mcap: no fault found, 24 messages");
     ends(0, "info part.mcap", "robot.urdf");
-    ends(1, "cut match.mcap part.mcap", "part.mcap is there already; --force replaces it");
+    ends(1, "cut match.mcap part.mcap", "part.mcap exists already; --force replaces it");
     ends(0, "cut match.mcap part.mcap --force --from -1 --topics /imu --compress none", "11 messages of 1 channel");
     ends(0, "cut match.mcap part.mcap --force --from @1700000009.5 --topics imu_r*", "5 messages of 1 channel");
     ends(0, "cut match.mcap part.mcap --force --topics nev", "0 messages of 1 channel");
     ends(2, "cut match.mcap x.mcap --topics /speach", "no topic '/speach'; did you mean /speech?");
     ends(2, "cut match.mcap x.mcap --from soon", "--from wants seconds");
     ends(2, "cut match.mcap x.mcap --from 5 --to 5", "there is no time between");
-    ends(2, "cut match.mcap x.mcap --compress bzip", "--compress is zstd, lz4 or none");
+    ends(2, "cut match.mcap x.mcap --compress bzip", "--compress must be zstd, lz4 or none");
     ends(1, "cut match.mcap no/such/folder.mcap", "No such file");
     assert_int_not_equal(access("x.mcap", F_OK), 0);
     assert_int_not_equal(access("x.mcap.part", F_OK), 0);
@@ -122,10 +122,10 @@ static void a_folder_is_read_and_written(void **state)
     mkdir("two", 0777);
     make_log("two/two_1.mcap", 50, 50);
     make_log("two/two_0.mcap", 0, 50);
-    ends(0, "info two", "220 of 5 topics");
+    ends(0, "info two", "220 on 5 topics");
     ends(0, "cut two one", "one/one_0.mcap: 220 messages of 5 channels");
-    ends(0, "info one", "220 of 5 topics");
-    ends(0, "check one two", "one/one_0.mcap: sound, 220 messages");
+    ends(0, "info one", "220 on 5 topics");
+    ends(0, "check one two", "one/one_0.mcap: no fault found, 220 messages");
     struct nm_arena arena = {0};
     struct nm_err err = {0};
     struct nm_bag *bag = nm_bag_read(&arena, "one/metadata.yaml", &err);
@@ -136,7 +136,7 @@ static void a_folder_is_read_and_written(void **state)
     assert_non_null(strstr(bag->topics[0].qos, "depth: 5"));
     nm_arena_free(&arena);
     mkdir("empty", 0777);
-    ends(1, "info empty", "there is no log in this folder");
+    ends(1, "info empty", "this folder holds no log");
 }
 
 static void a_log_that_was_cut_off_is_saved(void **state)
@@ -149,8 +149,8 @@ static void a_log_that_was_cut_off_is_saved(void **state)
     ends(0, "info cut.mcap", "cut off");
     ends(1, "check cut.mcap", "cut.mcap: byte");
     ends(0, "recover cut.mcap saved.mcap", "the file ends inside");
-    ends(0, "check saved.mcap", "saved.mcap: sound");
-    ends(0, "recover match.mcap again.mcap --compress lz4", "220 messages; the log was whole");
+    ends(0, "check saved.mcap", "saved.mcap: no fault found");
+    ends(0, "recover match.mcap again.mcap --compress lz4", "220 messages; the log was complete");
     ends(0, "recover cut.mcap folder", "folder/folder_0.mcap");
     assert_int_equal(access("folder/metadata.yaml", F_OK), 0);
     ends(1, "recover no_log x.mcap", "this is no MCAP");
@@ -174,7 +174,7 @@ static void a_damaged_chunk_is_told_and_left_out(void **state)
     nm_mcap_close(&source);
     ends(1, "check bad.mcap", "damaged");
     ends(1, "cut bad.mcap rest.mcap", "1 chunks could not be read and are missing");
-    ends(0, "check rest.mcap", "sound");
+    ends(0, "check rest.mcap", "no fault found");
     ends(0, "recover bad.mcap rest.mcap --force", "1 damaged records left out");
 }
 
@@ -286,7 +286,7 @@ static void mistakes_are_answered(void **state)
     ends(2, "info", "an argument is missing");
     ends(1, "info nothing.mcap", "nothing.mcap: No such file");
     ends(1, "info no_log", "this is no MCAP file");
-    ends(1, "check match.mcap nothing.mcap", "match.mcap: sound");
+    ends(1, "check match.mcap nothing.mcap", "match.mcap: no fault found");
     ends(0, "export --help", "nutmeg bag export LOG [FOLDER]");
 }
 
@@ -304,7 +304,7 @@ static void files_that_are_empty_missing_or_broken_are_skipped_and_named(void **
     assert_said("a_3.mcap");
     assert_said("in 2 files");
     ends(0, "recover crashed crashed.mcap", "a_2.mcap: the file is empty: skipped");
-    ends(0, "check crashed.mcap", "sound");
+    ends(0, "check crashed.mcap", "no fault found");
     place_write("crashed", "metadata.yaml",
                 "rosbag2_bagfile_information:\n  version: 5\n  storage_identifier: mcap\n"
                 "  relative_file_paths: [a_0.mcap, a_1.mcap, gone.mcap]\n");

@@ -87,7 +87,7 @@ static void another_ending_is_refused(void **state)
     struct canvas canvas;
     struct nm_err err = {0};
     assert_int_equal(canvas_begin(&canvas, "a.bmp", 10, 10, &err), -1);
-    assert_non_null(strstr(err.text, "an .svg or a .png"));
+    assert_non_null(strstr(err.text, "must end in .svg or .png"));
 }
 
 int main(void)

@@ -118,7 +118,7 @@ static void drift_shrinks_by_what_logs_of_drives_tell(void **state)
     words[n++] = (char[]){"-o"};
     words[n++] = (char[]){"odometry.yaml"};
     assert_int_equal(run_words(cmd_calibrate, n, words), 0);
-    assert_said("8 drives fitted; mean distance from the end of 4 others");
+    assert_said("8 drives fitted; mean error at the end of 4 others");
     double before, after;
     const char *line = strstr(said, "uncorrected");
     assert_true(line && sscanf(line, "uncorrected %lf cm, linear %lf cm", &before, &after) == 2);
@@ -139,10 +139,10 @@ static void what_tells_nothing_is_refused(void **state)
     drive(5, steps);
     make_log("one.mcap", steps);
     ends(2, "one.mcap@1,0 one.mcap@1,0", "2 drives are not enough");
-    ends(2, "one.mcap", "LOG@X,Y or LOG@X,Y,DEGREES is needed");
-    ends(2, "one.mcap@1", "LOG@X,Y or LOG@X,Y,DEGREES is needed");
-    ends(2, "one.mcap@1,0,9,9", "LOG@X,Y or LOG@X,Y,DEGREES is needed");
-    ends(2, "one.mcap@nan,0", "LOG@X,Y or LOG@X,Y,DEGREES is needed");
+    ends(2, "one.mcap", "must be LOG@X,Y or LOG@X,Y,DEGREES");
+    ends(2, "one.mcap@1", "must be LOG@X,Y or LOG@X,Y,DEGREES");
+    ends(2, "one.mcap@1,0,9,9", "must be LOG@X,Y or LOG@X,Y,DEGREES");
+    ends(2, "one.mcap@nan,0", "must be LOG@X,Y or LOG@X,Y,DEGREES");
     ends(2, "none.mcap@1,0", "none.mcap");
     FILE *file = fopen("words.mcap", "w");
     fputs("no log", file);

@@ -29,7 +29,7 @@ static void a_urdf_becomes_a_robot_that_lacks_nothing(void **state)
         if (nm_animation_check(body, &body->animations[i], &err)) fail_msg("%s", err.text);
     /* what is there already stays */
     assert_int_equal(run_line(cmd_new, "new robot tall " NM_ROOT "/robots/darwin/robot.urdf -d tall"), 2);
-    assert_said("is there already, and stays as it is");
+    assert_said("exists already and is not changed");
     nm_arena_free(&arena);
 }
 

@@ -134,7 +134,7 @@ static void a_type_that_changed_is_mapped(void **state)
     (void)state;
     make_log("new.mcap", (struct how){.n = 100, .other_type = true});
     ends(0, "a.mcap new.mcap",
-         "/speech: the same, but its types differ\n    std_msgs/msg/String.volume stands in B only");
+         "/speech: the same messages, but the types differ\n    std_msgs/msg/String.volume stands in B only");
 }
 
 static void a_plot_is_a_picture(void **state)
@@ -153,7 +153,7 @@ static void a_plot_is_a_picture(void **state)
     assert_int_equal(fread(head, 1, 8, file), 8);
     fclose(file);
     assert_memory_equal(head, "\x89PNG\r\n\x1a\n", 8);
-    ends(2, "a.mcap a.mcap --plot plot.gif", "an .svg or a .png");
+    ends(2, "a.mcap a.mcap --plot plot.gif", "must end in .svg or .png");
 }
 
 static void what_cannot_be_compared_ends_with_2(void **state)
@@ -162,7 +162,7 @@ static void what_cannot_be_compared_ends_with_2(void **state)
     ends(2, "a.mcap", "nutmeg compare");
     ends(2, "a.mcap nothing.mcap", "nothing.mcap: No such file");
     ends(2, "a.mcap no_log", "this is no MCAP");
-    ends(2, "a.mcap a.mcap --match luck", "--match is auto, time, sequence or order");
+    ends(2, "a.mcap a.mcap --match luck", "--match must be auto, time, sequence or order");
 }
 
 int main(void)

@@ -144,7 +144,7 @@ static void test_mistakes_are_named(void **state)
     REFUSED("--count wants a whole number, not '1.5'", "a", "--count", "1.5");
     REFUSED("--count must be between -5 and 5, not 6", "a", "--count", "6");
     REFUSED("an argument is missing: nutmeg test FILE…", "--json");
-    REFUSED("'c' is one argument too many", "a", "b", "c");
+    REFUSED("one argument too many, 'c'", "a", "b", "c");
 }
 
 static void test_more_repetitions_than_fit_are_refused(void **state)

@@ -118,11 +118,11 @@ static void what_makes_no_sense_is_told_and_changes_nothing(void **state)
         {"undo", "there is no frame yet"},
         {"pause 100", "there is no frame yet"},
         {"list", "there is no frame yet"},
-        {"pause soon", "pause MS: 0 to 60000"},
-        {"0", "0 is neither a word nor a joint"},
-        {"-5", "neither a word nor a joint"},
-        {"nan", "neither a word nor a joint"},
-        {"left_wing 3", "left_wing is neither a word nor a joint"},
+        {"pause soon", "pause wants milliseconds from 0 to 60000"},
+        {"0", "0 is neither a command nor a joint"},
+        {"-5", "neither a command nor a joint"},
+        {"nan", "neither a command nor a joint"},
+        {"left_wing 3", "left_wing is neither a command nor a joint"},
         {"left_knee", "left_knee DEGREES"},
         {"left_knee far", "left_knee DEGREES"},
         {"left_knee 180", "left_knee does not turn so far"},
@@ -137,7 +137,7 @@ static void what_makes_no_sense_is_told_and_changes_nothing(void **state)
     r.known = 0;
     assert_non_null(strstr(say(&r, "\n"), "no joint has answered yet"));
     r.recording.hand.move = NULL;
-    assert_non_null(strstr(say(&r, "left_knee 10"), "this robot is moved by hand"));
+    assert_non_null(strstr(say(&r, "left_knee 10"), "this robot is real: move its joints by hand"));
     end(&r);
 }
 

@@ -63,7 +63,7 @@ static void a_table_with_rows_and_summary(void **state)
     o[1].result.incidents[0].time = 1500000000;
     snprintf(o[1].result.incidents[0].text, sizeof o[1].result.incidents[0].text, "robot 0 was put back");
     o[2].done = false;
-    snprintf(o[2].died, sizeof o[2].died, "its process ended by signal 11");
+    snprintf(o[2].died, sizeof o[2].died, "its process was ended by signal 11");
     char *all = printed(s, o, 3, false);
     has(all, "blue1");
     has(all, "1.250");
@@ -71,7 +71,7 @@ static void a_table_with_rows_and_summary(void **state)
     has(all, "0.750");  /* mean of what was reached */
     has(all, "seed 2, 1.500 s: robot 0 was put back");
     has(all, "seed 2: 1 more incidents");
-    has(all, "seed 3: its process ended by signal 11");
+    has(all, "seed 3: its process was ended by signal 11");
     free(all);
     nm_scenario_free(s);
 }

@@ -88,7 +88,7 @@ static void test_where_one_file_exists_nothing_is_written(void **state)
     fputs("mine", file);
     fclose(file);
     assert_int_equal(skeleton_write(&arena, folder, files, &err), -1);
-    assert_non_null(strstr(err.text, "Makefile: is there already"));
+    assert_non_null(strstr(err.text, "Makefile: exists already"));
     assert_false(nm_file_exists(nm_path(&arena, folder, "kick.c")));
 }
 

@@ -54,7 +54,7 @@ changed() { shows score data '*balls saved*'; }
 until_ok changed
 after=$(sed -n 's/.*of \([0-9]*\) balls.*/\1/p' <<<"$message")
 [ "$after" -ge "$before" ] || wrong "the state was lost: $before shots, then $after"
-grep -q "practice_shots: new build in place after .* state kept" dev.log || wrong "it was not said"
+grep -q "practice_shots: new build runs after .* state kept" dev.log || wrong "it was not said"
 
 if [ "${3:-}" != quick ]; then # sanitizers add variables of their own, so there nobody looks
     sed -i 's/^static void judge(/static int judged;\n&/; s/    f->shots++;/&\n    judged++;/' "$tree/src/modules/practice/practice_shots.c"
@@ -85,7 +85,7 @@ same || wrong "the state was lost: $since, then $message"
 
 # another layout in a header that its files share: they change together
 sed -i '/^struct fall_watch {/ s/$/\n    double first[64];/' "$tree/src/modules/motion/fall.h"
-until_ok grep -q "hcm: new build in place after .* its state starts again, because its struct changed" dev.log
+until_ok grep -q "hcm: new build runs after .* its state starts again, because its struct changed" dev.log
 again() { shows hcm_state state 5 && [ "$(grep -A2 'since:' <<<"$message")" != "$since" ]; }
 until_ok again
 tilted 0.125 || wrong "an old build of fall.c plays"

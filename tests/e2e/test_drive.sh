@@ -101,7 +101,7 @@ echoing=$!
 until_ok grep -Eq "x: 0\.2" vel.out
 exec 4>&-
 if wait $stick; then wrong "a stick that is gone is no fault"; fi
-grep -q "stick is gone; the robot is stopped" stick.out || wrong "it does not say so"
+grep -q "stick is gone; the robot was stopped" stick.out || wrong "it does not say so"
 stopped() { tail -n 3 vel.out | grep -Eq "linear: \{x: -?0(\.0*)?,"; }
 until_ok stopped
 kill $echoing

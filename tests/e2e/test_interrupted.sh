@@ -71,7 +71,7 @@ interrupt "of the session were played"
 # ---- a calibration: no parameters from half of the drives
 starts calibrate calibrate odometry --sim --seeds 1-64 -o odometry.yaml
 until_ok eval 'pgrep -P $running'
-interrupt "nothing is fitted and nothing is written"
+interrupt "nothing was fitted and nothing is written"
 [ ! -e odometry.yaml ] || wrong "a calibration that was interrupted has written its file"
 
 # ---- a search: what it has learnt is kept to go on with, and no result

@@ -37,8 +37,8 @@ done
 kill -KILL "$(brain)"
 wait "$world" || wrong "the world ended with $?"
 world=
-has heard.txt "kid: its process ended by signal 9 (Killed); it is started again"
-has heard.txt "kid: is heard again"
+has heard.txt "kid: its process was ended by signal 9 (Killed); starting it again"
+has heard.txt "kid: sends goals again"
 has told.txt "as expected in 1 of 1"
 [ "$(grep -c "the ROS 2 node" out/kid.txt)" = 2 ] || wrong "kid was not started twice"
 has out/kid.txt "-> WALKING" # the second brain's: the first one's words died with it

@@ -50,4 +50,4 @@ says "pictures: out/training.png$"
 NM_PLAY_SECONDS=2 "$program" play play --virtual > said 2>&1 || wrong "it ended with $?"
 says "score:"
 if NM_PLAY_SECONDS=two "$program" play > said 2>&1; then wrong "two is a number"; fi
-says "NM_PLAY_SECONDS is no number of seconds"
+says "NM_PLAY_SECONDS is not a number of seconds"

@@ -50,8 +50,8 @@ victim=$(named "^nutmeg run .*--name red1 .*--domain $domain ")
 kill -KILL "$victim"
 wait $running || wrong "the world ended with $?"
 running=
-has heard.txt "red1: its process ended by signal 9 (Killed); it is started again"
-has heard.txt "red1: is heard again"
+has heard.txt "red1: its process was ended by signal 9 (Killed); starting it again"
+has heard.txt "red1: sends goals again"
 has told.txt "as expected in 1 of 1"
 [ "$(grep -c "the ROS 2 node" out/red1.txt)" = 2 ] || wrong "red1 was not started twice"
 [ "$(grep -c "the ROS 2 node" out/blue1.txt)" = 1 ] || wrong "blue1 was started again"
@@ -68,12 +68,12 @@ sed -e 's/duration: 10 s/duration: 3 s/' -e 's/lineup: motion/lineup: stand/' -e
 echo 'expect: [{measure: goals, above: 200}]' >> standers.yaml
 "$program" sim standers.yaml --wire --domain $domain --log by-hand > told.txt 2> heard.txt &
 running=$!
-until_ok grep -q "red1 is waited for" heard.txt
-command=$(sed -n 's/^red1 is waited for: nutmeg //p' heard.txt)
+until_ok grep -q "waiting for red1" heard.txt
+command=$(sed -n 's/^waiting for red1: nutmeg //p' heard.txt)
 "$program" $command > red1.txt 2>&1 &
 running="$running $!"
-until_ok grep -q "blue1 is waited for" heard.txt
-command=$(sed -n 's/^blue1 is waited for: nutmeg //p' heard.txt)
+until_ok grep -q "waiting for blue1" heard.txt
+command=$(sed -n 's/^waiting for blue1: nutmeg //p' heard.txt)
 "$program" $command > blue1.txt 2>&1 &
 running="$running $!"
 wait ${running%% *} || wrong "the world ended with $?"
@@ -89,6 +89,6 @@ if "$program" sim nothing.yaml --processes --domain $domain 2> heard.txt; then w
 has heard.txt "lineup 'nothing' is not there"
 if "$program" sim standers.yaml --processes --jobs 2 2> heard.txt; then wrong "--jobs goes with --processes"; fi
 if "$program" sim standers.yaml --domain 5 2> heard.txt; then wrong "--domain goes without --processes"; fi
-has heard.txt "are of --processes"
+has heard.txt "need --processes"
 if "$program" run stand --clock 2> heard.txt; then wrong "--clock goes without --dds"; fi
-has heard.txt "of --dds: add it"
+has heard.txt "need --dds"

@@ -36,7 +36,7 @@ nutmeg() { "$program" "$@"; }
 # ---- commands by themselves
 
 ends 2 nutmeg
-says "nutmeg COMMAND" "plays a line-up"
+says "nutmeg COMMAND" "plays a training session"
 ends 0 nutmeg --help
 says "130 interrupted"
 ends 0 nutmeg help msg show
@@ -138,7 +138,7 @@ for file in tree/src/modules/motion/kick_timer.c tree/tests/modules/test_kick_ti
         wrong "$file does not compile in the tree"
 done
 NUTMEG_ROOT=$scratch/tree ends 1 nutmeg new module kick_timer --group motion
-says "is there already, and stays as it is"
+says "exists already and is not changed"
 for name in Kick 2kick ../kick int keeper; do ends 2 nutmeg new module "$name" --dir x; done
 
 ends 0 nutmeg new module smoother --dir mine
@@ -201,7 +201,7 @@ ends 0 nutmeg param set keeper.reach=0.5 keeper.body=0.3
 ends 0 nutmeg param diff --unsaved
 says "keeper.reach" "keeper.body" "live"
 ends 0 nutmeg param reset keeper.body
-says "1 taken back"
+says "1 reset"
 ends 0 nutmeg param save --layer lineup
 says "1 saved in" "mine.saved.yaml"
 grep -q "reach: 0.5" mine.saved.yaml || wrong "not saved"
@@ -261,7 +261,7 @@ rm mine/smoother.saved.yaml
 running=$!
 until_ok nutmeg why smoother/smooth
 sed -i 's/m->smooth->data = m->value;/m->smooth->data = 2 * m->value;/' mine/smoother.c
-until_ok grep -q "new build in place after .* state kept" dev.log
+until_ok grep -q "new build runs after .* state kept" dev.log
 sed -i 's/2 \* m->value;/2 * m->value/' mine/smoother.c
 until_ok grep -q "does not build; the old one plays on" dev.log
 grep -q "error: expected" dev.log || wrong "the compiler's words are not shown"

@@ -30,7 +30,7 @@ static void a_renamed_topic_takes_the_place_of_one_that_has_the_name(void **stat
     assert_true(sum.n >= 50);
     for (uint32_t i = 1; i < sum.n; i++) assert_near(floor(sum.at[i]), 200, 0);
     PLAY(2, "log.mcap", "--remap", "imu/filtered:=imu", "--remap", "/imu:=/imu");
-    says("both /imu and /imu/filtered of the log would be /imu");
+    says("--remap would give /imu and /imu/filtered of the log the same name /imu");
 }
 
 static void a_rename_that_makes_no_sense_is_refused(void **state)
@@ -42,7 +42,7 @@ static void a_rename_that_makes_no_sense_is_refused(void **state)
     PLAY(2, "log.mcap", "--remap", "/imus:=imu");
     says("the log has no such topic; did you mean 'imu'?");
     PLAY(2, "log.mcap", "--remap", "/speech:=nothing");
-    says("the line-up reads no such topic");
+    says("the line-up does not read such a topic");
     PLAY(2, "log.mcap", "--remap", "/a/:=b");
     says("either both names end with '/'");
     PLAY(2, "log.mcap", "--remap", "/imu:=a b");
@@ -55,12 +55,12 @@ static void a_log_of_which_nothing_is_read_is_refused(void **state)
     make_log("log.mcap", (struct names){"/a", "/b", "/c"}, 0);
     write_text("robot.yaml", "cycles: {moving: {period: 10 ms, modules: [hand]}}\nremote: [imu, counts, wish]\n");
     PLAY(2, "log.mcap", "--speed", "max");
-    says("the line-up reads nothing that the log has; it reads /counts, /imu, /wish");
+    says("the line-up reads no topic of the log; it reads /counts, /imu, /wish");
     EXPECT(2, cmd_replay, in_place("log.mcap"));
     says("--lineup L plays its messages into a line-up by time");
     make_log("log.mcap", OURS, 0);
     PLAY(2, "log.mcap", "--from", "60");
-    says("no message that the line-up reads in this time");
+    says("no message in this time that the line-up reads");
 }
 
 /* ---- line-ups ---- */
@@ -93,7 +93,7 @@ static void what_the_line_up_makes_is_not_taken_from_the_log(void **state)
     put(&log, imus, &Imu_type, &(Imu){.linear_acceleration.x = 4}, START + 100 * MS);
     end(&log);
     PLAY(0, "more.mcap", TO("out.mcap"));
-    says("made anew, not from the log: /sum");
+    says("made by modules here, not taken from the log: /sum");
     hear_all("out.mcap");
     assert_true(sum.n >= 10);
     for (uint32_t i = 0; i < sum.n; i++) assert_true(sum.at[i] < 5);
@@ -132,7 +132,7 @@ static void an_older_type_is_taken_over_by_names(void **state)
     for (uint64_t i = 0; i < 20; i++) put_bytes(&log, imus, START + i * 10 * MS, &cdr, sizeof cdr);
     end(&log);
     PLAY(0, "log.mcap", TO("out.mcap"));
-    says("/imu is another sensor_msgs/msg/Imu in the log: what has the same names is taken over");
+    says("/imu has another definition of sensor_msgs/msg/Imu in the log; members with the same names are copied");
     hear_all("out.mcap");
     assert_true(sum.n >= 20);
     for (uint32_t i = 1; i < sum.n; i++) assert_near(floor(sum.at[i]), 42, 0);
@@ -150,9 +150,9 @@ static void topics_of_other_types_are_left_out_and_named(void **state)
             put(&log, (int[]){imus, wishes, counts, images}[c], &Float64_type, &(Float64){1e9}, START + i * 10 * MS);
     end(&log);
     PLAY(0, "log.mcap", TO("out.mcap"));
-    says("1 topic of the log is read, 3 that nobody reads");
-    says("/imu of the log is left out: it is a std_msgs/msg/Float64, and the line-up reads a sensor_msgs/msg/Imu");
-    says("/camera/image_raw of the log is left out: its messages are no CDR");
+    says("1 topic of the log is read, 3 not read");
+    says("/imu of the log is left out: its type is std_msgs/msg/Float64, but the line-up reads sensor_msgs/msg/Imu");
+    says("/camera/image_raw of the log is left out: its messages are not CDR");
     says("/counts of the log is left out");
     hear_all("out.mcap");
     assert_true(sum.n >= 20);
@@ -169,7 +169,7 @@ static void a_type_of_which_nothing_is_left_is_left_out(void **state)
     put(&log, wishes, &Float64_type, &(Float64){1}, START);
     end(&log);
     PLAY(0, "log.mcap", "--speed", "max");
-    says("/imu of the log is left out: no member of its type has a name that ours has");
+    says("/imu of the log is left out: its type has no member in common with the type of this program");
 }
 
 /* ---- pictures ---- */

@@ -11,9 +11,9 @@ static void cycles_run_by_their_periods_and_triggers_in_the_time_of_the_log(void
     (void)state;
     make_log("log.mcap", OURS, 0);
     PLAY(0, "log.mcap", TO("out.mcap"));
-    says("5 topics of the log are read, 1 that nobody reads");
-    says("not in the log: /wish; who reads them plays without");
-    says("not comparable: no notes of runs");
+    says("5 topics of the log are read, 1 not read");
+    says("not in the log: /wish; the modules that read them play without");
+    says("cannot be compared: the log does not note what each run read");
     says_not("not exact");
     hear_all("out.mcap");
     assert_int_equal(bright.n, 10); /* one for each picture, and none for the time-out */
@@ -76,7 +76,7 @@ static void times_by_another_clock_are_moved_to_the_log(void **state)
     make_log("log.mcap", OURS, START - 5000 * MS); /* a simulator that began 5 s ago */
     PLAY(0, "log.mcap", TO("out.mcap"));
     says("/imu are -169999");
-    says("s from those of the log: they were moved there");
+    says("s from those of the log and were moved to match");
     hear_all("out.mcap");
     assert_int_equal(age.n, 10);
     for (uint32_t i = 0; i < age.n; i++) {
@@ -97,7 +97,7 @@ static void long_silences_are_left_out(void **state)
         put(&log, imus, &Imu_type, &(Imu){.linear_acceleration.x = i}, times[i]);
     end(&log);
     PLAY(0, "log.mcap", TO("out.mcap"));
-    says("2 long silences of the log");
+    says("2 long gaps of the log");
     hear_all("out.mcap");
     assert_true(sum.n > 200 && sum.n < 220); /* a second of each silence is played */
     for (uint32_t i = 1; i < sum.n; i++) assert_true(sum.time[i] > sum.time[i - 1]);
@@ -113,7 +113,7 @@ static void no_log_plays_for_more_than_a_day(void **state)
     for (uint64_t i = 0; i < 4000; i++) put(&log, imus, &Imu_type, &(Imu){0}, START + i * 29000 * MS);
     end(&log);
     PLAY(0, "log.mcap", "--speed", "max");
-    says("the log is longer than a day: the rest was not played");
+    says("the log is longer than a day; the rest was not played");
 }
 
 static void messages_that_make_no_sense_are_left_out(void **state)
@@ -172,8 +172,8 @@ static void a_log_with_notes_is_played_by_time_into_a_line_up_of_other_cycles(vo
                              "  moving: {period: 10 ms, modules: [hand]}\n"
                              "remote: [camera/image_raw, imu, counts, wish]\n");
     PLAY(0, "log.mcap", TO("out.mcap"));
-    says("the log has no runs of cycle looking: everything is played by time");
-    says("not comparable: played by time");
+    says("the log has no runs of cycle looking, so everything is played by time");
+    says("cannot be compared: the log was played by time");
     hear_all("out.mcap");
     assert_int_equal(bright.n, 10); /* the log has them as JPEG */
     assert_near(bright.at[3], 100, 2);

@@ -61,7 +61,7 @@ static void images_are_exact_raw_and_named_where_they_are_not(void **state)
     assert_identical(text);
     record_gallery(in_place("jpeg.mcap"), NM_LOG_JPEG);
     EXPECT(1, in_place("jpeg.mcap"), "--instance", "critic");
-    assert_non_null(strstr(text, "/picture is stored with loss (JPEG): what cycle wall makes of it is not exact"));
+    assert_non_null(strstr(text, "/picture is stored with loss (JPEG), so the results of cycle wall are not exact"));
     /* whole, the painter paints them again, and all of it is exact */
     EXPECT(0, in_place("jpeg.mcap"));
     assert_identical(text);
