@@ -1,7 +1,8 @@
-/* Robots as processes of their own: the world plays here, each brain elsewhere, and DDS carries what goes between the
- * two under the robot's namespace. The world tells the time on /clock and all brains live in it (`nutmeg run --clock`),
- * so a machine that is too slow slows everybody down and breaks nobody's balance: the world also waits for a robot that
- * is behind. One that is gone is not waited for, is told, and is started again if this process started it. */
+/* Robots as separate processes: the world runs here, each robot's line-up runs in another process, and DDS carries the
+ * messages between them in the robot's namespace. The world publishes its time on /clock and all line-ups follow it
+ * (`nutmeg run --clock`). The world also waits for a robot that is behind, so a slow machine slows everything down but
+ * makes no robot fall. The world does not wait for a robot that is gone: it reports this, and starts the process again
+ * if it had started it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -24,10 +25,10 @@
 #include "rosgraph_msgs/Clock.h"
 
 enum { RESTARTS = 5, ARGUMENTS = 64 };
-static const double START_PATIENCE = 30;   /* s until a process must have found the world           */
-static const double PATIENCE = 0.5;        /* s that the world waits for a robot that is behind     */
+static const double START_PATIENCE = 120;  /* s until a process must have joined the world          */
+static const double PATIENCE = 5;          /* s that the world waits for a robot that is behind     */
 static const double RESTART_PAUSE = 1;     /* s                                                     */
-static const double END_PATIENCE = 3;      /* s that a process may take to end                      */
+static const double END_PATIENCE = 30;     /* s that a process may take to end and close its log    */
 static const int64_t MARGIN = 16000000;    /* ns that goals may be older than they usually are      */
 static const int64_t USUAL_GAP = 64000000; /* ns between two of them, before their pace is known    */
 
@@ -332,7 +333,7 @@ static bool let_go(struct sim_wire *w, struct member *m)
     if (!behind(w, m)) m->waited = 0;
     if (!behind(w, m)) return true;
     if (!(m->waited > 0)) m->waited = now;
-    if (now - m->waited < PATIENCE) return false;
+    if (there(m) && now - m->waited < PATIENCE) return false;
     m->silent = true;
     m->waited = 0;
     if (m->made >= 0) tell(w, m, INK_YELLOW, "sends no goals any more; its joints are damped");

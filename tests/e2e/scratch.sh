@@ -13,11 +13,20 @@ named() {
         if tr '\0' ' ' 2>/dev/null < "$p/cmdline" | grep -q -- "$1"; then echo "${p#/proc/}"; fi
     done 2>/dev/null
 }
-# until_ok COMMAND…: tries again for up to 30 s
+# until_ok COMMAND…: tries again for up to two minutes, which only a fault takes
 until_ok() {
-    for _ in $(seq 300); do
+    for _ in $(seq 1200); do
         if "$@" >/dev/null 2>&1; then return; fi
         sleep 0.1
     done
-    wrong "$* did not come true in 30 s"
+    wrong "$* did not come true in 2 minutes"
+}
+# sets `domain` to a DDS domain that no other script uses; a lock keeps it until this script and its children have ended
+claim_domain() {
+    for domain in $(seq 80 100); do
+        exec {domain_lock}>>"${TMPDIR:-/tmp}/nutmeg-test-domain-$UID-$domain"
+        if flock -n "$domain_lock"; then return; fi
+        exec {domain_lock}>&-
+    done
+    wrong "no DDS domain is free"
 }

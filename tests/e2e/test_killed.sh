@@ -14,14 +14,13 @@ finish() {
     rm -rf "$scratch"
 }
 trap finish EXIT
-domain=$((90 + $$ % 10)) # several of these may run at the same time
-
 wrong() {
     echo "$*" >&2
     for f in told.txt heard.txt out/*.txt; do [ -f "$f" ] && echo "--- $f" && tail -n 20 "$f"; done >&2
     exit 1
 }
 has() { grep -q -- "$2" "$1" || wrong "'$2' is not in $1"; }
+claim_domain
 brain() { named "^nutmeg run .*--name kid .*--domain $domain "; } # in this test's own domain
 
 "$program" sim motion/killed --processes --domain $domain -o out > told.txt 2> heard.txt &
