@@ -12,7 +12,7 @@
 #include "cmd/progress.h"
 #include "cmd/setup.h"
 #include "cmd/stopping.h"
-#include "record/replay.h"
+#include "record/replay_log.h"
 
 /* ---- on the way ---- */
 

@@ -88,7 +88,7 @@ struct bag_new {
     enum nm_mcap_packing packing;
 };
 
-/* bag_rewrite.c: the chosen part of a log as a new one. */
+/* The chosen part of a log as a new one. */
 struct bag_rewritten {
     const char *path; /* of the .mcap; lives as long as the bag */
     struct nm_mcap_totals totals;
@@ -117,20 +117,8 @@ struct bag_exported { /* a file, or a folder of frames */
     bool frames;
     uint64_t written;
 };
-/* bag_export.c: writes the chosen messages. What is left out, and why, is added to `err`; 0 only if that is nothing. */
+/* Writes the chosen messages. What is left out, and why, is added to `err`; 0 only if that is nothing. */
 int bag_export(struct bag *bag, const struct nm_mcap_query_options *time, const struct bag_export *how,
                const struct bag_exported **made, uint32_t *n, struct nm_err *err);
-
-/* bag_frames.c: camera frames as pictures: a CompressedImage as it is, an Image as JPEG. */
-struct bag_frames {
-    bool raw; /* Image */
-    struct nm_walk_path data, format, width, height, step;
-    uint8_t *jpeg; /* grows; freed by its owner */
-    size_t room;
-};
-/* 1 if messages of this definition are frames, 0 if not, -1 with a sentence. */
-int bag_frames_begin(struct bag_frames *frames, const struct nm_def *def, struct nm_err *err);
-/* Writes one as FOLDER/<log time>.jpg or .png. */
-int bag_frame(struct bag_frames *frames, const char *folder, const struct nm_mcap_message *message, struct nm_err *err);
 
 #endif

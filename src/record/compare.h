@@ -58,9 +58,9 @@ struct compare {
     uint32_t damaged;         /* chunks that were left out   */
 };
 
-/* compare_match.c: finds topics and partners. -1 with a sentence where a wanted topic is in neither log. */
+/* Finds topics and partners. -1 with a sentence where a wanted topic is in neither log. */
 int compare_match(struct compare *c, struct nm_err *err);
-/* compare_pairs.c: compares all pairs. */
+/* Compares all pairs. */
 void compare_pairs(struct compare *c);
 /* Gives back all but the logs. */
 void compare_end(struct compare *c);

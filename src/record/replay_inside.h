@@ -1,11 +1,10 @@
-/* The parts of a replay: what a log holds of a run (replay_log.c), the line-up that plays (replay_lineup.c), which
- * messages enter which run (replay_feed.c), and what came out held against the log (replay_check.c); replay.c drives
- * it. Logs without notes of runs are played by time (replay_timed.h). */
+/* The parts of a replay: what a log says about the recorded run (replay_notes.c), running it again and comparing the
+ * results (replay_log.c), and playing logs without notes of runs by time (replay_timed.c). */
 #ifndef NM_RECORD_REPLAY_INSIDE_H
 #define NM_RECORD_REPLAY_INSIDE_H
 
 #include "core/run_replay.h"
-#include "record/replay.h"
+#include "record/replay_log.h"
 
 /* A message of a stream, as in the log. */
 struct kept {
@@ -134,55 +133,45 @@ enum { STREAM_RUNS = 1, STREAM_TRAFFIC = 2, STREAM_FIRST = 3 };
 /* ns; what is later makes no sense */
 static const uint64_t REPLAY_TIME_MOST = (uint64_t)1 << 62;
 
-/* replay_log.c */
-int replay_open(struct replay *r, struct nm_err *err); /* what the log says about the run; streams, parameters */
-const char *replay_attachment(struct replay *r, const char *name, struct nm_err *err);
-void replay_read(struct replay *r, struct bag_reader *reader, bool *more, uint64_t *reached);
-struct stream *replay_stream(struct replay *r, const char *topic, const char *maker);
-void replay_close(struct replay *r);
-/* Why something may not be exact, each once. */
-void replay_cause(struct replay *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* A sentence for whoever follows. */
-void replay_say(struct replay *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 struct parameter_change {
     uint64_t generation;
     uint32_t n;
     struct nm_change *changes;
 };
 
-/* replay_lineup.c */
-int replay_lineup(struct replay *r, struct nm_err *err); /* what plays, and whether by time */
+/* ---- replay_notes.c: what the log says ---- */
 
-/* replay_pace.c */
-int replay_times(struct replay *r, struct nm_err *err); /* from, to and break_at of the options */
-/* Tells that break_at has come. Times are the player's. */
+int replay_open(struct replay *r, struct nm_err *err); /* what the log says about the run; streams, parameters */
+const char *replay_attachment(struct replay *r, const char *name, struct nm_err *err);
+void replay_read(struct replay *r, struct bag_reader *reader, bool *more, uint64_t *reached);
+struct stream *replay_stream(struct replay *r, const char *topic, const char *maker);
+void replay_close(struct replay *r);
+/* Notes a reason why the replay may not be exact, each reason once. */
+void replay_cause(struct replay *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Reports a sentence to the caller. */
+void replay_say(struct replay *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Times are the player's, in ns. Where a log that begins in the middle can be played from; -1: it has its beginning. */
+int64_t replay_beginning(struct replay *r);
+/* Puts every cycle where its last snapshot before `at` was taken, and returns the earliest of those times. Returns -1
+ * and does nothing if a cycle has no snapshot. Adds sentences to `err` if a snapshot cannot be restored. */
+int64_t replay_snapshots(struct replay *r, int64_t at, struct nm_err *err);
+
+/* ---- replay_log.c, what the others use ---- */
+
+int replay_lineup(struct replay *r, struct nm_err *err); /* chooses what is played, and whether by time */
+/* Reports that break_at has come. Times are the player's. */
 void replay_break(struct replay *r, int64_t now, const char *before);
 /* Waits until it is time, if a speed was asked for. */
 void replay_pace(const struct replay *r, int64_t now, double began, int64_t first);
-
-/* replay_snapshots.c */
-/* Times are the player's, in ns. Where a log that begins in the middle can be played from; -1: it has its beginning. */
-int64_t replay_beginning(struct replay *r);
-/* Puts every cycle where its last snapshot before `at` was taken; the earliest of those times. -1 and nothing done if a
- * cycle has none. Sentences in `err` if a snapshot cannot be taken over. */
-int64_t replay_snapshots(struct replay *r, int64_t at, struct nm_err *err);
-
-/* replay_feed.c */
-int replay_plan(struct replay *r, struct nm_err *err); /* who gets what */
-bool replay_ready(struct replay *r, uint32_t cycle, uint64_t reached, bool more);
-void replay_feed(struct replay *r, uint32_t cycle, const struct noted *noted);
-void replay_user_settings(struct replay *r, uint32_t cycle);
-void replay_forget(struct replay *r);
 /* A CompressedImage, as CDR, into an Image. */
 int replay_jpeg(const uint8_t *cdr, size_t n, struct nm_blob_pool *pool, void *image, struct nm_err *err);
-
-/* replay_check.c */
 int replay_out_begin(struct replay *r, struct nm_err *err);
 int replay_out_end(struct replay *r, struct nm_err *err);
-/* A message into the new log, if there is one; its times become the log's. */
+/* Writes a message to the new log, if there is one; its times become the log's. */
 void replay_write(struct replay *r, struct stream *s, void *message);
-void replay_made(void *user, uint32_t cycle, uint32_t topic, const void *message);
-void replay_counts(struct replay *r, uint32_t cycle, const struct noted *noted);
-void replay_sum(struct replay *r); /* counts of all streams, into the result */
+
+/* ---- replay_timed.c ---- */
+
+int replay_timed(struct replay *r, struct nm_err *err); /* plays the whole log by time; -1 with a sentence */
 
 #endif

@@ -88,7 +88,7 @@ score: {tilt_max: -1}
 S
 starts tune tune short.yaml --param hold_pose.duration --budget 10000000 --population 4 --trials 1 -o found.yaml
 until_ok test -s found.yaml.state
-interrupt "found.yaml is not written" "--resume goes on from found.yaml.state"
+interrupt "found.yaml is not written" "--resume continues from found.yaml.state"
 [ ! -e found.yaml ] || wrong "a search that was interrupted has written its result"
 
 # ---- a replay: no half of a log

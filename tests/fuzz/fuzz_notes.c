@@ -16,7 +16,7 @@
 #include "nutmeg_msgs/CycleTopics.h"
 #include "nutmeg_msgs/ParameterChange.h"
 #include "nutmeg_msgs/TopicStatistics.h"
-#include "record/replay.h"
+#include "record/replay_log.h"
 #include "std_msgs/Float64.h"
 #include "std_msgs/String.h"
 

@@ -9,7 +9,7 @@
 #include "codec/mcap_write.h"
 #include "core/nm.h"
 #include "files.h"
-#include "record/replay.h"
+#include "record/replay_log.h"
 #include "sensor_msgs/CompressedImage.h"
 #include "sensor_msgs/Image.h"
 #include "sensor_msgs/Imu.h"

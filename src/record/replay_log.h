@@ -1,8 +1,8 @@
 /* A recorded run, played again: what a log says entered each run of each cycle enters it again, and what comes out is
  * held against the log. Logs without notes of runs are played by the times of their messages, and nothing is compared.
  */
-#ifndef NM_RECORD_REPLAY_H
-#define NM_RECORD_REPLAY_H
+#ifndef NM_RECORD_REPLAY_LOG_H
+#define NM_RECORD_REPLAY_LOG_H
 
 #include "core/lineup.h"
 #include "core/player.h"
