@@ -1,9 +1,15 @@
-/* A command that asks a running line-up: the connection, and the complaint where there is none. */
+/* Commands that ask a running line-up: the connection, its answers, and the complaint if there is no line-up. */
 #ifndef NM_CMD_ASKING_H
 #define NM_CMD_ASKING_H
 
+#include <stdbool.h>
+#include <stdio.h>
+
 #include "cmd/options.h"
+#include "codec/json.h"
+#include "codec/yaml.h"
 #include "edge/control/client.h"
+#include "edge/control/control.h"
 
 struct asking {
     struct nm_arena arena;
@@ -22,5 +28,12 @@ int asking_end(struct asking *asking); /* the exit code */
 
 /* Sleeps; false if a signal to end came (SIGINT, SIGTERM), which from the first call on no longer kills. */
 bool pause_for(double seconds);
+
+/* Prints cycles with their rate and times; `modules`: below each cycle the times of its modules. */
+void tasks_print(const struct nm_yaml *answer, bool modules, FILE *to);
+
+/* An answer in memory as a tree, so that a line-up that does not run gives the same answer as one that does. NULL if it
+ * is too long. */
+const struct nm_yaml *answer_read(struct nm_arena *arena, struct nm_json *json, struct nm_err *err);
 
 #endif

@@ -15,8 +15,6 @@ struct drive_steps {
     bool turn_known; /* the end's theta was measured too */
 };
 
-/* calibrate_fit.c */
-struct pose2 calibrate_end(const struct nm_step_model *model, const struct drive_steps *drive);
 /* m: mean distance between the end of a drive and where the model thinks that it is; model NULL: uncorrected. */
 double calibrate_drift(const struct nm_step_model *model, const struct drive_steps *drives, uint32_t n);
 /* The linear model by CMA-ES, then, if `local`, the locally weighted one around typical steps. Drives of many bodies
@@ -24,7 +22,7 @@ double calibrate_drift(const struct nm_step_model *model, const struct drive_ste
 enum calibrate_kind { CALIBRATE_LINEAR, CALIBRATE_LOCAL, CALIBRATE_SYMMETRIC };
 void calibrate_fit(const struct drive_steps *drives, uint32_t n, enum calibrate_kind kind, struct nm_step_model *model);
 
-/* calibrate_log.c: from a log with the topics odometry_raw and support_state; the end is the caller's to fill. */
+/* Reads a drive from a log with the topics odometry_raw and support_state; the caller fills in the end. */
 int calibrate_log(const char *path, struct drive_steps *drive, struct nm_err *err);
 
 /* sim_drives.c: drives in the simulator, one a seed, in processes of their own; how many came back. `body`: the seed of

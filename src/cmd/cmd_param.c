@@ -7,7 +7,6 @@
 #include "cmd/console.h"
 #include "cmd/ros_params.h"
 #include "cmd/setup.h"
-#include "cmd/tables.h"
 
 /* Where the parameters are read: from a player, or from a line-up's files. */
 struct source {

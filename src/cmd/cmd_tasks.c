@@ -2,7 +2,6 @@
 #include "cmd/asking.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
-#include "cmd/tables.h"
 
 /* The exit code. */
 static int show(const char *to, bool cycles_only)

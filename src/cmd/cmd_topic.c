@@ -7,7 +7,6 @@
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/ros_topics.h"
-#include "cmd/tables.h"
 #include "core/registry.h"
 
 /* ---- list ---- */

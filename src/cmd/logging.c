@@ -31,7 +31,8 @@ int logging_check(const struct usage *usage, const struct logging_flags *flags)
     return 0;
 }
 
-const char *black_box_of(struct nm_arena *arena, const char *player)
+/* Where the black box of a player lies. */
+static const char *black_box_of(struct nm_arena *arena, const char *player)
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     if (state && *state == '/') return nm_take_format(arena, "%s/nutmeg/black-box/%s", state, player);

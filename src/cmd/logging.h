@@ -42,9 +42,6 @@ int logging_open(struct nm_log **log, struct nm_player *player, const struct log
 /* Ends the log and tells what became of it. */
 void logging_close(struct nm_log *log, FILE *to);
 
-/* Where the black box of a player lies. */
-const char *black_box_of(struct nm_arena *arena, const char *player);
-
 /* The linker's number of this very build, "" where it gave none. */
 const char *program_build(char to[64]);
 /* cmd_version.c: what this program was made from */

@@ -13,7 +13,7 @@
 #include "cmd/console.h"
 #include "cmd/crash.h"
 #include "cmd/stopping.h"
-#include "cmd/tables.h"
+#include "cmd/asking.h"
 #include "cmd/wire_clock.h"
 #include "codec/text.h"
 #include "core/files.h"

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cmd/layout.h"
+#include "cmd/struct_layout.h"
 #include "core/files.h"
 
 extern char **environ;

@@ -3,7 +3,7 @@
 #define NM_CMD_SIM_ANIMATE_H
 
 #include "body/animation.h"
-#include "cmd/recording.h"
+#include "cmd/animate_record.h"
 
 struct animate_run {
     const char *field; /* path of its file                                     */
@@ -22,7 +22,7 @@ struct animate_outcome {
 int sim_animate(const struct nm_body *body, const struct nm_animation *animation, const struct animate_run *run,
                 struct animate_outcome *outcome, struct nm_err *err) __attribute__((weak));
 
-/* sim_hand.c: a limp robot held in the air, for a recording; -1 with a sentence. */
+/* A limp robot held in the air, for a recording; -1 with a sentence. */
 int sim_hand_new(struct nm_arena *arena, const struct nm_body *body, const char *field, struct hand *hand,
                  struct nm_err *err) __attribute__((weak));
 void sim_hand_free(struct hand *hand) __attribute__((weak));

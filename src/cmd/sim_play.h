@@ -49,20 +49,20 @@ const char *sim_log_path(struct nm_arena *arena, const struct sim_options *optio
 /* A file, or the name of one in a folder of the root, such as motion/forward in scenarios; NULL with a sentence. */
 const char *sim_find(struct setup *setup, const char *folder, const char *what, const char *name, struct nm_err *err);
 
-/* sim_control.c: the control sockets of the players of a simulation. A simulation that gets none plays all the same. */
+/* The control sockets of the players of a simulation. A simulation that gets no sockets plays all the same. */
 struct sim_control {
     uint32_t n;
     struct nm_control *at[NM_PLAYERS];
     struct nm_lineup_options loaded;
-    double polled; /* s, real time */
-    bool refused;  /* that was told */
+    double polled; /* s, real time      */
+    bool refused;  /* this was reported */
 };
 /* Before the player starts; `robot`: folder in place of the line-up's, or NULL. */
 void sim_control_add(struct sim_control *control, struct setup *setup, const char *robot, struct nm_player *player);
 void sim_control_poll(struct sim_control *control, double now); /* after every step, with nm_clock_seconds() */
-void sim_control_free(struct sim_control *control);             /* before the stage                    */
+void sim_control_free(struct sim_control *control);             /* before the stage is freed */
 
-/* sim_jobs.c: all seeds in processes of their own, `jobs` at a time; told in the order of the seeds. */
+/* All seeds, each in its own process, `jobs` at a time; reported in the order of the seeds. */
 int sim_play_jobs(struct setup *setup, const struct sim_options *options, const struct nm_scenario *scenario,
                   void (*told)(void *user, const struct sim_outcome *outcome), void *user, struct nm_err *err);
 

@@ -9,7 +9,7 @@
 
 enum { TUNE_PARAMS = 128, TUNE_SCENARIOS = 32, TUNE_HISTORY = 100000, TUNE_TEXT = 600 };
 
-/* ---- tune_params.c: what is searched ---- */
+/* ---- what is searched ---- */
 
 struct tune_param {
     const char *instance;
@@ -29,15 +29,14 @@ struct tune_params {
 int tune_add(struct tune_params *params, const struct nm_player *player, const char *text, struct nm_err *err);
 /* From a file of the form of params.yaml with a range, or nothing, in place of each value. */
 int tune_add_file(struct tune_params *params, const struct nm_player *player, const char *path, struct nm_err *err);
-/* Coordinates of the search, 0 to 1 over each range, to a value inside of it. */
+/* Coordinates of the search, 0 to 1 over each range, to a value inside it. */
 double tune_value(const struct tune_param *param, double x);
 /* All of them as settings "instance.parameter=value", the elements of a list together; how many. */
 uint32_t tune_settings(const struct tune_params *params, const double *x, char to[TUNE_PARAMS][TUNE_TEXT]);
 /* The same as a file that fits robots/NAME/params.yaml. */
 void tune_print(const struct tune_params *params, const double *x, FILE *to);
-const char *tune_name(const struct tune_param *param, char to[160]);
 
-/* ---- tune_animation.c: key frames ---- */
+/* ---- key frames ---- */
 
 /* Durations and angles of all frames of an animation in a robot's folder. */
 int tune_add_animation(struct tune_params *params, struct nm_arena *arena, const char *folder, const char *name,
@@ -77,18 +76,18 @@ struct tune {
     char died[120]; /* the last reason */
 };
 
-/* tune_search.c: the score of each point on given seeds, as the mean over them of the sum over the scenarios; NaN where
+/* The score of each point on given seeds, as the mean over them of the sum over the scenarios; NaN where
  * a run crashed. `each`, if not NULL, gets n x n_scenarios means. */
 int tune_evaluate(struct tune *tune, const double *points, uint32_t n, const uint64_t *seeds, uint32_t n_seeds,
                   double *scores, double *each, struct nm_err *err);
 /* One generation, on seeds of its own. 1 if the search was interrupted. */
 int tune_generation(struct tune *tune, struct nm_err *err);
 
-/* tune_state.c: everything that a search needs to go on, as a YAML file. */
+/* Everything that a search needs to continue, as a YAML file. */
 int tune_save(const struct tune *tune, const char *path, struct nm_err *err);
 int tune_load(struct tune *tune, const char *path, struct nm_err *err);
 
-/* tune_plot.c: best and mean of every generation as an SVG picture. */
+/* Best and mean of every generation as an SVG picture. */
 void tune_plot(const struct tune_generation *history, uint32_t n, const char *title, FILE *to);
 
 #endif

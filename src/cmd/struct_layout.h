@@ -3,8 +3,8 @@
  * name, everything this is made of, in the same file and in the headers it includes with quotes: nested structs, enums,
  * typedefs, macros, but not what is only pointed at. Comments and blanks do not count. A name that means two things
  * only makes it more careful: the number changes when it need not, and the state begins anew. */
-#ifndef NM_CMD_LAYOUT_H
-#define NM_CMD_LAYOUT_H
+#ifndef NM_CMD_STRUCT_LAYOUT_H
+#define NM_CMD_STRUCT_LAYOUT_H
 
 #include <stdint.h>
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cmd/recording.h"
+#include "cmd/animate_record.h"
 
 struct rig {
     struct nm_arena arena;

@@ -1,17 +1,22 @@
 /* Fits the model of steps to drives between known points (Rhoban 2016, section 4.2): what the black-box optimiser makes
  * small is the distance between where a drive ended and where the corrected odometry thinks that it did. */
+#include "cmd/calibrate.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cmaes.h"
-#include "cmd/calibrate.h"
+#include "codec/cdr.h"
+#include "nav_msgs/Odometry.h"
+#include "nutmeg_msgs/SupportState.h"
+#include "record/bag.h"
 
 enum { LINEAR = 3 * NM_STEP_TERMS, LOCAL = 3 * NM_STEP_NEAR, MOST = LINEAR + LOCAL, GENERATIONS = 600 };
 static const double TURN_WEIGHT = 0.3; /* m for a radian that the end is turned wrongly    */
 static const double TAME = 1e-4;       /* m2: how much an odd coefficient costs            */
 
-struct pose2 calibrate_end(const struct nm_step_model *model, const struct drive_steps *d)
+static struct pose2 calibrate_end(const struct nm_step_model *model, const struct drive_steps *d)
 {
     struct pose2 at = {0};
     for (uint32_t i = 0; i < d->n; i++) at = pose2_mul(at, model ? nm_step_correct(model, d->steps[i]) : d->steps[i]);
@@ -143,4 +148,55 @@ void calibrate_fit(const struct drive_steps *drives, uint32_t n, enum calibrate_
     settle(drives, n, m);
     m->local = true;
     search(drives, n, MOST, false, x, m);
+}
+
+/* A drive from a log: the odometry of the body's model and the changes of the support foot. */
+
+static bool is(struct nm_bytes topic, const char *name)
+{
+    if (topic.n && *(const char *)topic.at == '/') topic.at = (const uint8_t *)topic.at + 1, topic.n--;
+    return topic.n == strlen(name) && !memcmp(topic.at, name, topic.n);
+}
+
+/* Messages that are none of ours in form are left out, as in a live robot. */
+static void take(struct drive_steps *d, struct nm_steps *steps, const Odometry *told, uint32_t changes)
+{
+    const Quaternion *q = &told->pose.pose.orientation;
+    struct pose2 at = {told->pose.pose.position.x, told->pose.pose.position.y,
+                       quat_yaw((struct quat){q->w, q->x, q->y, q->z})};
+    if (!isfinite(at.x + at.y + at.theta)) return;
+    bool ended = nm_steps_take(steps, at, changes, &d->rest);
+    if (ended && d->n < DRIVE_STEPS) d->steps[d->n++] = d->rest;
+    if (ended) d->rest = (struct pose2){0};
+}
+
+int calibrate_log(const char *path, struct drive_steps *d, struct nm_err *err)
+{
+    struct bag bag;
+    struct nm_steps steps = {0};
+    struct nm_mcap_message message;
+    uint32_t part, channel, changes = 0;
+    memset(d, 0, sizeof *d);
+    if (bag_open(&bag, path, NULL, err)) return -1;
+    Odometry *told = calloc(1, sizeof *told);
+    SupportState *support = calloc(1, sizeof *support);
+    if (!told || !support) abort();
+    struct bag_choice choice = {.n_topics = 2, .topics = (const char *const[]){"odometry_raw", "support_state"}};
+    struct nm_mcap_query_options time = {0};
+    bool good = !bag_choose(&bag, &choice, &time, err);
+    struct bag_reader *reader = good ? bag_reader_new(&bag, &time) : NULL;
+    while (reader && bag_next(reader, &message, &part, &channel)) {
+        struct nm_bytes topic = bag.parts[part].contents.channels[channel].topic, data = message.data;
+        if (is(topic, "support_state") && !nm_cdr_decode(&SupportState_type, support, data.at, data.n, NULL, NULL))
+            changes = support->changes;
+        if (is(topic, "odometry_raw") && !nm_cdr_decode(&Odometry_type, told, data.at, data.n, NULL, NULL))
+            take(d, &steps, told, changes);
+    }
+    if (reader) bag_reader_free(reader);
+    free(told);
+    free(support);
+    bag_close(&bag);
+    if (!good) return -1;
+    if (d->n == DRIVE_STEPS) return nm_fail(err, "%s: the drive has fewer than %d steps", path, DRIVE_STEPS);
+    return d->n ? 0 : nm_fail(err, "%s: the topics odometry_raw and support_state hold no steps", path);
 }

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "cmd/layout.h"
+#include "cmd/struct_layout.h"
 
 /* A module in pieces, each of which a case can replace. */
 struct pieces {

@@ -1,4 +1,4 @@
-#include "cmd/layout.h"
+#include "cmd/struct_layout.h"
 
 #include <ctype.h>
 #include <stdbool.h>
