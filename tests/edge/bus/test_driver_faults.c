@@ -1,7 +1,7 @@
 /* The bus with faults: corrupted, cut, late and missing answers, a dead servo, a voltage dip, unplug and replug. No
  * fault stops the cycle or moves a joint by itself; recovery inside 100 ms after it ends; each is reported once, with
  * the servo's name. All in simulated time. */
-#include "edge/bus_rig.h"
+#include "edge/bus/bus_rig.h"
 
 enum { VICTIM = 14 }; /* left_knee */
 

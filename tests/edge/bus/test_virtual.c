@@ -1,5 +1,5 @@
 /* The virtual bus: true bytes at the true time, in the order and with the refusals of real devices. */
-#include "edge/bus_rig.h"
+#include "edge/bus/bus_rig.h"
 
 #include "edge/bus/ask.h"
 

@@ -1,6 +1,6 @@
 /* The driver's use of the wire: everybody is read in the time there is, nobody is talked over, however slow the servos
  * and however the bytes come. In simulated time, against the virtual bus. */
-#include "edge/bus_rig.h"
+#include "edge/bus/bus_rig.h"
 
 /* 20 servos and IMU at 1 Mbaud: one bus in 10 ms, three in 4 ms; and never a word into another's answer. */
 static void the_wire_is_used_well(void **state)

@@ -1,6 +1,6 @@
 /* From the robot folders to a driven bus: every robot's servo table is understood, and on a virtual bus with its
  * devices the driver brings all joints up and reads all boards. */
-#include "edge/bus_rig.h"
+#include "edge/bus/bus_rig.h"
 
 #include "edge/bus/bus_tables.h"
 

@@ -1,7 +1,7 @@
 /* labels: threads
  * End to end on this machine: the driver on serial ports, the virtual bus behind pseudo terminals in its thread. Real
  * time, so only what must happen is asserted, within many times the time it needs. */
-#include "edge/bus_rig.h"
+#include "edge/bus/bus_rig.h"
 
 #include "edge/bus/ask.h"
 #include "edge/bus/port.h"

@@ -1,6 +1,6 @@
 /* The servo driver when nothing is broken: servos are read, joints follow their goals, boards speak, tables are
  * checked. In simulated time, against the virtual bus. */
-#include "edge/bus_rig.h"
+#include "edge/bus/bus_rig.h"
 
 #include <malloc.h>
 

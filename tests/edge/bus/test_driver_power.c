@@ -1,6 +1,6 @@
 /* When joints get torque and when they lose it: ramps at the start and after every rest, goals that grow old, servos
  * found standing, servos that protect themselves. In simulated time, against the virtual bus. */
-#include "edge/bus_rig.h"
+#include "edge/bus/bus_rig.h"
 
 /* Goals far from where the joints are: torque rises first, at the place, then they are led there. */
 static void power_on_is_a_ramp(void **state)
