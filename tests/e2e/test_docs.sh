@@ -81,6 +81,7 @@ awk -v document="$document" -v out="$list/out" '
         printf "expect %s %s %s\n", at(), quoted(out pieces), quoted(text)
         next
     }
+    kind == "sh" && /[^ ] *# -> / { wrong("an expectation behind a command is not checked: give it its own line") }
     kind == "sh" { if (piece == "") where = at(); piece = piece $0 "\n" }
     kind == "output" || kind == "file" { print }
     END {

@@ -37,6 +37,9 @@ works "several expectations, with gaps" "2 outputs compared"
 document "'''sh" "echo it takes 17 ms" "# -> it takes 18" "'''"
 fails "a wrong expectation" "doc.md:3: expected 'it takes 18'"
 
+document "'''sh" "echo 17   # -> 18" "'''"
+fails "an expectation that nobody checks" "doc.md:2: an expectation behind a command is not checked"
+
 document "'''sh" "true" "false" "echo on" "'''"
 fails "a command that fails" "doc.md:2: ended with 1"
 document "'''sh" "false | true" "'''"
