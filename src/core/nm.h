@@ -89,6 +89,13 @@ struct nm {
 static inline double nm_seconds(int64_t ns) { return (double)ns * 1e-9; }
 static inline int64_t nm_ns(double seconds) { return (int64_t)(seconds * 1e9 + (seconds < 0 ? -0.5 : 0.5)); }
 
+/* For init of a module that needs the model of a robot: -1 with a sentence if there is none. */
+static inline int nm_need_body(const struct nm *nm)
+{
+    if (nm->body) return 0;
+    return nm_fail(nm->err, "%s needs a robot: name one in the line-up or with --robot", nm->name);
+}
+
 /* Random numbers: nm_random is uniform in [0, 1), nm_gauss has mean 0 and standard deviation 1. */
 NM_EXPORT double nm_random(struct nm *nm);
 NM_EXPORT double nm_gauss(struct nm *nm);

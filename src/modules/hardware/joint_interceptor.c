@@ -78,11 +78,7 @@ static void step(struct joint_interceptor *f)
 
 static void reset(struct joint_interceptor *f) { memset(f->of, 0, sizeof f->of); }
 
-static int init(struct joint_interceptor *f)
-{
-    if (f->nm->body) return 0;
-    return nm_fail(f->nm->err, "joint_interceptor needs a robot: name one in the line-up or with --robot");
-}
+static int init(struct joint_interceptor *f) { return nm_need_body(f->nm); }
 
 #define SELF struct joint_interceptor
 static const struct nm_port ports[] = {

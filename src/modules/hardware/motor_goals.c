@@ -133,7 +133,7 @@ static void reset(struct motor_goals *f) { f->refused = (struct nm_fault){0}; }
 static int init(struct motor_goals *f)
 {
     const struct nm_body *body = f->nm->body;
-    if (!body) return nm_fail(f->nm->err, "motor_goals needs a robot: name one in the line-up or with --robot");
+    if (nm_need_body(f->nm)) return -1;
     if (!body->n_servos)
         return nm_fail(f->nm->err, "robot %s has no servos.yaml, so no goal reaches a motor", body->name);
     return 0;

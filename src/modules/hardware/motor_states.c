@@ -75,7 +75,7 @@ static void reset(struct motor_states *f)
 static int init(struct motor_states *f)
 {
     const struct nm_body *body = f->nm->body;
-    if (!body) return nm_fail(f->nm->err, "motor_states needs a robot: name one in the line-up or with --robot");
+    if (nm_need_body(f->nm)) return -1;
     if (!body->n_servos)
         return nm_fail(f->nm->err, "robot %s has no servos.yaml, so no servo's angle has a meaning", body->name);
     return 0;

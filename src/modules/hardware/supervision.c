@@ -258,7 +258,7 @@ static void reset(struct supervision *f)
 
 static int init(struct supervision *f)
 {
-    if (!f->nm->body) return nm_fail(f->nm->err, "supervision needs a robot: name one in the line-up or with --robot");
+    if (nm_need_body(f->nm)) return -1;
     reset(f);
     return 0;
 }

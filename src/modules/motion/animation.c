@@ -221,7 +221,7 @@ static void find_ankles(struct animation *f)
 static int init(struct animation *f)
 {
     const struct nm_body *body = f->nm->body;
-    if (!body) return nm_fail(f->nm->err, "animation needs a robot: name one in the line-up or with --robot");
+    if (nm_need_body(f->nm)) return -1;
     uint32_t faults = 0;
     for (uint32_t i = 0; i < body->n_animations; i++)
         faults += nm_animation_check(body, &body->animations[i], f->nm->err);

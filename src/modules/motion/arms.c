@@ -176,7 +176,7 @@ static void reset(struct arms *f)
 
 static int init(struct arms *f)
 {
-    if (!f->nm->body) return nm_fail(f->nm->err, "arms needs a robot: name one in the line-up or with --robot");
+    if (nm_need_body(f->nm)) return -1;
     uint32_t twin[NM_JOINTS];
     nm_mirror_joints(f->nm->body, twin, f->mirror);
     for (uint32_t k = 0; k < f->nm->body->arm[NM_LEFT].n; k++) f->mirror[f->nm->body->arm[NM_LEFT].joints[k]] = 1;

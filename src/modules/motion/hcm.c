@@ -791,7 +791,7 @@ static void reset(struct hcm *f)
 
 static int init(struct hcm *f)
 {
-    if (!f->nm->body) return nm_fail(f->nm->err, "hcm needs a robot: name one in the line-up or with --robot");
+    if (nm_need_body(f->nm)) return -1;
     reset(f);
     return 0;
 }

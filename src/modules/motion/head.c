@@ -176,7 +176,7 @@ static void reset(struct head *f)
 static int init(struct head *f)
 {
     const struct nm_body *body = f->nm->body;
-    if (!body) return nm_fail(f->nm->err, "head needs a robot: name one in the line-up or with --robot");
+    if (nm_need_body(f->nm)) return -1;
     if (body->head.n != AXES)
         return nm_fail(f->nm->err, "head: robot %s has a neck of %u joints, not two", body->name, body->head.n);
     uint32_t camera = body->n_cameras ? body->cameras[0].frame : body->head.end;

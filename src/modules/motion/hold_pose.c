@@ -124,7 +124,7 @@ static void reset(struct hold_pose *f)
 
 static int init(struct hold_pose *f)
 {
-    if (!f->nm->body) return nm_fail(f->nm->err, "hold_pose needs a robot: name one in the line-up or with --robot");
+    if (nm_need_body(f->nm)) return -1;
     find_mirrors(f);
     choose(f);
     if (!f->moves) return nm_fail(f->nm->err, "robot %s has no legs, arms or head to pose", f->nm->body->name);

@@ -141,7 +141,7 @@ static void reset(struct joint_owners *f)
 static int init(struct joint_owners *f)
 {
     const struct nm_body *body = f->nm->body;
-    if (!body) return nm_fail(f->nm->err, "joint_owners needs a robot: name one in the line-up or with --robot");
+    if (nm_need_body(f->nm)) return -1;
     const struct nm_group *groups[GROUPS] = {
         [HEAD] = &body->head,
         [LEFT_ARM] = &body->arm[NM_LEFT],

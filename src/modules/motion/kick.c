@@ -375,7 +375,7 @@ static void reset(struct kick *f)
 
 static int init(struct kick *f)
 {
-    if (!f->nm->body) return nm_fail(f->nm->err, "kick needs a robot: name one in the line-up or with --robot");
+    if (nm_need_body(f->nm)) return -1;
     if (kick_engine_init(&f->engine, f->nm->body, f->nm->err)) return -1;
     take_params(f);
     reset(f);

@@ -363,7 +363,7 @@ static void reset(struct body_model *f)
 
 static int init(struct body_model *f)
 {
-    if (needs_legs(f->nm, "body_model")) return -1;
+    if (needs_legs(f->nm)) return -1;
     reset(f);
     return 0;
 }

@@ -196,7 +196,7 @@ static void reset(struct foot_pressure *f)
 static int init(struct foot_pressure *f)
 {
     const struct nm_body *body = f->nm->body;
-    if (needs_legs(f->nm, "foot_pressure")) return -1;
+    if (needs_legs(f->nm)) return -1;
     for (int side = 0; side < 2; side++) {
         const struct nm_foot *foot = &body->foot[side];
         struct pose3 link_to_sole = pose_inv(body->frames[foot->sole].to_link);

@@ -36,11 +36,12 @@ static inline double tilt_of(struct quat torso_to_world)
 }
 
 /* Every module of this folder needs a robot with two legs. */
-static inline int needs_legs(const struct nm *nm, const char *module)
+static inline int needs_legs(const struct nm *nm)
 {
-    if (!nm->body) return nm_fail(nm->err, "%s needs a robot: name one in the line-up or with --robot", module);
+    if (nm_need_body(nm)) return -1;
     if (!nm->body->leg[NM_LEFT].n || !nm->body->leg[NM_RIGHT].n)
-        return nm_fail(nm->err, "%s needs legs, and robot %s has none: see nutmeg robot check", module, nm->body->name);
+        return nm_fail(nm->err, "%s needs legs, and robot %s has none: see nutmeg robot check", nm->name,
+                       nm->body->name);
     return 0;
 }
 

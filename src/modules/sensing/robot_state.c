@@ -122,7 +122,7 @@ static int init(struct robot_state *f)
 {
     const struct nm_body *body = f->nm->body;
     const size_t most = sizeof((TransformStamped *)0)->child_frame_id - 1;
-    if (!body) return nm_fail(f->nm->err, "robot_state needs a robot: name one in the line-up or with --robot");
+    if (nm_need_body(f->nm)) return -1;
     for (uint32_t i = 0; i < body->n_frames; i++)
         if (strlen(body->frames[i].name) > most)
             return nm_fail(f->nm->err, "robot %s: the name of link %s has more than %zu characters: shorten it",

@@ -100,7 +100,7 @@ static void reset(struct support *f)
     f->since = 0;
 }
 
-static int init(struct support *f) { return needs_legs(f->nm, "support"); }
+static int init(struct support *f) { return needs_legs(f->nm); }
 
 #define SELF struct support
 static const struct nm_port ports[] = {
