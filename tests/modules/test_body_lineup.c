@@ -65,11 +65,13 @@ struct rig {
 
 static void open_lineup(struct rig *r)
 {
+    /* the feet of this walker never slip, so the robot's calibrated correction must not be applied */
+    static const char *const set[] = {"odometry.correct=none"};
+    struct nm_lineup_options options = {.root = NM_ROOT, .n_set = 1, .set = set};
     struct nm_err err = {0};
     memset(r, 0, sizeof *r);
     nm_registry_init(&r->registry, &r->arena, __start_nm_modules, __stop_nm_modules);
-    r->lineup =
-        nm_lineup_load(NM_ROOT "/lineups/body.yaml", &r->registry, &(struct nm_lineup_options){.root = NM_ROOT}, &err);
+    r->lineup = nm_lineup_load(NM_ROOT "/lineups/body.yaml", &r->registry, &options, &err);
     if (!r->lineup) fail_msg("%s", err.text);
     r->body = load(&r->arena, r->lineup->robot_folder);
 }
