@@ -461,7 +461,7 @@ static int bag_export_verb(int argc, char **argv)
         return usage_wrong(&usage, "without a folder only one topic can be exported, not %u; choose it with --topics",
                            topics);
     }
-    if (chosen) bag_export(&log.bag, &time, &how, &made, &n_made, &err);
+    if (chosen) chosen = bag_export(&log.bag, &time, &how, &made, &n_made, &err) != BAG_NO_PATH;
     progress_end(&log.line);
     for (uint32_t i = 0; i < n_made && how.folder; i++)
         printf("%s: %llu %s\n", made[i].path, (unsigned long long)made[i].written,

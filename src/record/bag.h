@@ -117,6 +117,7 @@ struct bag_exported { /* a file, or a folder of frames */
     bool frames;
     uint64_t written;
 };
+enum { BAG_NO_PATH = -2 }; /* no chosen topic has the members that were asked for */
 /* Writes the chosen messages. What is left out, and why, is added to `err`; 0 only if that is nothing. */
 int bag_export(struct bag *bag, const struct nm_mcap_query_options *time, const struct bag_export *how,
                const struct bag_exported **made, uint32_t *n, struct nm_err *err);

@@ -127,6 +127,7 @@ struct export
     struct outlet **all;
     struct bag_exported *made; /* of each outlet */
     uint32_t n;
+    bool no_path; /* a topic lacks a member that was asked for */
     struct nm_err *err;
     struct nm_text_out text; /* a row, used again and again */
 };
@@ -369,7 +370,10 @@ static int prepare(struct export *e, struct outlet *outlet, const struct nm_mcap
     if (!(outlet->def = nm_mcap_def(arena, schema, err))) return -1;
     outlet->paths = nm_take_n(arena, struct nm_walk_path, e->how->n_paths + 1);
     for (; outlet->n_paths < e->how->n_paths; outlet->n_paths++)
-        if (nm_walk_path(outlet->def, e->how->paths[outlet->n_paths], &outlet->paths[outlet->n_paths], err)) return -1;
+        if (nm_walk_path(outlet->def, e->how->paths[outlet->n_paths], &outlet->paths[outlet->n_paths], err)) {
+            e->no_path = true;
+            return -1;
+        }
     if (e->how->folder && !e->how->n_paths && !e->how->json) {
         int found = frames_begin(&outlet->frames, outlet->def, err);
         if (found > 0) outlet->form = FORM_FRAMES;
@@ -467,5 +471,6 @@ int bag_export(struct bag *bag, const struct nm_mcap_query_options *time, const 
     for (uint32_t i = 0; i < e.n; i++) written += e.made[i].written;
     if (!written && err->n == faults)
         nm_fail(err, "nothing was exported: the log has no messages on these topics in this time");
+    if (!e.n && e.no_path) return BAG_NO_PATH;
     return err->n == faults ? 0 : -1;
 }
