@@ -80,7 +80,7 @@ static int read_inputs(struct nm_net *net, FILE *from, struct nm_err *err)
 static int run(int argc, char **argv)
 {
     bool zero = false;
-    const struct flag flags[] = {SWITCH("zero", &zero, "all inputs are 0, and nothing is read"), {0}};
+    const struct flag flags[] = {SWITCH("zero", &zero, "sets all inputs to 0 and reads nothing"), {0}};
     const struct usage usage = {
         "nutmeg nn run",
         "FILE",
@@ -109,7 +109,7 @@ static int measure(int argc, char **argv)
 {
     double seconds = 1;
     const struct flag flags[] = {
-        NUMBER("seconds", &seconds, 0.01, 60, "N", "measures for N seconds; 1 unless given", .letter = 's'), {0}};
+        NUMBER("seconds", &seconds, 0.01, 60, "N", "measures for N seconds (default: 1)", .letter = 's'), {0}};
     const struct usage usage = {
         "nutmeg nn bench",
         "FILE",
@@ -149,9 +149,9 @@ static int measure(int argc, char **argv)
 int cmd_nn(int argc, char **argv)
 {
     const struct verb verbs[] = {
-        {"show", "what is in a network", show},
+        {"show", "shows what is in a network", show},
         {"run", "runs a network once on numbers from the standard input", run},
-        {"bench", "how long a network takes", measure},
+        {"bench", "measures how long a network takes", measure},
         {0},
     };
     return verbs_run("nutmeg nn", "Networks in ONNX files.", verbs, argc, argv);
