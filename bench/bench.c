@@ -21,6 +21,7 @@ BENCH(bench_bus);
 BENCH(bench_log);
 BENCH(bench_record);
 BENCH(bench_sim);
+BENCH(bench_learn);
 BENCH(bench_live);
 BENCH(bench_wire);
 BENCH(bench_motion);
@@ -30,10 +31,10 @@ static const struct {
     void (*run)(struct nm_bench *bench);
     bool alone; /* takes minutes: only when it is named */
 } benches[] = {
-    {"motion", bench_motion, true}, {"core", bench_core, false}, {"core", bench_cdr_cyclone, false},
-    {"body", bench_body, false},    {"bus", bench_bus, false},   {"sim", bench_sim, false},
-    {"live", bench_live, false},    {"wire", bench_wire, false}, {"log", bench_log, false},
-    {"log", bench_record, false},
+    {"motion", bench_motion, true}, {"core", bench_core, false},   {"core", bench_cdr_cyclone, false},
+    {"body", bench_body, false},    {"bus", bench_bus, false},     {"sim", bench_sim, false},
+    {"live", bench_live, false},    {"wire", bench_wire, false},   {"log", bench_log, false},
+    {"log", bench_record, false},   {"learn", bench_learn, false},
 };
 enum { BENCHES = sizeof benches / sizeof *benches };
 

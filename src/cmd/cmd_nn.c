@@ -54,7 +54,8 @@ static int show(int argc, char **argv)
             const char *name = o->in[i] == NM_NET_NONE ? "-" : net->values[o->in[i]].name;
             snprintf(from + used, sizeof from - used, "%s%s", i ? ", " : "", name);
         }
-        table_row(&table, "%s\t%s\t%s\t%s", o->name, nm_op_name(o->op), shape_text(&net->values[o->out], shape), from);
+        table_row(&table, "%s\t%s\t%s\t%s", o->name, nm_net_op_name(o->op), shape_text(&net->values[o->out], shape),
+                  from);
     }
     table_print(&table, stdout);
     for (uint32_t i = 0; i < net->n_notes; i++) printf("\n%s:\n%s\n", net->notes[i].key, net->notes[i].text);

@@ -380,9 +380,9 @@ static const struct op OPS[NM_OPS] = {
     [NM_OP_FLATTEN] = {"Flatten", 1, 1, shape_flatten, copy},
 };
 
-const char *nm_op_name(enum nm_op op) { return OPS[op].name; }
+const char *nm_net_op_name(enum nm_net_op op) { return OPS[op].name; }
 
-int32_t nm_op_find(const char *name)
+int32_t nm_net_op_find(const char *name)
 {
     for (int32_t i = 0; i < NM_OPS; i++)
         if (!strcmp(OPS[i].name, name)) return i;
@@ -403,7 +403,7 @@ static const char *check_inputs(struct nm_net *net, const struct nm_net_node *no
     return NULL;
 }
 
-int32_t nm_net_add_node(struct nm_net *net, const char *name, enum nm_op op, const uint32_t *in, uint32_t n_in,
+int32_t nm_net_add_node(struct nm_net *net, const char *name, enum nm_net_op op, const uint32_t *in, uint32_t n_in,
                         const struct nm_net_attributes *with, const char *out, struct nm_err *err)
 {
     const struct nm_net_attributes usual = NM_NET_ATTRIBUTES;

@@ -29,7 +29,7 @@ enum {
     NM_NET_NONE = NM_NET_VALUES, /* an input that is left out                        */
 };
 
-enum nm_op {
+enum nm_net_op {
     NM_OP_GEMM,
     NM_OP_MATMUL,
     NM_OP_ADD,
@@ -76,7 +76,7 @@ struct nm_net_attributes {
 
 struct nm_net_node {
     const char *name;
-    enum nm_op op;
+    enum nm_net_op op;
     struct nm_net_attributes with;
     uint32_t n_in, in[NM_NET_INPUTS]; /* values, or NM_NET_NONE */
     uint32_t out;
@@ -108,7 +108,7 @@ int32_t nm_net_add_constant(struct nm_net *net, const char *name, struct nm_net_
 int32_t nm_net_add_whole(struct nm_net *net, const char *name, struct nm_net_shape shape, const int64_t *at,
                          struct nm_err *err);
 /* `output` names the value that the node gives; `with` NULL: ONNX's defaults. */
-int32_t nm_net_add_node(struct nm_net *net, const char *name, enum nm_op op, const uint32_t *in, uint32_t n_in,
+int32_t nm_net_add_node(struct nm_net *net, const char *name, enum nm_net_op op, const uint32_t *in, uint32_t n_in,
                         const struct nm_net_attributes *with, const char *output, struct nm_err *err);
 int nm_net_add_output(struct nm_net *net, uint32_t value, struct nm_err *err);
 int nm_net_add_note(struct nm_net *net, const char *key, const char *text, struct nm_err *err);
@@ -133,7 +133,7 @@ NM_EXPORT void nm_net_run(struct nm_net *net);
 
 int32_t nm_net_find(const struct nm_net *net, const char *name);              /* value, -1: none    */
 NM_EXPORT const char *nm_net_note(const struct nm_net *net, const char *key); /* NULL: none         */
-const char *nm_op_name(enum nm_op op);                                        /* as ONNX writes it  */
-int32_t nm_op_find(const char *name);                                         /* -1: not known here */
+const char *nm_net_op_name(enum nm_net_op op);                                /* as ONNX writes it  */
+int32_t nm_net_op_find(const char *name);                                     /* -1: not known here */
 
 #endif

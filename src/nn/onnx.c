@@ -339,7 +339,7 @@ static int read_node(struct reading *r, struct bytes b)
     if (o.n_out != 1 || !*o.output)
         return nm_fail(r->err, "%s: node '%s' (%s) must have one output", r->file, o.name, o.op);
     if (!*o.name) o.name = o.output;
-    int32_t op = nm_op_find(o.op);
+    int32_t op = nm_net_op_find(o.op);
     bool constant = !strcmp(o.op, "Constant");
     if ((op < 0 && !constant) || (*o.domain && strcmp(o.domain, "ai.onnx")))
         return nm_fail(r->err, "%s: node '%s' has the operator %s%s%s, which is not known here", r->file, o.name,
@@ -358,7 +358,7 @@ static int read_node(struct reading *r, struct bytes b)
                            o.op, o.in[i]);
         in[i] = (uint32_t)value;
     }
-    if (nm_net_add_node(r->net, o.name, (enum nm_op)op, in, o.n_in, &o.with, o.output, r->err) < 0)
+    if (nm_net_add_node(r->net, o.name, (enum nm_net_op)op, in, o.n_in, &o.with, o.output, r->err) < 0)
         return nm_fail(r->err, "%s: this network cannot be run", r->file);
     return 0;
 }
@@ -578,7 +578,7 @@ static void put_node(struct out *graph, const struct nm_net *net, const struct n
     if (bounds) put_bound(graph, &node, output, "low", with->low), put_bound(graph, &node, output, "high", with->high);
     put_text(&node, NODE_OUTPUT, output);
     put_text(&node, NODE_NAME, from->name);
-    put_text(&node, NODE_OP, nm_op_name(from->op));
+    put_text(&node, NODE_OP, nm_net_op_name(from->op));
     if (from->op == NM_OP_GEMM || from->op == NM_OP_ELU) put_float(&node, "alpha", with->alpha);
     if (from->op == NM_OP_GEMM) put_float(&node, "beta", with->beta), put_whole(&node, "transB", with->trans_b);
     if (from->op == NM_OP_CONCAT || from->op == NM_OP_FLATTEN) put_whole(&node, "axis", with->axis);

@@ -19,9 +19,10 @@ declare -A may=(
     [modules]="base codec core body nn messages"
     [edge]="base codec core body nn messages edge"
     [sim]="base codec core body nn messages sim"
+    [learn]="base codec core body nn messages sim learn"
     [record]="base codec core body messages edge record"
-    [cmd]="base codec core body nn messages edge sim modules record cmd bench"
-    [bench]="base codec core body nn messages edge sim modules record cmd bench"
+    [cmd]="base codec core body nn messages edge sim learn modules record cmd bench"
+    [bench]="base codec core body nn messages edge sim learn modules record cmd bench"
 )
 faults=0
 fault() {

@@ -28,7 +28,7 @@ static inline struct nm_net *graph_random(uint64_t seed, struct nm_err *err)
             (uint32_t)nm_net_add_input(net, name, (struct nm_net_shape){2, {1, 1 + graph_below(&seed, 40)}}, err);
     }
     for (uint32_t k = 0; k < 12; k++) {
-        enum nm_op op = (enum nm_op)graph_below(&seed, NM_OPS);
+        enum nm_net_op op = (enum nm_net_op)graph_below(&seed, NM_OPS);
         struct nm_net_attributes with = NM_NET_ATTRIBUTES;
         uint32_t in[3] = {rows[graph_below(&seed, n)]}, n_in = 1, width = net->values[in[0]].n;
         float numbers[64 * 64];

@@ -33,7 +33,7 @@ static void runs_like_the_plain_reference(void **state)
                 for (uint32_t i = 0; i < v->n; i++)
                     if (fabs((double)v->at[i] - all[net->nodes[k].out][i]) > 1e-4 * size)
                         fail_msg("seed %llu, %s: %.9g, not %.9g", (unsigned long long)seed,
-                                 nm_op_name(net->nodes[k].op), (double)v->at[i], all[net->nodes[k].out][i]);
+                                 nm_net_op_name(net->nodes[k].op), (double)v->at[i], all[net->nodes[k].out][i]);
             }
             graph_free(net, all);
         }
@@ -42,7 +42,7 @@ static void runs_like_the_plain_reference(void **state)
     for (int i = 0; i < NM_OPS; i++) assert_true(seen[i] > 0);
 }
 
-static void refuses(struct nm_net *net, const char *sentence, enum nm_op op, uint32_t a, uint32_t b, uint32_t n_in,
+static void refuses(struct nm_net *net, const char *sentence, enum nm_net_op op, uint32_t a, uint32_t b, uint32_t n_in,
                     const struct nm_net_attributes *with)
 {
     struct nm_err err = {0};
@@ -50,7 +50,7 @@ static void refuses(struct nm_net *net, const char *sentence, enum nm_op op, uin
     uint32_t before = net->n_nodes;
     assert_true(nm_net_add_node(net, "the node", op, in, n_in, with, "new", &err) < 0);
     assert_int_equal(net->n_nodes, before);
-    if (!strstr(err.text, sentence) || !strstr(err.text, nm_op_name(op)) || !strstr(err.text, "the node"))
+    if (!strstr(err.text, sentence) || !strstr(err.text, nm_net_op_name(op)) || !strstr(err.text, "the node"))
         fail_msg("%s", err.text);
 }
 

@@ -1,0 +1,167 @@
+#include "body/gait.h"
+
+#include <string.h>
+
+#include "base/clamp.h"
+#include "body/animation.h"
+#include "body/kinematics.h"
+#include "body/leg_ik.h"
+
+static const double GRAVITY = 9.81;
+static const double BEND = 0.065;                               /* by which legs are shorter in the stance         */
+static const double ARMS[3] = {0.35, 0.17, -1.57};              /* rad, as the module walk holds them              */
+static const double PITCH = 0.35, OTHER = 0.25, SHOULDER = 0.4; /* rad of an action of 1                           */
+static const double TURNS = 0.37;                               /* of the clock, while something falls through a leg */
+static const double EDGE = 0.02;                                /* rad that goals keep from the ends of joints     */
+static const float MOST = 5;                                    /* an action is not larger                         */
+/* Factors that bring what is seen to the size of 1. */
+static const double GYRO = 0.3, JOINT = 2, ACT = 0.4, SPEED = 2, TURN = 0.5;
+
+static int place_legs(struct nm_gait *g, const struct nm_leg leg[2], struct nm_err *err)
+{
+    double forward = 0; /* of the soles, so that the mass stands over them */
+    struct nm_kin kin;
+    for (int round = 0; round < 4; round++) {
+        for (int side = 0; side < 2; side++) {
+            struct pose3 sole = leg[side].chain.home;
+            double q[NM_GROUP] = {0};
+            sole.pos.z += BEND * g->leg;
+            sole.pos.x += forward;
+            q[3] = 0.5; /* the knee's side of the search */
+            if (nm_leg_ik(&leg[side], sole, q, NULL) != NM_REACHED)
+                return nm_fail(err, "%s: no stance with bent knees was found, so it cannot learn to walk",
+                               g->body->name);
+            for (uint32_t i = 0; i < leg[side].chain.n; i++) g->stance[leg[side].chain.joints[i]] = q[i];
+        }
+        nm_forward(g->body, POSE_IDENTITY, g->stance, &kin);
+        struct vec3 l = kin.pose[g->body->foot[NM_LEFT].sole].pos, r = kin.pose[g->body->foot[NM_RIGHT].sole].pos;
+        g->apart = l.y - r.y;
+        forward += nm_com(g->body, &kin).x - (l.x + r.x) / 2;
+    }
+    return 0;
+}
+
+static bool turns_about_y(const struct nm_body *body, const struct nm_kin *kin, uint32_t joint)
+{
+    struct vec3 axis = quat_apply(kin->pose[joint + 1].rot, body->joints[joint].axis);
+    return fabs(axis.y) > 0.8;
+}
+
+static void place_arms(struct nm_gait *g, const struct nm_kin *kin, const uint32_t *twin, const double *sign)
+{
+    const struct nm_body *body = g->body;
+    const struct nm_group *left = &body->arm[NM_LEFT];
+    for (uint32_t i = 0; i < left->n && i < 3; i++) {
+        uint32_t j = left->joints[i];
+        g->stance[j] = nm_clamp(ARMS[i], body->joints[j].lower, body->joints[j].upper);
+        if (twin[j] != j) g->stance[twin[j]] = sign[j] * g->stance[j];
+    }
+    uint32_t shoulder = left->n ? left->joints[0] : 0;
+    if (!left->n || twin[shoulder] == shoulder || !turns_about_y(body, kin, shoulder)) return;
+    g->joints[NM_GAIT_LEGS] = shoulder;
+    g->joints[NM_GAIT_LEGS + 1] = twin[shoulder];
+    g->scale[NM_GAIT_LEGS] = g->scale[NM_GAIT_LEGS + 1] = SHOULDER;
+    g->n_joints = NM_GAIT_ACTS - 1;
+}
+
+static void make_mirror(struct nm_gait *g, const uint32_t *twin, const double *sign)
+{
+    static const struct nm_mirror turning[3] = {{0, -1}, {1, 1}, {2, -1}}, up[3] = {{3, 1}, {4, -1}, {5, 1}};
+    static const float command[3] = {1, -1, -1};
+    for (uint32_t i = 0; i < NM_GAIT_ACTS; i++) {
+        g->act[i] = (struct nm_mirror){i, 1};
+        for (uint32_t k = 0; i < g->n_joints && k < g->n_joints; k++)
+            if (twin[g->joints[k]] == g->joints[i]) g->act[i] = (struct nm_mirror){k, (float)sign[g->joints[k]]};
+    }
+    for (uint32_t f = 0; f < NM_GAIT_FRAMES; f++) {
+        uint32_t at = f * NM_GAIT_FRAME;
+        struct nm_mirror *o = g->obs + at;
+        for (uint32_t i = 0; i < 3; i++) {
+            o[i] = (struct nm_mirror){at + turning[i].from, turning[i].sign};
+            o[3 + i] = (struct nm_mirror){at + up[i].from, up[i].sign};
+        }
+        for (uint32_t i = 0; i < NM_GAIT_LEGS; i++)
+            o[6 + i] = (struct nm_mirror){at + 6 + g->act[i].from, g->act[i].sign};
+        for (uint32_t i = 0; i < NM_GAIT_ACTS; i++)
+            o[6 + NM_GAIT_LEGS + i] = (struct nm_mirror){at + 6 + NM_GAIT_LEGS + g->act[i].from, g->act[i].sign};
+    }
+    uint32_t at = NM_GAIT_FRAMES * NM_GAIT_FRAME;
+    for (uint32_t i = 0; i < 3; i++) g->obs[at + i] = (struct nm_mirror){at + i, command[i]};
+    for (uint32_t i = 3; i < 5; i++) g->obs[at + i] = (struct nm_mirror){at + i, -1}; /* half a turn of the clock */
+}
+
+int nm_gait_init(struct nm_gait *g, const struct nm_body *body, struct nm_err *err)
+{
+    struct nm_leg leg[2];
+    struct nm_kin kin;
+    const double zero[NM_JOINTS] = {0};
+    uint32_t twin[NM_JOINTS];
+    double sign[NM_JOINTS];
+    *g = (struct nm_gait){.body = body, .n_joints = NM_GAIT_LEGS};
+    if (body->leg[NM_LEFT].n != 6 || body->leg[NM_RIGHT].n != 6)
+        return nm_fail(err, "%s: a walk can be learned by robots with two legs of six joints, this one has %u and %u",
+                       body->name, body->leg[NM_LEFT].n, body->leg[NM_RIGHT].n);
+    for (int side = 0; side < 2; side++)
+        if (nm_leg_init(&leg[side], body, (enum nm_side)side, err)) return -1;
+    nm_forward(body, POSE_IDENTITY, zero, &kin);
+    nm_mirror_joints(body, twin, sign);
+    g->leg = kin.pose[body->leg[NM_LEFT].joints[0] + 1].pos.z - kin.pose[body->foot[NM_LEFT].sole].pos.z;
+    if (!(g->leg > 0.02)) return nm_fail(err, "%s: the soles are not below the hips", body->name);
+    g->pace = sqrt(GRAVITY * g->leg);
+    g->rate = TURNS * sqrt(GRAVITY / g->leg);
+    for (uint32_t i = 0; i < NM_GAIT_LEGS; i++) {
+        g->joints[i] = body->leg[i / 6].joints[i % 6];
+        g->scale[i] = turns_about_y(body, &kin, g->joints[i]) ? PITCH : OTHER;
+    }
+    place_arms(g, &kin, twin, sign);
+    if (place_legs(g, leg, err)) return -1;
+    make_mirror(g, twin, sign);
+    return 0;
+}
+
+void nm_gait_start(const struct nm_gait *g, struct nm_gait_state *s, double phase)
+{
+    *s = (struct nm_gait_state){.phase = phase, .rate = g->rate};
+}
+
+void nm_gait_observe(const struct nm_gait *g, struct nm_gait_state *s, struct vec3 gyro, struct vec3 up,
+                     const double *q, const double command[3], float obs[NM_GAIT_OBS])
+{
+    float *f = s->frames[0];
+    const double six[6] = {GYRO * gyro.x, GYRO * gyro.y, GYRO * gyro.z, up.x, up.y, up.z};
+    memmove(s->frames[1], s->frames[0], (NM_GAIT_FRAMES - 1) * sizeof s->frames[0]);
+    for (int i = 0; i < 6; i++) f[i] = (float)six[i];
+    for (uint32_t i = 0; i < NM_GAIT_LEGS; i++) f[6 + i] = (float)(JOINT * (q[g->joints[i]] - g->stance[g->joints[i]]));
+    for (uint32_t i = 0; i < NM_GAIT_ACTS; i++) f[6 + NM_GAIT_LEGS + i] = (float)ACT * s->act[i];
+    memcpy(obs, s->frames, sizeof s->frames);
+    obs += NM_GAIT_FRAMES * NM_GAIT_FRAME;
+    const double rest[5] = {SPEED * command[0], SPEED * command[1], TURN * command[2],
+                            s->stands ? 0 : sin(2 * M_PI * s->phase), s->stands ? 0 : cos(2 * M_PI * s->phase)};
+    for (int i = 0; i < 5; i++) obs[i] = (float)rest[i];
+}
+
+/* Half turns of the clock are changes of the support foot: there it may stop. */
+static void move_clock(struct nm_gait_state *s, bool still)
+{
+    double next = s->phase + s->rate * NM_GAIT_PERIOD;
+    if (!still)
+        s->stands = false;
+    else if (floor(2 * next) != floor(2 * s->phase))
+        s->stands = true;
+    if (!s->stands) s->phase = next - floor(next);
+}
+
+void nm_gait_act(const struct nm_gait *g, struct nm_gait_state *s, const float act[NM_GAIT_ACTS],
+                 const double command[3], double *goals)
+{
+    for (uint32_t i = 0; i < NM_GAIT_ACTS; i++) s->act[i] = (float)nm_within((double)act[i], (double)MOST);
+    memcpy(goals, g->stance, g->body->n_joints * sizeof *goals);
+    for (uint32_t i = 0; i < g->n_joints; i++) {
+        const struct nm_joint *joint = &g->body->joints[g->joints[i]];
+        double goal = g->stance[g->joints[i]] + g->scale[i] * (double)s->act[i];
+        goals[g->joints[i]] = nm_clamp(goal, joint->lower + EDGE, joint->upper - EDGE);
+    }
+    nm_apply_mimics(g->body, goals);
+    s->rate = g->rate * nm_clamp(1 + 0.2 * (double)s->act[NM_GAIT_ACTS - 1], 0.6, 1.6);
+    move_clock(s, command[0] == 0 && command[1] == 0 && command[2] == 0);
+}

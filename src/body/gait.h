@@ -1,0 +1,67 @@
+/* What a learned walk sees and says, for any robot with two legs of six joints: the same numbers in the trainer and on
+ * the robot, made from the robot's model.
+ *
+ * Every NM_GAIT_PERIOD a policy sees the last four frames (turning rate, direction of up, leg joints, its own last
+ * action), the velocity that is asked for and a clock. It answers with an offset from a stance for each leg joint and
+ * shoulder, and with the rate of the clock, whose one turn is two steps. Where the command is zero the clock stops at
+ * the next change of the support foot and shows neither side, so that a policy can stand still.
+ *
+ * A mirror image of a robot is a robot: the maps below say where each number of an observation, or of an action, comes
+ * from in the mirror image, and with which sign. */
+#ifndef NM_BODY_GAIT_H
+#define NM_BODY_GAIT_H
+
+#include "base/export.h"
+#include "body/robot.h"
+
+enum {
+    NM_GAIT_LEGS = 12,
+    NM_GAIT_ACTS = NM_GAIT_LEGS + 2 + 1, /* with two shoulders and the clock */
+    NM_GAIT_FRAME = 6 + NM_GAIT_LEGS + NM_GAIT_ACTS,
+    NM_GAIT_FRAMES = 4,
+    NM_GAIT_OBS = NM_GAIT_FRAMES * NM_GAIT_FRAME + 3 + 2,
+};
+#define NM_GAIT_PERIOD 0.016 /* s */
+
+struct nm_mirror {
+    uint32_t from;
+    float sign;
+};
+
+struct nm_gait {
+    const struct nm_body *body;
+    uint32_t joints[NM_GAIT_ACTS - 1]; /* of the actions: left leg, right leg, shoulders                       */
+    uint32_t n_joints;                 /* 12 without shoulders that could swing, else 14                       */
+    double scale[NM_GAIT_ACTS - 1];    /* rad of an action of 1                                                */
+    double stance[NM_JOINTS];          /* rad, of all joints of the body                                       */
+    double leg;                        /* m, from the hip to the sole of a straight leg                        */
+    double apart;                      /* m between the soles in the stance                                    */
+    double pace;                       /* m/s, of a fall through the leg: the unit of speed of this body       */
+    double rate;                       /* turns of the clock a second where the action is 0                    */
+    struct nm_mirror obs[NM_GAIT_OBS], act[NM_GAIT_ACTS];
+};
+
+/* -1 with a sentence for a body without such legs. */
+NM_EXPORT int nm_gait_init(struct nm_gait *gait, const struct nm_body *body, struct nm_err *err);
+
+struct nm_gait_state {
+    float frames[NM_GAIT_FRAMES][NM_GAIT_FRAME]; /* newest first                     */
+    float act[NM_GAIT_ACTS];                     /* the last                         */
+    double phase;                                /* of the clock, 0 to 1             */
+    double rate;                                 /* turns a second                   */
+    bool stands;                                 /* the clock has stopped            */
+};
+
+/* At rest in the stance, the clock at `phase`. */
+NM_EXPORT void nm_gait_start(const struct nm_gait *gait, struct nm_gait_state *state, double phase);
+/* gyro: rad/s in the torso; up: of the world, in the torso; q: all joints; command: m/s, m/s, rad/s. */
+NM_EXPORT void nm_gait_observe(const struct nm_gait *gait, struct nm_gait_state *state, struct vec3 gyro,
+                               struct vec3 up, const double *q, const double command[3], float obs[NM_GAIT_OBS]);
+/* Takes an action, moves the clock on by one period, and gives goals for all joints, inside of their ranges. */
+NM_EXPORT void nm_gait_act(const struct nm_gait *gait, struct nm_gait_state *state, const float act[NM_GAIT_ACTS],
+                           const double command[3], double *goals);
+
+/* left: 1 where the clock wants the left foot in the air, right: -1, 0 where both are to stand. */
+static inline double nm_gait_swing(const struct nm_gait_state *s) { return s->stands ? 0 : sin(2 * M_PI * s->phase); }
+
+#endif

@@ -1,0 +1,219 @@
+/* nutmeg learn: trains policies in the simulator. */
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cmd/commands.h"
+#include "cmd/console.h"
+#include "cmd/learn_plot.h"
+#include "cmd/logging.h"
+#include "cmd/progress.h"
+#include "cmd/setup.h"
+#include "cmd/stopping.h"
+#include "core/files.h"
+#include "learn/trainer.h"
+#include "nn/onnx.h"
+
+enum { TEST_SEED = 50001, TEST_RUNS = 4 };
+static const double TEST_SECONDS = 8, SAVE_EVERY = 60;
+static const char *const WAYS[NM_WALK_WAYS + 1] = {"forward", "back", "side", "turn", "stand"};
+
+struct order {
+    const char *robot, *output;
+    double minutes;
+    int64_t seed, worlds, threads;
+    bool resume;
+};
+
+struct job {
+    struct setup setup;
+    struct nm_pitch pitch;
+    const struct nm_body *body;
+    struct nm_trainer *trainer;
+    const char *output, *state, *plot, *card;
+};
+
+static int prepare(struct job *job, const struct order *o, struct nm_err *err)
+{
+    struct nm_arena *arena = &job->setup.arena;
+    const char *folder = setup_robot(&job->setup, o->robot, err);
+    const char *field = nm_path(arena, nm_path(arena, job->setup.root, "fields"), "kid.yaml");
+    if (!folder || nm_pitch_read(&job->pitch, field, err)) return -1;
+    if (!(job->body = nm_body_load(arena, folder, err))) return -1;
+    size_t n = strlen(o->output ? o->output : "");
+    job->output = o->output ? o->output : nm_take_format(arena, "out/learn/%s/walk.onnx", job->body->name);
+    if (o->output && (n < 6 || strcmp(o->output + n - 5, ".onnx")))
+        return nm_fail(err, "%s: the file of a policy ends with .onnx", o->output);
+    const char *stem = nm_take_format(arena, "%.*s", (int)strlen(job->output) - 5, job->output);
+    job->state = nm_take_format(arena, "%s.state", stem);
+    job->plot = nm_take_format(arena, "%s.svg", stem);
+    job->card = nm_take_format(arena, "%s.txt", stem);
+    if (nm_make_folders(job->output, err)) return -1;
+    struct nm_learn_options options = {(uint64_t)o->seed, (uint32_t)o->worlds, (uint32_t)o->threads};
+    job->trainer = nm_trainer_new(job->body, &job->pitch, &options, err);
+    return !job->trainer || (o->resume && nm_trainer_load(job->trainer, job->state, err)) ? -1 : 0;
+}
+
+static void tell(struct progress *progress, const struct nm_learned *row, double left)
+{
+    progress_tell(progress,
+                  "%.2f million steps, %.1f min left: reward %.4f, falls %.3f/s, %.2f %.2f %.2f m/s, %.1f rad/s, push "
+                  "%.1f N s, %.0f W",
+                  row->steps * 1e-6, fmax(left, 0) / 60, row->reward, row->falls, row->limits.most[0] * row->reached[0],
+                  row->limits.most[1] * row->reached[1], row->limits.most[2] * row->reached[2],
+                  row->limits.most[3] * row->reached[3], row->limits.push, row->watts);
+}
+
+/* Until the time is over or somebody stops it; 1 then. */
+static int train(struct job *job, double seconds, struct nm_err *err)
+{
+    double begun = nm_clock_seconds(), saved = -INFINITY, now = begun, longest = 0;
+    struct progress progress;
+    int stopped = 0;
+    progress_begin(&progress, "learning");
+    while (now + longest < begun + seconds && !(stopped = stopping())) {
+        uint32_t n;
+        if (nm_trainer_batch(job->trainer, err)) return progress_end(&progress), -1;
+        longest = fmax(longest, nm_clock_seconds() - now);
+        now = nm_clock_seconds();
+        const struct nm_learned *curve = nm_trainer_curve(job->trainer, &n);
+        tell(&progress, &curve[n - 1], begun + seconds - now);
+        if (now - saved < SAVE_EVERY) continue;
+        saved = now;
+        if (nm_trainer_save(job->trainer, job->state, err)) return progress_end(&progress), -1;
+    }
+    progress_end(&progress);
+    return nm_trainer_save(job->trainer, job->state, err) ? -1 : stopped;
+}
+
+static int write_policy(const struct job *job, struct nm_err *err)
+{
+    size_t n;
+    struct nm_net *net = nm_trainer_net(job->trainer, err);
+    if (!net) return -1;
+    char *bytes = nm_onnx_write(net, &n);
+    int bad = nm_file_replace(job->output, bytes, n, err);
+    free(bytes);
+    nm_net_free(net);
+    return bad;
+}
+
+static void print_scores(const struct nm_learn_score *scores, FILE *to)
+{
+    const char *heads[] = {"asked for", ">asked", ">speed", ">falls", ">power", NULL};
+    struct table table;
+    table_begin(&table, heads);
+    for (int way = 0; way <= NM_WALK_WAYS; way++)
+        table_row(&table, "%s\t%.2f %s\t%.3f\t%u of %u\t%.0f W", WAYS[way], scores[way].asked,
+                  way == NM_WALK_TURN ? "rad/s" : "m/s", scores[way].speed, scores[way].falls, scores[way].runs,
+                  scores[way].watts);
+    table_print(&table, to);
+}
+
+/* The model card: what the policy is, how it was made and how good it is. */
+static int write_card(const struct job *job, const struct order *o, const struct nm_learn_score *scores,
+                      struct nm_err *err)
+{
+    char *text = NULL, date[40];
+    size_t size = 0;
+    uint32_t n;
+    const struct nm_learned *curve = nm_trainer_curve(job->trainer, &n);
+    time_t now = (time_t)(nm_wall() / NM_SECOND);
+    struct tm tm;
+    strftime(date, sizeof date, "%Y-%m-%d", gmtime_r(&now, &tm));
+    FILE *to = open_memstream(&text, &size);
+    if (!to) abort();
+    fprintf(to,
+            "Walking policy for %s\n\nmade      %s by nutmeg learn walk, revision %s\nrobot     %s, %.3f kg\n"
+            "command   nutmeg learn walk --robot %s --seed %lld --worlds %lld\n"
+            "learned   %.2f million steps of %g ms in %.1f minutes; simulation only\n"
+            "worlds    true play in half of them (0.23 to 1.26 degrees), delays 4 to 16 ms each way, turf 0 to 30 mm,\n"
+            "          friction 0.5 to 1, battery 20 to 100 %% full, pushes up to %.2f N s, bodies within 1.5 x the "
+            "spread\n"
+            "test      seeds %d to %d of the same kind of worlds, which training did not see; %g s each\n\n",
+            job->body->name, date, program_revision(), job->body->path, job->body->mass, job->body->name,
+            (long long)o->seed, (long long)o->worlds, curve[n - 1].steps * 1e-6, NM_GAIT_PERIOD * 1e3,
+            curve[n - 1].seconds / 60, curve[n - 1].limits.push, TEST_SEED, TEST_SEED + TEST_RUNS - 1, TEST_SECONDS);
+    print_scores(scores, to);
+    int bad =
+        fclose(to) ? nm_fail(err, "%s cannot be written", job->card) : nm_file_replace(job->card, text, size, err);
+    free(text);
+    return bad;
+}
+
+static int learn(struct job *job, const struct order *o, struct nm_err *err)
+{
+    struct nm_learn_score scores[NM_WALK_WAYS + 1];
+    uint32_t n;
+    if (prepare(job, o, err)) return -1;
+    stop_by_signals();
+    int stopped = train(job, 60 * o->minutes, err);
+    const struct nm_learned *curve = nm_trainer_curve(job->trainer, &n);
+    if (stopped < 0) return -1;
+    if (!n) return nm_fail(err, "nothing was learned: there was no time for one batch");
+    if (learn_plot(curve, n, job->body->name, job->plot, err)) return -1;
+    if (stopped) {
+        fprintf(stderr, "interrupted after %.2f million steps; %s keeps them, and --resume goes on\n",
+                curve[n - 1].steps * 1e-6, job->state);
+        return 1;
+    }
+    if (write_policy(job, err) || nm_trainer_test(job->trainer, TEST_SEED, TEST_RUNS, TEST_SECONDS, scores, err) ||
+        write_card(job, o, scores, err))
+        return -1;
+    printf("%.2f million steps in %.1f minutes; tested in worlds that training did not see:\n",
+           curve[n - 1].steps * 1e-6, curve[n - 1].seconds / 60);
+    print_scores(scores, stdout);
+    printf("%s, its card %s, curve %s, checkpoint %s\n", job->output, job->card, job->plot, job->state);
+    return 0;
+}
+
+static int walk(int argc, char **argv)
+{
+    struct order o = {.minutes = 60, .seed = 1, .worlds = 256, .threads = sysconf(_SC_NPROCESSORS_ONLN)};
+    if (o.threads > 64) o.threads = 64;
+    const struct flag flags[] = {
+        TEXT("robot", &o.robot, "NAME", "folder in robots/", .letter = 'r'),
+        NUMBER("minutes", &o.minutes, 0.01, 1e5, "N", "of learning; 60 unless given", .letter = 'm'),
+        SWITCH("resume", &o.resume, "goes on with the checkpoint of an earlier run, for N more minutes"),
+        WHOLE("seed", &o.seed, 0, 1e15, "N", "of bodies, commands and noise; 1 unless given"),
+        WHOLE("worlds", &o.worlds, 8, 65536, "N", "robots that walk at a time; 256 unless given"),
+        WHOLE("threads", &o.threads, 1, 64, "N", "all cores unless given", .letter = 'j'),
+        TEXT(
+            "output", &o.output, "FILE.onnx",
+            "the policy; out/learn/ROBOT/walk.onnx unless given. Its card (.txt), learning curve (.svg) and checkpoint "
+            "(.state) stand beside it",
+            .letter = 'o'),
+        {0},
+    };
+    const struct usage usage = {
+        "nutmeg learn walk",
+        "--robot NAME",
+        "Teaches the robot of a folder to walk in the simulator, by reinforcement learning on all cores.\n"
+        "Writes a policy as an ONNX file. Ctrl-C keeps a checkpoint.",
+        flags,
+        0,
+        0};
+    int code, n = usage_begin(&usage, argc, argv, &code);
+    if (n < 0) return code;
+    if (!o.robot) return usage_wrong(&usage, "--robot is missing");
+    struct nm_err err = {0};
+    struct job *job = calloc(1, sizeof *job);
+    if (!job) abort();
+    setup_begin(&job->setup);
+    int bad = learn(job, &o, &err);
+    complain(&err);
+    nm_trainer_free(job->trainer);
+    setup_end(&job->setup);
+    free(job);
+    return !bad ? EXIT_OK : err.n ? EXIT_USAGE : EXIT_FAILED;
+}
+
+int cmd_learn(int argc, char **argv)
+{
+    const struct verb verbs[] = {{"walk", "teaches a robot to walk in the simulator", walk}, {0}};
+    return verbs_run("nutmeg learn", "Policies that are learned in the simulator.", verbs, argc, argv);
+}

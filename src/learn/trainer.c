@@ -1,0 +1,750 @@
+#include "learn/trainer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clamp.h"
+#include "base/clock.h"
+#include "base/crc32.h"
+#include "base/whole.h"
+#include "core/files.h"
+#include "nn/mlp.h"
+#include "nn/onnx.h"
+#include "sim/workers.h"
+
+enum {
+    HORIZON = 32, /* periods a world plays in a batch                       */
+    EPOCHS = 4,
+    BATCHES = 4, /* small batches an epoch                                 */
+    PARTS = 8,   /* of a small batch; their gradients are summed in order  */
+    CHUNK = 64,  /* rows that go through the networks together             */
+    BOTH = NM_GAIT_OBS + NM_WALKING_EXTRA,
+    STDS = 16, /* NM_GAIT_ACTS, padded */
+};
+static const uint32_t ACTOR[] = {NM_GAIT_OBS, 256, 256, 128, NM_GAIT_ACTS}, CRITIC[] = {BOTH, 256, 128, 1};
+static const double DISCOUNT = 0.99, TRACE = 0.95, CLIP = 0.2, ENTROPY = 0.002, WANTED_CHANGE = 0.012;
+static const double FIRST_RATE = 1e-3, LEAST_RATE = 2e-5, MOST_RATE = 2e-3, LONGEST = 1; /* of a gradient */
+static const double FIRST_NOISE = -1.0, LEAST_NOISE = -2.5, MOST_NOISE = 0.3;            /* ln, of the actions */
+
+/* What is asked first and at most: shares of the body's pace; turns in rad/s. */
+static const double FIRST[NM_WALK_WAYS] = {0.16, 0.13, 0.11, 0.8}, MOST[NM_WALK_WAYS] = {0.8, 0.6, 0.5, 5};
+static const double MOST_PUSH = 0.34; /* of mass times pace */
+
+struct scratch { /* of one thread */
+    struct nm_tape actor, mirrored, critic;
+    float *rows, *turned, *act;
+};
+
+struct part { /* of a small batch */
+    float *gradient;
+    double change, gain;
+};
+
+struct nm_trainer {
+    struct nm_arena arena;
+    struct nm_learn_options options;
+    const struct nm_body *body;
+    const struct nm_pitch *pitch;
+    struct nm_gait gait;
+    struct nm_workers *workers;
+    struct nm_walking *walkings; /* one a world */
+    struct nm_walk_limits limits;
+
+    /* what is learned: actor, critic and the noise's logarithms in one array */
+    size_t n;
+    float *parameters;
+    struct nm_mlp actor, critic;
+    struct nm_adam adam;
+    double rate, reached[NM_WALK_WAYS];
+    struct nm_dice dice;
+    double std[NM_GAIT_ACTS]; /* of this batch */
+
+    /* a batch; rows of a world stand together, one more than it plays */
+    float *both, *acts, *means, *log_probs, *rewards, *values, *advantages, *returns;
+    struct nm_walked *walked;
+    double *watts; /* a world */
+    bool begun;    /* the first rows are those that the last batch ended with */
+
+    /* learning */
+    uint32_t *order;
+    struct part parts[PARTS];
+    struct scratch *scratch; /* one a thread */
+    uint32_t small_from, small_n;
+
+    double seconds, steps; /* of work before this process; policies' in all */
+    int64_t started;
+    uint64_t batches;
+    uint32_t n_curve, curve_room;
+    struct nm_learned *curve;
+};
+
+static float *log_std(const struct nm_trainer *t) { return t->parameters + t->actor.n + t->critic.n; }
+
+/* ---- making ---- */
+
+static void fill_layers(const struct nm_mlp *mlp, struct nm_dice *dice, double last)
+{
+    for (uint32_t l = 0; l < mlp->layers; l++) {
+        uint32_t in = mlp->width[l], out = mlp->width[l + 1], wide = nm_padded(out);
+        double most = 1 / sqrt(in) * (l + 1 == mlp->layers ? last : 1);
+        float *to = mlp->at + nm_mlp_matrix(mlp, l); /* its bias is the row behind its last */
+        for (uint32_t i = 0; i < in + 1; i++)
+            for (uint32_t o = 0; o < out; o++) to[(size_t)i * wide + o] = (float)(most * nm_dice_both(dice));
+    }
+}
+
+static void make_networks(struct nm_trainer *t)
+{
+    struct nm_arena *a = &t->arena;
+    nm_mlp_new(&t->actor, a, ACTOR, 4);
+    nm_mlp_new(&t->critic, a, CRITIC, 3);
+    t->n = t->actor.n + t->critic.n + STDS;
+    t->parameters = nm_take_n(a, float, t->n);
+    t->actor.at = t->parameters;
+    t->critic.at = t->parameters + t->actor.n;
+    fill_layers(&t->actor, &t->dice, 0.05);
+    fill_layers(&t->critic, &t->dice, 1);
+    for (int i = 0; i < NM_GAIT_ACTS; i++) log_std(t)[i] = (float)FIRST_NOISE;
+    nm_adam_new(&t->adam, a, t->n);
+    t->rate = FIRST_RATE;
+    for (int i = 0; i < NM_WALK_WAYS; i++) {
+        t->limits.most[i] = FIRST[i] * (i == NM_WALK_TURN ? 1 : t->gait.pace);
+        t->reached[i] = 0.5;
+    }
+}
+
+static void make_buffers(struct nm_trainer *t)
+{
+    struct nm_arena *a = &t->arena;
+    size_t n = (size_t)t->options.worlds * HORIZON, rows = (size_t)t->options.worlds * (HORIZON + 1);
+    t->both = nm_take_n(a, float, rows *BOTH);
+    t->values = nm_take_n(a, float, rows);
+    t->acts = nm_take_n(a, float, n *NM_GAIT_ACTS);
+    t->means = nm_take_n(a, float, n *NM_GAIT_ACTS);
+    t->log_probs = nm_take_n(a, float, n);
+    t->rewards = nm_take_n(a, float, n);
+    t->advantages = nm_take_n(a, float, n);
+    t->returns = nm_take_n(a, float, n);
+    t->walked = nm_take_n(a, struct nm_walked, n);
+    t->watts = nm_take_n(a, double, t->options.worlds);
+    t->order = nm_take_n(a, uint32_t, n);
+    for (uint32_t i = 0; i < n; i++) t->order[i] = i;
+    for (int p = 0; p < PARTS; p++) t->parts[p].gradient = nm_take_n(a, float, t->n);
+    t->scratch = nm_take_n(a, struct scratch, t->options.threads);
+    for (uint32_t h = 0; h < t->options.threads; h++) {
+        struct scratch *s = &t->scratch[h];
+        nm_tape_new(&s->actor, a, &t->actor, CHUNK);
+        nm_tape_new(&s->mirrored, a, &t->actor, CHUNK);
+        nm_tape_new(&s->critic, a, &t->critic, CHUNK);
+        s->rows = nm_take_n(a, float, CHUNK *BOTH);
+        s->turned = nm_take_n(a, float, CHUNK *NM_GAIT_OBS);
+        s->act = nm_take_n(a, float, CHUNK *NM_GAIT_ACTS);
+    }
+}
+
+static int make_worlds(struct nm_trainer *t, struct nm_err *err)
+{
+    for (uint32_t w = 0; w < t->options.worlds; w++) {
+        struct nm_walking *walking = &t->walkings[w];
+        nm_walking_free(walking);
+        /* seeds of training are large numbers, those of tests small ones */
+        uint64_t seed = nm_spread(nm_spread(t->options.seed ^ nm_spread(t->batches)) + w) | 1ull << 63;
+        if (nm_walking_new(walking, &t->gait, t->pitch, seed, err)) return -1;
+        walking->limits = &t->limits;
+    }
+    t->begun = false;
+    return 0;
+}
+
+struct nm_trainer *nm_trainer_new(const struct nm_body *body, const struct nm_pitch *pitch,
+                                  const struct nm_learn_options *options, struct nm_err *err)
+{
+    struct nm_trainer *t = calloc(1, sizeof *t);
+    if (!t) abort();
+    t->options = *options;
+    t->body = body;
+    t->pitch = pitch;
+    t->dice = nm_dice_new(options->seed, 41, 0);
+    t->started = nm_clock();
+    if (options->worlds < 8 || options->worlds > 65536)
+        nm_fail(err, "%u worlds: there must be 8 to 65536", options->worlds);
+    else if (!nm_gait_init(&t->gait, body, err) && (t->workers = nm_workers_new(options->threads, err))) {
+        t->walkings = nm_take_n(&t->arena, struct nm_walking, options->worlds);
+        make_networks(t);
+        make_buffers(t);
+        if (!make_worlds(t, err)) return t;
+    }
+    nm_trainer_free(t);
+    return NULL;
+}
+
+void nm_trainer_free(struct nm_trainer *t)
+{
+    if (!t) return;
+    for (uint32_t w = 0; t->walkings && w < t->options.worlds; w++) nm_walking_free(&t->walkings[w]);
+    nm_workers_free(t->workers);
+    nm_arena_free(&t->arena);
+    free(t->curve);
+    free(t);
+}
+
+/* ---- the symmetric policy ---- */
+
+static void mirror(const struct nm_mirror *map, uint32_t n, const float *from, float *to)
+{
+    for (uint32_t i = 0; i < n; i++) to[i] = map[i].sign * from[map[i].from];
+}
+
+/* Means of the actions for some rows of observations: half of the answer, and half of the mirrored answer. */
+static void ask(const struct nm_trainer *t, struct scratch *s, const float *rows, size_t row, uint32_t n, float *means)
+{
+    const uint32_t wide = nm_padded(NM_GAIT_ACTS);
+    for (uint32_t i = 0; i < n; i++)
+        mirror(t->gait.obs, NM_GAIT_OBS, rows + i * row, s->turned + (size_t)i * NM_GAIT_OBS);
+    const float *one = nm_mlp_forward(&t->actor, &s->actor, rows, row, n);
+    const float *two = nm_mlp_forward(&t->actor, &s->mirrored, s->turned, NM_GAIT_OBS, n);
+    for (uint32_t i = 0; i < n; i++) {
+        float back[NM_GAIT_ACTS];
+        mirror(t->gait.act, NM_GAIT_ACTS, two + (size_t)i * wide, back);
+        for (uint32_t k = 0; k < NM_GAIT_ACTS; k++)
+            means[(size_t)i * NM_GAIT_ACTS + k] = 0.5f * (one[(size_t)i * wide + k] + back[k]);
+    }
+}
+
+/* The gradient of the means into both tapes: the mirror map is its own inverse. */
+static void ask_back(const struct nm_trainer *t, struct scratch *s, const float *slopes, uint32_t n)
+{
+    const uint32_t wide = nm_padded(NM_GAIT_ACTS), last = t->actor.layers - 1;
+    for (uint32_t i = 0; i < n; i++) {
+        const float *slope = slopes + (size_t)i * NM_GAIT_ACTS;
+        float back[NM_GAIT_ACTS], *one = s->actor.dy[last] + (size_t)i * wide,
+                                  *two = s->mirrored.dy[last] + (size_t)i * wide;
+        mirror(t->gait.act, NM_GAIT_ACTS, slope, back);
+        memset(one, 0, wide * sizeof *one);
+        memset(two, 0, wide * sizeof *two);
+        for (uint32_t k = 0; k < NM_GAIT_ACTS; k++) one[k] = 0.5f * slope[k], two[k] = 0.5f * back[k];
+    }
+}
+
+static void read_std(const struct nm_trainer *t, double std[NM_GAIT_ACTS])
+{
+    for (uint32_t k = 0; k < NM_GAIT_ACTS; k++) {
+        double mean = 0.5 * (double)(log_std(t)[k] + log_std(t)[t->gait.act[k].from]);
+        std[k] = exp(nm_clamp(mean, LEAST_NOISE, MOST_NOISE));
+    }
+}
+
+static double log_prob(const float *act, const float *mean, const double *std)
+{
+    double sum = 0;
+    for (int k = 0; k < NM_GAIT_ACTS; k++) {
+        double z = (double)(act[k] - mean[k]) / std[k];
+        sum -= 0.5 * z * z + log(std[k]);
+    }
+    return sum;
+}
+
+/* ---- playing ---- */
+
+static void play_world(void *user, uint32_t world, uint32_t hand)
+{
+    struct nm_trainer *t = user;
+    struct scratch *s = &t->scratch[hand];
+    struct nm_walking *w = &t->walkings[world];
+    float *row = t->both + (size_t)world * (HORIZON + 1) * BOTH;
+    t->watts[world] = 0;
+    if (t->begun)
+        memcpy(row, row + (size_t)HORIZON * BOTH, BOTH * sizeof *row);
+    else {
+        nm_walking_reset(w);
+        nm_walking_observe(w, row, row + NM_GAIT_OBS);
+    }
+    for (uint32_t i = 0; i < HORIZON; i++, row += BOTH) {
+        size_t at = (size_t)world * HORIZON + i;
+        float *mean = t->means + at * NM_GAIT_ACTS, *act = t->acts + at * NM_GAIT_ACTS;
+        ask(t, s, row, BOTH, 1, mean);
+        for (uint32_t k = 0; k < NM_GAIT_ACTS; k++) act[k] = mean[k] + (float)(t->std[k] * nm_dice_gauss(&w->dice));
+        t->log_probs[at] = (float)log_prob(act, mean, t->std);
+        nm_walking_step(w, act, &t->walked[at]);
+        t->rewards[at] = t->walked[at].reward;
+        t->watts[world] += w->watts / HORIZON;
+        if (t->walked[at].fell || t->walked[at].over) nm_walking_reset(w);
+        nm_walking_observe(w, row + BOTH, row + BOTH + NM_GAIT_OBS);
+    }
+    /* what the critic thinks of it, and generalised advantages (Schulman and others, 2016) */
+    float *values = t->values + (size_t)world * (HORIZON + 1);
+    const uint32_t wide = nm_padded(1);
+    const float *from = t->both + (size_t)world * (HORIZON + 1) * BOTH,
+                *y = nm_mlp_forward(&t->critic, &s->critic, from, BOTH, HORIZON + 1);
+    for (uint32_t i = 0; i < HORIZON + 1; i++) values[i] = y[(size_t)i * wide];
+    double last = 0;
+    for (uint32_t i = HORIZON; i-- > 0;) {
+        size_t at = (size_t)world * HORIZON + i;
+        const struct nm_walked *walked = &t->walked[at];
+        double go = walked->fell || walked->over ? 0 : 1, value = (double)values[i];
+        double reward =
+            (double)t->rewards[at] + (walked->over ? DISCOUNT * value : 0); /* the time is over, the walk is not */
+        last = reward + DISCOUNT * go * (double)values[i + 1] - value + DISCOUNT * TRACE * go * last;
+        t->advantages[at] = (float)last;
+        t->returns[at] = (float)(last + value);
+    }
+}
+
+static void level_advantages(struct nm_trainer *t, size_t n)
+{
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < n; i++) sum += (double)t->advantages[i];
+    for (size_t i = 0; i < n; i++) squares += pow((double)t->advantages[i] - sum / (double)n, 2);
+    double scale = 1 / (sqrt(squares / (double)n) + 1e-6);
+    for (size_t i = 0; i < n; i++) t->advantages[i] = (float)(((double)t->advantages[i] - sum / (double)n) * scale);
+}
+
+/* ---- learning ---- */
+
+/* The clipped gain of one row: its slopes by the means and by the noise's logarithms. The part's `change` grows by how
+ * far the policy has moved from the one that played (divergence of two normal distributions). */
+static void learn_row(const struct nm_trainer *t, struct part *part, uint32_t at, const float *mean, const double *std,
+                      float *slope, double *noise)
+{
+    const float *act = t->acts + (size_t)at * NM_GAIT_ACTS, *old = t->means + (size_t)at * NM_GAIT_ACTS;
+    double ratio = exp(fmin(log_prob(act, mean, std) - (double)t->log_probs[at], 20)), gain = (double)t->advantages[at];
+    bool clipped = gain > 0 ? ratio > 1 + CLIP : ratio < 1 - CLIP;
+    double weight = clipped ? 0 : -gain * ratio / t->small_n, moved = 0;
+    for (int k = 0; k < NM_GAIT_ACTS; k++) {
+        double z = (double)(act[k] - mean[k]) / std[k], away = (double)(old[k] - mean[k]);
+        slope[k] = (float)(weight * z / std[k]);
+        noise[k] += weight * (z * z - 1) - ENTROPY / t->small_n;
+        moved += log(std[k] / t->std[k]) + (t->std[k] * t->std[k] + away * away) / (2 * std[k] * std[k]) - 0.5;
+    }
+    part->change += moved / t->small_n;
+    part->gain += (ratio - 1) * gain / t->small_n;
+}
+
+static void learn_chunk(struct nm_trainer *t, struct part *part, struct scratch *s, const uint32_t *rows, uint32_t n,
+                        const double *std, double *noise)
+{
+    float means[CHUNK * NM_GAIT_ACTS];
+    const uint32_t wide = nm_padded(1);
+    for (uint32_t i = 0; i < n; i++) {
+        size_t row = (size_t)(rows[i] / HORIZON) * (HORIZON + 1) + rows[i] % HORIZON;
+        memcpy(s->rows + (size_t)i * BOTH, t->both + row * BOTH, BOTH * sizeof(float));
+    }
+    ask(t, s, s->rows, BOTH, n, means);
+    for (uint32_t i = 0; i < n; i++)
+        learn_row(t, part, rows[i], means + (size_t)i * NM_GAIT_ACTS, std, s->act + (size_t)i * NM_GAIT_ACTS, noise);
+    ask_back(t, s, s->act, n);
+    nm_mlp_backward(&t->actor, &s->actor, part->gradient);
+    nm_mlp_backward(&t->actor, &s->mirrored, part->gradient);
+    const float *values = nm_mlp_forward(&t->critic, &s->critic, s->rows, BOTH, n);
+    float *dy = s->critic.dy[t->critic.layers - 1];
+    memset(dy, 0, (size_t)n * wide * sizeof *dy);
+    for (uint32_t i = 0; i < n; i++) { /* Huber's: linear beyond 2 */
+        double error = (double)(values[(size_t)i * wide] - t->returns[rows[i]]);
+        dy[(size_t)i * wide] = (float)(nm_within(error, 2) / t->small_n);
+    }
+    nm_mlp_backward(&t->critic, &s->critic, part->gradient + t->actor.n);
+}
+
+static void learn_part(void *user, uint32_t p, uint32_t hand)
+{
+    struct nm_trainer *t = user;
+    struct part *part = &t->parts[p];
+    uint32_t from = (uint32_t)((uint64_t)t->small_n * p / PARTS),
+             to = (uint32_t)((uint64_t)t->small_n * (p + 1) / PARTS);
+    double std[NM_GAIT_ACTS], noise[NM_GAIT_ACTS] = {0};
+    memset(part->gradient, 0, t->n * sizeof *part->gradient);
+    part->change = part->gain = 0;
+    read_std(t, std);
+    for (uint32_t i = from; i < to; i += CHUNK) {
+        uint32_t n = to - i < CHUNK ? to - i : CHUNK;
+        learn_chunk(t, part, &t->scratch[hand], t->order + t->small_from + i, n, std, noise);
+    }
+    float *slopes = part->gradient + t->actor.n + t->critic.n;
+    for (uint32_t k = 0; k < NM_GAIT_ACTS; k++) { /* both sides of the body share their noise */
+        slopes[k] += (float)(0.5 * noise[k]);
+        slopes[t->gait.act[k].from] += (float)(0.5 * noise[k]);
+    }
+}
+
+/* One step down the gradient, whose length is bounded. Adds to divergence and gain; NaN where numbers are lost. */
+static void learn_small(struct nm_trainer *t, double *change, double *gain)
+{
+    double length = 0;
+    float *sum = t->parts[0].gradient;
+    nm_workers_run(t->workers, PARTS, learn_part, t);
+    for (int p = 0; p < PARTS; p++) {
+        *change += t->parts[p].change / BATCHES;
+        *gain += t->parts[p].gain / BATCHES;
+    }
+    for (int p = 1; p < PARTS; p++)
+        for (size_t i = 0; i < t->n; i++) sum[i] += t->parts[p].gradient[i];
+    for (size_t i = 0; i < t->n; i++) length += (double)sum[i] * (double)sum[i];
+    length = sqrt(length);
+    if (!isfinite(length)) *change = NAN;
+    if (!isfinite(length)) return;
+    for (size_t i = 0; length > LONGEST && i < t->n; i++) sum[i] *= (float)(LONGEST / length);
+    nm_adam_step(&t->adam, t->parameters, sum, (float)t->rate);
+}
+
+static double learn(struct nm_trainer *t, uint32_t n, double *gain)
+{
+    double change = 0;
+    for (int epoch = 0; epoch < EPOCHS; epoch++) {
+        change = *gain = 0;
+        for (uint32_t i = n; i > 1; i--) { /* shuffled */
+            uint32_t other = (uint32_t)(nm_dice_roll(&t->dice) * i), kept = t->order[i - 1];
+            t->order[i - 1] = t->order[other];
+            t->order[other] = kept;
+        }
+        for (uint32_t b = 0; b < BATCHES; b++) {
+            t->small_from = n / BATCHES * b;
+            t->small_n = n / BATCHES;
+            learn_small(t, &change, gain);
+        }
+        if (!isfinite(change)) return NAN;
+        if (change > 2 * WANTED_CHANGE) t->rate = fmax(t->rate / 1.3, LEAST_RATE);
+        if (change < WANTED_CHANGE / 2) t->rate = fmin(t->rate * 1.2, MOST_RATE);
+    }
+    return change;
+}
+
+/* Asks for more where most is reached, for less where little is. */
+static void raise_limits(struct nm_trainer *t, size_t n, double falls)
+{
+    double sum[NM_WALK_WAYS] = {0}, push = MOST_PUSH * t->body->mass * t->gait.pace;
+    uint32_t count[NM_WALK_WAYS] = {0};
+    for (size_t i = 0; i < n; i++) {
+        if (t->walked[i].way < 0) continue;
+        sum[t->walked[i].way] += nm_clamp(t->walked[i].share, -1, 1.5);
+        count[t->walked[i].way]++;
+    }
+    for (int k = 0; k < NM_WALK_WAYS; k++) {
+        double scale = k == NM_WALK_TURN ? 1 : t->gait.pace, *most = &t->limits.most[k];
+        if (count[k] < 30) continue;
+        t->reached[k] += 0.2 * (sum[k] / count[k] - t->reached[k]);
+        if (t->reached[k] > 0.84 && falls < 0.12) *most *= 1.004;
+        if (t->reached[k] < 0.72) *most *= 0.9985;
+        *most = nm_clamp(*most, FIRST[k] * scale, MOST[k] * scale);
+    }
+    if (falls < 0.06) t->limits.push = fmin(t->limits.push + 0.0015 * push, push);
+    if (falls > 0.10) t->limits.push = fmax(t->limits.push - 0.0015 * push, 0);
+}
+
+static struct nm_learned *new_row(struct nm_trainer *t)
+{
+    if (t->n_curve == t->curve_room) {
+        t->curve_room = 2 * t->curve_room + 256;
+        t->curve = realloc(t->curve, t->curve_room * sizeof *t->curve);
+        if (!t->curve) abort();
+    }
+    return memset(&t->curve[t->n_curve++], 0, sizeof *t->curve);
+}
+
+int nm_trainer_batch(struct nm_trainer *t, struct nm_err *err)
+{
+    uint32_t n = t->options.worlds * HORIZON;
+    double falls = 0, gain = 0;
+    read_std(t, t->std);
+    nm_workers_run(t->workers, t->options.worlds, play_world, t);
+    t->begun = true;
+    level_advantages(t, n);
+    double change = learn(t, n, &gain);
+    if (!isfinite(change)) return nm_fail(err, "the numbers of the network are lost: go back to an earlier checkpoint");
+    struct nm_learned *row = new_row(t);
+    for (uint32_t i = 0; i < n; i++) row->reward += (double)t->rewards[i] / n, falls += t->walked[i].fell;
+    for (uint32_t w = 0; w < t->options.worlds; w++) row->watts += t->watts[w] / t->options.worlds;
+    for (int k = 0; k < NM_GAIT_ACTS; k++) row->noise += t->std[k] / NM_GAIT_ACTS;
+    row->falls = falls / (n * NM_GAIT_PERIOD);
+    row->change = change;
+    row->gain = gain;
+    row->rate = t->rate;
+    row->limits = t->limits;
+    raise_limits(t, n, row->falls);
+    memcpy(row->reached, t->reached, sizeof row->reached);
+    t->steps += n;
+    t->batches++;
+    row->steps = t->steps;
+    row->seconds = t->seconds + 1e-9 * (double)(nm_clock() - t->started);
+    return 0;
+}
+
+const struct nm_learned *nm_trainer_curve(const struct nm_trainer *t, uint32_t *n)
+{
+    *n = t->n_curve;
+    return t->curve;
+}
+
+uint64_t nm_trainer_ticks(const struct nm_trainer *t)
+{
+    uint64_t sum = 0;
+    for (uint32_t w = 0; w < t->options.worlds; w++)
+        sum += (uint64_t)(nm_world_now(t->walkings[w].world) / nm_world_tick(t->walkings[w].world));
+    return sum;
+}
+
+/* ---- checkpoints: a header, arrays, and a checksum over all of it ---- */
+
+struct header {
+    char magic[8], robot[64];
+    uint64_t n, n_curve, batches, adam_steps;
+    double rate, steps, seconds, reached[NM_WALK_WAYS];
+    struct nm_walk_limits limits;
+    struct nm_dice dice;
+};
+static const char MAGIC[8] = "nmlearn1";
+
+static size_t file_size(const struct nm_trainer *t, uint64_t n_curve)
+{
+    return sizeof(struct header) + 3 * t->n * sizeof(float) + n_curve * sizeof(struct nm_learned) + sizeof(uint32_t);
+}
+
+int nm_trainer_save(const struct nm_trainer *t, const char *path, struct nm_err *err)
+{
+    size_t n = file_size(t, t->n_curve), floats = t->n * sizeof(float), rows = t->n_curve * sizeof *t->curve;
+    struct header h = {.n = t->n,
+                       .n_curve = t->n_curve,
+                       .batches = t->batches,
+                       .adam_steps = t->adam.steps,
+                       .rate = t->rate,
+                       .steps = t->steps,
+                       .seconds = t->seconds + 1e-9 * (double)(nm_clock() - t->started),
+                       .limits = t->limits,
+                       .dice = t->dice};
+    memcpy(h.magic, MAGIC, sizeof h.magic);
+    memcpy(h.reached, t->reached, sizeof h.reached);
+    snprintf(h.robot, sizeof h.robot, "%s", t->body->name);
+    char *bytes = malloc(n), *at = bytes;
+    if (!bytes) abort();
+    const struct {
+        const void *from;
+        size_t n;
+    } pieces[] = {
+        {&h, sizeof h}, {t->parameters, floats}, {t->adam.mean, floats}, {t->adam.square, floats}, {t->curve, rows}};
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; at += pieces[i++].n)
+        if (pieces[i].n) memcpy(at, pieces[i].from, pieces[i].n);
+    uint32_t sum = nm_crc32(0, bytes, (size_t)(at - bytes));
+    memcpy(at, &sum, sizeof sum);
+    int bad = nm_file_replace(path, bytes, n, err);
+    free(bytes);
+    return bad;
+}
+
+static int check_file(const struct nm_trainer *t, const char *path, const char *bytes, size_t n, struct nm_err *err)
+{
+    struct header h;
+    uint32_t sum;
+    if (n < sizeof h + sizeof sum || memcmp(bytes, MAGIC, sizeof MAGIC))
+        return nm_fail(err, "%s is no checkpoint of nutmeg learn", path);
+    memcpy(&h, bytes, sizeof h);
+    memcpy(&sum, bytes + n - sizeof sum, sizeof sum);
+    h.robot[sizeof h.robot - 1] = 0;
+    if (h.n_curve > 100000000 || h.n != t->n || n != file_size(t, h.n_curve) ||
+        sum != nm_crc32(0, bytes, n - sizeof sum))
+        return nm_fail(err, "%s is damaged, or was written by another version: start again without --resume", path);
+    if (strncmp(h.robot, t->body->name, sizeof h.robot - 1))
+        return nm_fail(err, "%s belongs to the robot %s, not to %s", path, h.robot, t->body->name);
+    return 0;
+}
+
+int nm_trainer_load(struct nm_trainer *t, const char *path, struct nm_err *err)
+{
+    size_t n;
+    struct header h;
+    char *bytes = nm_read_whole(path, (size_t)1 << 30, &n, err);
+    if (!bytes) return -1;
+    if (check_file(t, path, bytes, n, err)) {
+        free(bytes);
+        return -1;
+    }
+    memcpy(&h, bytes, sizeof h);
+    t->n_curve = 0;
+    for (uint64_t i = 0; i < h.n_curve; i++) new_row(t);
+    size_t floats = t->n * sizeof(float), rows = h.n_curve * sizeof *t->curve;
+    const struct {
+        void *to;
+        size_t n;
+    } pieces[] = {{t->parameters, floats}, {t->adam.mean, floats}, {t->adam.square, floats}, {t->curve, rows}};
+    const char *at = bytes + sizeof h;
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; at += pieces[i++].n)
+        if (pieces[i].n) memcpy(pieces[i].to, at, pieces[i].n);
+    free(bytes);
+    t->adam.steps = h.adam_steps;
+    t->batches = h.batches;
+    t->rate = h.rate;
+    t->steps = h.steps;
+    t->seconds = h.seconds;
+    t->limits = h.limits;
+    t->dice = h.dice;
+    memcpy(t->reached, h.reached, sizeof t->reached);
+    return make_worlds(t, err);
+}
+
+/* ---- the policy as a network ---- */
+
+/* The mirrored answer needs no operator of its own: a mirrored observation is a first matrix with other rows, a
+ * mirrored action a last matrix with other columns. */
+static int32_t add_branch(const struct nm_trainer *t, struct nm_net *net, bool mirrored, uint32_t input,
+                          uint32_t constants[4][2], struct nm_err *err)
+{
+    int32_t value = (int32_t)input;
+    for (uint32_t l = 0; l < t->actor.layers && value >= 0; l++) {
+        uint32_t in = t->actor.width[l], out = t->actor.width[l + 1], wide = nm_padded(out);
+        bool first = l == 0, last = l + 1 == t->actor.layers;
+        char name[40], next[40];
+        if (!mirrored || first || last) {
+            float *m = malloc(((size_t)in + 1) * out * sizeof *m); /* the bias is its last row */
+            if (!m) abort();
+            for (uint32_t i = 0; i < in + 1; i++)
+                for (uint32_t o = 0; o < out; o++) {
+                    struct nm_mirror row = mirrored && first && i < in ? t->gait.obs[i] : (struct nm_mirror){i, 1};
+                    struct nm_mirror column = mirrored && last ? t->gait.act[o] : (struct nm_mirror){o, 1};
+                    float w = t->actor.at[nm_mlp_matrix(&t->actor, l) + (size_t)row.from * wide + column.from];
+                    m[(size_t)i * out + o] = w * row.sign * column.sign * (last ? 0.5f : 1);
+                }
+            snprintf(name, sizeof name, "%sw%u", mirrored ? "mirrored_" : "", l + 1);
+            constants[l][0] = (uint32_t)nm_net_add_constant(net, name, (struct nm_net_shape){2, {in, out}}, m, err);
+            snprintf(name, sizeof name, "%sb%u", mirrored ? "mirrored_" : "", l + 1);
+            constants[l][1] =
+                (uint32_t)nm_net_add_constant(net, name, (struct nm_net_shape){1, {out}}, m + (size_t)in * out, err);
+            free(m);
+        }
+        const uint32_t from[3] = {(uint32_t)value, constants[l][0], constants[l][1]};
+        snprintf(name, sizeof name, "%slayer%u", mirrored ? "mirrored_" : "", l + 1);
+        value = nm_net_add_node(net, name, NM_OP_GEMM, from, 3, NULL, name, err);
+        if (last || value < 0) break;
+        const uint32_t line[1] = {(uint32_t)value};
+        snprintf(next, sizeof next, "%selu%u", mirrored ? "mirrored_" : "", l + 1);
+        value = nm_net_add_node(net, next, NM_OP_ELU, line, 1, NULL, next, err);
+    }
+    return value;
+}
+
+static void describe(const struct nm_trainer *t, struct nm_net *net, struct nm_err *err)
+{
+    char text[4000];
+    int n =
+        snprintf(text, sizeof text, "period: %g\nclock: %.4f\njoints: # name, stance in rad, rad of an action of 1\n",
+                 NM_GAIT_PERIOD, t->gait.rate);
+    for (uint32_t i = 0; i < t->gait.n_joints && n < (int)sizeof text - 100; i++)
+        n += snprintf(text + n, sizeof text - (size_t)n, "  - [%s, %.5f, %g]\n",
+                      t->body->joints[t->gait.joints[i]].name, t->gait.stance[t->gait.joints[i]], t->gait.scale[i]);
+    nm_net_add_note(net, "gait", text, err);
+    snprintf(text, sizeof text, "forward: %.3f\nback: %.3f\nside: %.3f\nturn: %.3f\n", t->limits.most[0],
+             t->limits.most[1], t->limits.most[2], t->limits.most[3]);
+    nm_net_add_note(net, "limits", text, err);
+    nm_net_add_note(net, "robot", t->body->name, err);
+}
+
+struct nm_net *nm_trainer_net(const struct nm_trainer *t, struct nm_err *err)
+{
+    struct nm_net *net = nm_net_new();
+    uint32_t constants[4][2];
+    int32_t input = nm_net_add_input(net, "observation", (struct nm_net_shape){2, {1, NM_GAIT_OBS}}, err), out = -1;
+    int32_t one = input < 0 ? -1 : add_branch(t, net, false, (uint32_t)input, constants, err);
+    int32_t two = one < 0 ? -1 : add_branch(t, net, true, (uint32_t)input, constants, err);
+    if (two >= 0) {
+        const uint32_t in[2] = {(uint32_t)one, (uint32_t)two};
+        out = nm_net_add_node(net, "mean", NM_OP_ADD, in, 2, NULL, "action", err);
+    }
+    if (out < 0 || nm_net_add_output(net, (uint32_t)out, err)) {
+        nm_net_free(net);
+        return NULL;
+    }
+    describe(t, net, err);
+    return net;
+}
+
+/* ---- the test ---- */
+
+struct test {
+    struct nm_trainer *trainer;
+    uint64_t first_seed;
+    uint32_t runs;
+    double seconds;
+    const void *policy;
+    size_t n_policy;
+    struct run {
+        double speed, watts;
+        bool fell, failed;
+        struct nm_err err;
+    } * results;
+};
+
+static void ask_for(const struct nm_trainer *t, int way, double command[3])
+{
+    const double *most = t->limits.most;
+    const double all[NM_WALK_WAYS + 1][3] = {
+        {most[0], 0, 0}, {-most[1], 0, 0}, {0, most[2], 0}, {0, 0, most[3]}, {0, 0, 0}};
+    memcpy(command, all[way], sizeof all[way]);
+}
+
+static void test_run(void *user, uint32_t i, uint32_t hand)
+{
+    struct test *test = user;
+    struct nm_trainer *t = test->trainer;
+    struct run *r = &test->results[i];
+    struct nm_walking w;
+    int way = (int)(i / test->runs);
+    (void)hand;
+    struct nm_net *net = nm_onnx_read(test->policy, test->n_policy, "policy", &r->err);
+    r->failed = !net || nm_walking_new(&w, &t->gait, t->pitch, test->first_seed + i % test->runs, &r->err);
+    if (r->failed) {
+        nm_net_free(net);
+        return;
+    }
+    nm_walking_reset(&w);
+    ask_for(t, way, w.command);
+    uint32_t periods = (uint32_t)(test->seconds / NM_GAIT_PERIOD), counted = 0;
+    for (uint32_t k = 0; k < periods && !r->fell; k++) {
+        struct nm_walked walked;
+        nm_walking_observe(&w, nm_net_input(net, 0), NULL);
+        nm_net_run(net);
+        nm_walking_step(&w, nm_net_output(net, 0), &walked);
+        r->fell = walked.fell;
+        if (k < periods / 4) continue; /* until it has its speed */
+        const double now[] = {w.velocity.x, -w.velocity.x, w.velocity.y, w.speed[2], hypot(w.speed[0], w.speed[1])};
+        r->speed += now[way];
+        r->watts += w.watts;
+        counted++;
+    }
+    r->speed /= counted ? counted : 1;
+    r->watts /= counted ? counted : 1;
+    nm_walking_free(&w);
+    nm_net_free(net);
+}
+
+int nm_trainer_test(struct nm_trainer *t, uint64_t first_seed, uint32_t runs, double seconds,
+                    struct nm_learn_score scores[NM_WALK_WAYS + 1], struct nm_err *err)
+{
+    struct test test = {.trainer = t, .first_seed = first_seed, .runs = runs, .seconds = seconds};
+    struct nm_net *net = nm_trainer_net(t, err);
+    if (!net) return -1;
+    void *bytes = nm_onnx_write(net, &test.n_policy);
+    nm_net_free(net);
+    test.policy = bytes;
+    test.results = calloc((NM_WALK_WAYS + 1) * runs, sizeof *test.results);
+    if (!test.results) abort();
+    nm_workers_run(t->workers, (NM_WALK_WAYS + 1) * runs, test_run, &test);
+    int bad = 0;
+    for (int way = 0; way <= NM_WALK_WAYS; way++) {
+        double command[3];
+        ask_for(t, way, command);
+        scores[way] = (struct nm_learn_score){.asked = fabs(command[0]) + command[1] + command[2], .runs = runs};
+        uint32_t up = 0;
+        for (uint32_t i = 0; i < runs; i++) {
+            const struct run *r = &test.results[(uint32_t)way * runs + i];
+            if (r->failed) bad = nm_fail(err, "%s", r->err.text);
+            scores[way].falls += r->fell;
+            if (r->fell) continue;
+            up++;
+            scores[way].speed += r->speed;
+            scores[way].watts += r->watts;
+        }
+        scores[way].speed /= up ? up : 1;
+        scores[way].watts /= up ? up : 1;
+    }
+    free(test.results);
+    free(bytes);
+    return bad;
+}

@@ -1,0 +1,355 @@
+#include "learn/walking.h"
+
+#include <string.h>
+
+#include "base/clamp.h"
+#include "body/kinematics.h"
+
+static const double GRAVITY = 9.81;
+static const int64_t EPISODE = 20000000000; /* ns */
+static const double SMOOTH = 0.2;           /* s over which speed is averaged, so that sway is free */
+enum { HALF = 8000000 };                    /* ns between two readings of the sensors */
+
+/* Prices of the reward, a period each. */
+static const struct {
+    double speed, turn, alive, tilt, rate, duty, smooth, jerk, contact, clear, slip, flat, apart, pose, fall, impact,
+        power, rest;
+} PRICE = {.speed = 1.5,
+           .turn = 0.8,
+           .alive = 0.5,
+           .tilt = 2.0,
+           .rate = 0.05,
+           .duty = 0.5,
+           .smooth = 0.02,
+           .jerk = 0.008,
+           .contact = 0.4,
+           .clear = 0.3,
+           .slip = 0.56,
+           .flat = 0.5,
+           .apart = 0.3,
+           .pose = 0.02,
+           .fall = 20,
+           .impact = 0.6,
+           .power = 0.5,
+           .rest = 0.3};
+
+/* ---- making ---- */
+
+static double between(struct nm_dice *d, double a, double b) { return a + (b - a) * nm_dice_roll(d); }
+
+int nm_walking_new(struct nm_walking *w, const struct nm_gait *gait, const struct nm_pitch *pitch, uint64_t seed,
+                   struct nm_err *err)
+{
+    struct nm_world_options options = NM_WORLD_OPTIONS;
+    *w = (struct nm_walking){.gait = gait, .dice = nm_dice_new(seed, 40, 0)};
+    struct nm_dice *d = &w->dice;
+    options.seed = nm_spread(seed);
+    options.random = 1.5;
+    options.command_delay = options.sensor_delay = 4000000;
+    options.turf = between(d, 0, 0.03);
+    options.friction = between(d, 0.5, 1);
+    options.backlash = nm_dice_roll(d) < 0.5; /* costs twice, so half of the worlds have it */
+    options.play = between(d, 0.004, 0.022);
+    struct nm_world_robot robot = {.body = gait->body, .joints = gait->stance};
+    w->world = nm_world_new(pitch, &robot, 1, &options, err);
+    if (!w->world) return -1;
+    struct nm_world_draw draw;
+    nm_world_drawn(w->world, 0, &draw);
+    w->friction = draw.ground_friction;
+    w->mass = draw.mass / gait->body->mass;
+    w->delays[0] = draw.command_delay, w->delays[1] = draw.sensor_delay;
+    w->standing = nm_standing_height(gait->body, QUAT_IDENTITY, gait->stance);
+    nm_world_put_ball(w->world, (struct vec3){pitch->length / 2, pitch->width / 2, pitch->ball_radius},
+                      (struct vec3){0}, (struct vec3){0}); /* out of the way */
+    return 0;
+}
+
+void nm_walking_free(struct nm_walking *w) { nm_world_free(w->world); }
+
+/* ---- commands and pushes ---- */
+
+static void new_command(struct nm_walking *w)
+{
+    static const double until[NM_WALK_WAYS + 1] = {0.25, 0.36, 0.50, 0.64, 0.88}; /* shares of the kinds, summed */
+    const double *most = w->limits->most;
+    struct nm_dice *d = &w->dice;
+    double r = nm_dice_roll(d), side = nm_dice_roll(d) < 0.5 ? -1 : 1;
+    double part = nm_dice_roll(d) < 0.4 ? 1 : sqrt(nm_dice_roll(d)); /* often the most it can */
+    for (w->kind = 0; w->kind <= NM_WALK_WAYS && r >= until[w->kind];) w->kind++;
+    memset(w->command, 0, sizeof w->command);
+    switch (w->kind) {
+    case NM_WALK_FORWARD: w->command[0] = part * most[NM_WALK_FORWARD]; break;
+    case NM_WALK_BACK: w->command[0] = -part * most[NM_WALK_BACK]; break;
+    case NM_WALK_SIDE: w->command[1] = part * side * most[NM_WALK_SIDE]; break;
+    case NM_WALK_TURN: w->command[2] = part * side * most[NM_WALK_TURN]; break;
+    case NM_WALK_WAYS: { /* anywhere in the ellipsoid */
+        double u[3] = {nm_dice_gauss(d), nm_dice_gauss(d), nm_dice_gauss(d)};
+        double n = fmax(sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2]), 1e-6), s = cbrt(nm_dice_roll(d)) / n;
+        w->command[0] = s * u[0] * most[u[0] > 0 ? NM_WALK_FORWARD : NM_WALK_BACK];
+        w->command[1] = s * u[1] * most[NM_WALK_SIDE];
+        w->command[2] = s * u[2] * most[NM_WALK_TURN];
+    }
+    }
+    w->command_since = nm_world_now(w->world);
+    w->command_until = w->command_since + (int64_t)(between(d, 1.5, 6) * 1e9);
+}
+
+static void push(struct nm_walking *w)
+{
+    struct nm_dice *d = &w->dice;
+    double a = 2 * M_PI * nm_dice_roll(d), size = w->limits->push * nm_dice_roll(d);
+    struct vec3 at = {0, 0, between(d, 0, 0.5) * w->gait->leg};
+    nm_world_push(w->world, 0, (struct vec3){size * cos(a), size * sin(a), 0}, at,
+                  (int64_t)(between(d, 0.02, 0.15) * 1e9));
+    w->push_at = nm_world_now(w->world) + (int64_t)(between(d, 2, 6) * 1e9);
+}
+
+/* ---- sensors ---- */
+
+static struct quat imu_to_torso(const struct nm_body *body)
+{
+    return body->imu < 0 ? QUAT_IDENTITY : body->frames[body->imu].to_link.rot;
+}
+
+static void read_sensors(struct nm_walking *w)
+{
+    static const struct nm_tilt_params params = NM_TILT_PARAMS;
+    nm_world_sense(w->world, 0, &w->sense);
+    nm_tilt_step(&w->tilt, &params, w->sense.gyro, w->sense.accel, 1e-9 * HALF);
+}
+
+static void give_goals(struct nm_walking *w, const double *q)
+{
+    struct nm_joint_goal goals[NM_JOINTS];
+    for (uint32_t j = 0; j < w->gait->body->n_joints; j++)
+        goals[j] = (struct nm_joint_goal){.position = q[j], .torque_limit = 1, .on = true};
+    nm_world_goals(w->world, 0, goals);
+}
+
+static void look_at_soles(struct nm_walking *w, const struct nm_truth *t, struct nm_kin *kin)
+{
+    const struct nm_body *body = w->gait->body;
+    nm_forward(body, t->base_to_field, t->q, kin);
+    for (int side = 0; side < 2; side++) w->sole[side] = kin->pose[body->foot[side].sole].pos;
+}
+
+void nm_walking_reset(struct nm_walking *w)
+{
+    const double shake = 0.04;
+    const struct nm_body *body = w->gait->body;
+    struct nm_dice *d = &w->dice;
+    double q[NM_JOINTS];
+    for (uint32_t j = 0; j < body->n_joints; j++)
+        q[j] = nm_clamp(w->gait->stance[j] + shake * nm_dice_both(d), body->joints[j].lower, body->joints[j].upper);
+    nm_apply_mimics(body, q);
+    struct quat rot = quat_rpy(shake * nm_dice_both(d), shake * nm_dice_both(d), 0);
+    nm_world_put(w->world, 0, (struct pose3){rot, {0, 0, nm_standing_height(body, rot, q)}}, q);
+    nm_world_charge(w->world, 0, between(d, 0.2, 1));
+    /* what is still on its way to the motors, and in the sensors, belongs to the life before */
+    nm_tilt_start(&w->tilt);
+    for (int i = 0; i < 6; i++) {
+        give_goals(w, q);
+        nm_world_step(w->world, (uint32_t)(HALF / nm_world_tick(w->world)));
+        read_sensors(w);
+        if (i == 2) nm_world_put(w->world, 0, (struct pose3){rot, {0, 0, nm_standing_height(body, rot, q)}}, q);
+        if (i == 3) nm_tilt_start(&w->tilt);
+    }
+    nm_gait_start(w->gait, &w->state, nm_dice_roll(d));
+    memset(w->before, 0, sizeof w->before);
+    memset(w->speed, 0, sizeof w->speed);
+    w->velocity = (struct vec3){0, 0, 0};
+    w->force[0] = w->force[1] = w->hit = w->watts = 0;
+    struct nm_truth t;
+    struct nm_kin kin;
+    nm_world_truth(w->world, 0, &t);
+    look_at_soles(w, &t, &kin);
+    w->height = t.base_to_field.pos.z;
+    w->begun = nm_world_now(w->world);
+    if (!w->limits) return;
+    new_command(w);
+    w->push_at = w->begun + (int64_t)(between(d, 1, 6) * 1e9);
+}
+
+const struct nm_mirror nm_walking_mirror[NM_WALKING_EXTRA] = {
+    {0, 1}, {1, -1}, {2, 1},  {3, 1},  {4, -1}, {5, -1}, {6, 1},  {8, 1},  {7, 1}, {10, 1},
+    {9, 1}, {11, 1}, {12, 1}, {13, 1}, {14, 1}, {15, 1}, {16, 1}, {17, 1}, {18, 1}};
+
+void nm_walking_observe(struct nm_walking *w, float obs[NM_GAIT_OBS], float extra[NM_WALKING_EXTRA])
+{
+    const struct nm_gait *g = w->gait;
+    struct quat turn = imu_to_torso(g->body), torso_to_world = quat_mul(nm_tilt_orientation(&w->tilt), quat_inv(turn));
+    struct vec3 up = quat_apply(quat_inv(torso_to_world), (struct vec3){0, 0, 1});
+    double q[NM_JOINTS], weight = g->body->mass * GRAVITY;
+    for (uint32_t j = 0; j < g->body->n_joints; j++) q[j] = w->sense.joints[j].position;
+    nm_gait_observe(g, &w->state, quat_apply(turn, w->sense.gyro), up, q, w->command, obs);
+    if (!extra) return;
+    const struct nm_power *power = nm_world_power(w->world, 0);
+    double since = 1e-9 * (double)(nm_world_now(w->world) - w->command_since);
+    const double all[NM_WALKING_EXTRA] = {2 * w->velocity.x,
+                                          2 * w->velocity.y,
+                                          w->velocity.z,
+                                          2 * w->speed[0],
+                                          2 * w->speed[1],
+                                          0.5 * w->speed[2],
+                                          10 * (w->height / w->standing - 1),
+                                          w->force[0] / weight,
+                                          w->force[1] / weight,
+                                          5 * w->sole[0].z / g->leg,
+                                          5 * w->sole[1].z / g->leg,
+                                          w->hit / weight,
+                                          w->friction,
+                                          w->mass,
+                                          g->body->voltage > 0 ? power->voltage / g->body->voltage : 1,
+                                          1e-8 * (double)w->delays[0],
+                                          1e-8 * (double)w->delays[1],
+                                          w->watts / (weight * g->pace),
+                                          fmin(since, 1)};
+    for (int i = 0; i < NM_WALKING_EXTRA; i++) extra[i] = (float)nm_within(all[i], 20);
+}
+
+/* ---- one period ---- */
+
+static double squares(const float *a, uint32_t n)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < n; i++) sum += (double)a[i] * (double)a[i];
+    return sum;
+}
+
+struct period { /* means over its steps, unless said */
+    double duty, rate, deepest;
+    struct nm_truth from, to;
+    struct nm_kin kin; /* at its end */
+    struct vec3 slide[2];
+};
+
+static void run_world(struct nm_walking *w, struct period *p)
+{
+    uint32_t n = (uint32_t)(2 * HALF / nm_world_tick(w->world));
+    const struct nm_gait *g = w->gait;
+    nm_world_truth(w->world, 0, &p->from);
+    w->force[0] = w->force[1] = w->hit = w->watts = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        nm_world_step(w->world, 1);
+        nm_world_truth(w->world, 0, &p->to);
+        const struct nm_servo_state *motors = nm_world_motors(w->world, 0);
+        const struct nm_power *power = nm_world_power(w->world, 0);
+        for (uint32_t l = 0; l < NM_GAIT_LEGS; l++)
+            p->duty += motors[g->joints[l]].duty * motors[g->joints[l]].duty / (NM_GAIT_LEGS * n);
+        struct vec3 turning = quat_apply(quat_inv(p->to.base_to_field.rot), p->to.angular_velocity);
+        p->rate += (turning.x * turning.x + turning.y * turning.y) / n;
+        p->deepest = fmax(p->deepest, nm_world_overlap(w->world, 0));
+        w->watts += fmax(power->current * power->voltage - g->body->battery.electronics, 0) / n;
+        for (int side = 0; side < 2; side++) {
+            w->force[side] += p->to.foot_force[side] / n;
+            w->hit = fmax(w->hit, p->to.foot_force[side]);
+        }
+        if ((i + 1) % (n / 2) == 0) read_sensors(w);
+    }
+    struct vec3 before[2] = {w->sole[0], w->sole[1]};
+    look_at_soles(w, &p->to, &p->kin);
+    for (int side = 0; side < 2; side++)
+        p->slide[side] = vec3_scale(vec3_sub(w->sole[side], before[side]), 1 / NM_GAIT_PERIOD);
+}
+
+static void measure_speed(struct nm_walking *w, const struct period *p)
+{
+    double yaw = quat_yaw(p->to.base_to_field.rot), keep = exp(-NM_GAIT_PERIOD / SMOOTH);
+    struct vec3 moved = vec3_scale(vec3_sub(p->to.base_to_field.pos, p->from.base_to_field.pos), 1 / NM_GAIT_PERIOD);
+    w->velocity = quat_apply(quat_rpy(0, 0, -yaw), moved);
+    const double now[3] = {w->velocity.x, w->velocity.y, p->to.angular_velocity.z};
+    for (int i = 0; i < 3; i++) w->speed[i] = keep * w->speed[i] + (1 - keep) * now[i];
+    w->height = p->to.base_to_field.pos.z;
+}
+
+/* How well feet keep to the clock, how high they swing, how they stand. */
+static double price_feet(const struct nm_walking *w, const struct period *p)
+{
+    const struct nm_gait *g = w->gait;
+    double sum = 0, clock = nm_gait_swing(&w->state), high = 0.078 * g->leg;
+    for (int side = 0; side < 2; side++) {
+        double swing = side == NM_LEFT ? clock : -clock;
+        bool touches = w->force[side] > 0.06 * g->body->mass * GRAVITY;
+        if (w->state.stands)
+            sum += touches ? 0.5 * PRICE.contact : -0.5 * PRICE.contact;
+        else if (fabs(swing) > 0.25)
+            sum += (swing > 0) != touches ? 0.5 * PRICE.contact : -0.5 * PRICE.contact;
+        if (swing > 0.3) sum -= PRICE.clear * fmax(0, high * swing - w->sole[side].z) / high;
+        if (touches) sum -= PRICE.slip * fmin(hypot(p->slide[side].x, p->slide[side].y), 1.5) / g->pace;
+        struct vec3 up = quat_apply(p->kin.pose[g->body->foot[side].sole].rot, (struct vec3){0, 0, 1});
+        sum -= PRICE.flat * fmin(1 - up.z, 0.5);
+    }
+    double yaw = quat_yaw(p->to.base_to_field.rot);
+    struct vec3 between_feet = quat_apply(quat_rpy(0, 0, -yaw), vec3_sub(w->sole[NM_LEFT], w->sole[NM_RIGHT]));
+    double missing = fmax(0, 0.8 * g->apart - between_feet.y) / (0.3 * g->apart);
+    return sum - PRICE.apart * ((p->deepest > 0) + fmin(missing, 2));
+}
+
+/* How the actions change, and how far they are from the stance. */
+static double price_actions(const struct nm_walking *w)
+{
+    const float *a = w->state.act;
+    float change[NM_GAIT_ACTS], jerk[NM_GAIT_ACTS];
+    for (int i = 0; i < NM_GAIT_ACTS; i++) {
+        change[i] = a[i] - w->before[0][i];
+        jerk[i] = a[i] - 2 * w->before[0][i] + w->before[1][i];
+    }
+    double yaws = (double)(a[0] * a[0] + a[6] * a[6]) / (1 + fabs(w->command[2]));
+    double more = w->state.stands ? 3 : 1; /* who stands need not move */
+    return -more * (PRICE.smooth * squares(change, NM_GAIT_ACTS) + PRICE.jerk * squares(jerk, NM_GAIT_ACTS)) -
+           PRICE.pose * (0.3 * squares(a + NM_GAIT_LEGS, 3) + 0.1 * squares(a, NM_GAIT_LEGS) + 0.5 * yaws);
+}
+
+static double reward_of(const struct nm_walking *w, const struct period *p)
+{
+    const struct nm_gait *g = w->gait;
+    double weight = g->body->mass * GRAVITY, sharp = 0.0085 * g->pace * g->pace;
+    double x = w->command[0] - w->speed[0], y = w->command[1] - w->speed[1], turn = w->command[2] - w->speed[2];
+    struct vec3 up = quat_apply(quat_inv(p->to.base_to_field.rot), (struct vec3){0, 0, 1});
+    double r = PRICE.speed * (exp(-(x * x + y * y) / sharp) - 0.94 * hypot(x, y) / g->pace) +
+               PRICE.turn * (exp(-turn * turn / 0.35) - 0.15 * fabs(turn)) + PRICE.alive;
+    r -= PRICE.tilt * (up.x * up.x + up.y * up.y) + PRICE.rate * fmin(p->rate, 30) + PRICE.duty * p->duty;
+    r -= PRICE.impact * fmin(fmax(0, w->hit - 1.5 * weight) / (1.9 * weight), 2);
+    r -= PRICE.power * fmin(w->watts / (weight * g->pace), 5);
+    double moves = 0; /* of the joints, rad/s, where it is to stand */
+    for (uint32_t l = 0; w->state.stands && l < NM_GAIT_LEGS; l++) moves += fabs(p->to.qd[g->joints[l]]) / NM_GAIT_LEGS;
+    return r + price_feet(w, p) + price_actions(w) - PRICE.rest * fmin(moves, 3);
+}
+
+/* Whether the most was asked in one direction for long enough, and what share of it came. */
+static void judge(const struct nm_walking *w, struct nm_walked *to)
+{
+    static const int axis[NM_WALK_WAYS] = {0, 0, 1, 2};
+    bool settled = nm_world_now(w->world) - w->command_since > 1200000000;
+    to->way = -1;
+    if (!w->limits || !settled || w->kind >= NM_WALK_WAYS) return;
+    double asked = w->command[axis[w->kind]], most = w->limits->most[w->kind];
+    if (fabs(asked) < 0.95 * most) return;
+    to->way = w->kind;
+    to->share = w->speed[axis[w->kind]] / asked;
+}
+
+void nm_walking_step(struct nm_walking *w, const float act[NM_GAIT_ACTS], struct nm_walked *to)
+{
+    struct period p = {0};
+    double q[NM_JOINTS];
+    uint32_t put_back = nm_world_put_back(w->world, 0);
+    memcpy(w->before[1], w->before[0], sizeof w->before[0]);
+    memcpy(w->before[0], w->state.act, sizeof w->before[0]);
+    nm_gait_act(w->gait, &w->state, act, w->command, q);
+    give_goals(w, q);
+    run_world(w, &p);
+    measure_speed(w, &p);
+    *to = (struct nm_walked){.way = -1};
+    struct vec3 up = quat_apply(quat_inv(p.to.base_to_field.rot), (struct vec3){0, 0, 1});
+    double r = reward_of(w, &p);
+    to->fell =
+        w->height < 0.6 * w->standing || up.z < 0.6 || nm_world_put_back(w->world, 0) != put_back || !isfinite(r);
+    if (to->fell) r = (isfinite(r) ? r : 0) - PRICE.fall;
+    to->reward = (float)(0.05 * r);
+    to->over = !to->fell && nm_world_now(w->world) - w->begun > EPISODE;
+    judge(w, to);
+    if (!w->limits) return;
+    if (nm_world_now(w->world) >= w->command_until) new_command(w);
+    if (nm_world_now(w->world) >= w->push_at) push(w);
+}

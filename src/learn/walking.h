@@ -1,0 +1,71 @@
+/* The task of walking: one robot in one world of the simulator, commands and pushes, and a reward for each period.
+ *
+ * Body, servos, play of the gears, delays, battery, noise and ground are the simulator's, drawn by the seed about twice
+ * as wide as in its hard conditions. The prices of the reward are shares of the body's own scales (length of the leg,
+ * weight), so that no robot needs prices of its own. They are those of the experiment that this is made from. */
+#ifndef NM_LEARN_WALKING_H
+#define NM_LEARN_WALKING_H
+
+#include "base/tilt.h"
+#include "body/gait.h"
+#include "base/random.h"
+#include "sim/world.h"
+
+/* What is asked at most; grows while the robot learns. */
+enum nm_walk_way { NM_WALK_FORWARD, NM_WALK_BACK, NM_WALK_SIDE, NM_WALK_TURN, NM_WALK_WAYS };
+struct nm_walk_limits {
+    double most[NM_WALK_WAYS]; /* m/s, m/s, m/s, rad/s */
+    double push;               /* N s */
+};
+
+enum { NM_WALKING_EXTRA = 19 }; /* numbers that only the critic sees */
+
+struct nm_walking {
+    const struct nm_gait *gait;
+    struct nm_world *world;
+    struct nm_dice dice;
+    struct nm_tilt tilt;
+    struct nm_gait_state state;
+    struct nm_sense sense;
+    float before[2][NM_GAIT_ACTS]; /* the last two actions */
+
+    /* the command */
+    double command[3];
+    int kind; /* enum nm_walk_way, or NM_WALK_WAYS: mixed, NM_WALK_WAYS + 1: stand */
+    int64_t command_since, command_until, push_at;
+    int64_t begun;                       /* ns, of this episode */
+    const struct nm_walk_limits *limits; /* NULL: somebody else commands, and nobody pushes */
+
+    /* of the last period, seen from the robot */
+    struct vec3 velocity;  /* m/s                                  */
+    double speed[3];       /* m/s, m/s, rad/s, over 0.2 s          */
+    double force[2], hit;  /* N on each foot, mean; the hardest    */
+    double watts, height;  /* W of the servos; m of the base       */
+    struct vec3 sole[2];   /* m, in the field                      */
+    double standing;       /* m, of the base in the stance         */
+    double friction, mass; /* drawn                                */
+    int64_t delays[2];     /* ns, drawn                            */
+};
+
+/* A robot with a world of its own, as the seed draws it. -1 with a sentence. */
+int nm_walking_new(struct nm_walking *w, const struct nm_gait *gait, const struct nm_pitch *pitch, uint64_t seed,
+                   struct nm_err *err);
+void nm_walking_free(struct nm_walking *w);
+
+/* Up again, in the stance, a little shaken, with another charge of the battery. */
+void nm_walking_reset(struct nm_walking *w);
+void nm_walking_observe(struct nm_walking *w, float obs[NM_GAIT_OBS], float extra[NM_WALKING_EXTRA]);
+
+struct nm_walked {
+    float reward;
+    bool fell, over; /* the episode ends: on the ground; after its time */
+    int way;         /* along which the most was asked for a while; -1: not so */
+    double share;    /* of it that was reached                                */
+};
+/* One period. Whoever calls resets the robot afterwards where it fell or its time is over. */
+void nm_walking_step(struct nm_walking *w, const float act[NM_GAIT_ACTS], struct nm_walked *walked);
+
+/* The mirror image of the extra numbers. */
+extern const struct nm_mirror nm_walking_mirror[NM_WALKING_EXTRA];
+
+#endif

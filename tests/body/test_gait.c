@@ -1,0 +1,177 @@
+/* What a learned walk sees and says is made from the model of any robot, and its mirror image is that of the robot. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "body/gait.h"
+#include "body/kinematics.h"
+
+static const char *const ROBOTS[] = {"kid70", "darwin"};
+
+static const struct nm_body *load(struct nm_arena *arena, const char *name, struct nm_gait *gait)
+{
+    struct nm_err err = {0};
+    char path[300];
+    snprintf(path, sizeof path, NM_ROOT "/robots/%s", name);
+    const struct nm_body *body = nm_body_load(arena, path, &err);
+    if (!body || nm_gait_init(gait, body, &err)) fail_msg("%s", err.text);
+    return body;
+}
+
+static void the_stance_stands(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct nm_arena arena = {0};
+        struct nm_gait g;
+        struct nm_kin kin;
+        const struct nm_body *body = load(&arena, ROBOTS[i], &g);
+        nm_forward(body, POSE_IDENTITY, g.stance, &kin);
+        struct vec3 l = kin.pose[body->foot[NM_LEFT].sole].pos, r = kin.pose[body->foot[NM_RIGHT].sole].pos,
+                    com = nm_com(body, &kin);
+        assert_true(fabs(l.x - r.x) < 1e-3 && fabs(l.z - r.z) < 1e-3 && fabs(l.y + r.y) < 2e-3);
+        assert_true(fabs(com.x - l.x) < 2e-3); /* the mass is above the feet */
+        assert_true(g.apart > 0.03 && fabs(g.apart - (l.y - r.y)) < 1e-9);
+        for (uint32_t side = 0; side < 2; side++) { /* soles are flat, knees bent */
+            struct vec3 up = quat_apply(kin.pose[body->foot[side].sole].rot, (struct vec3){0, 0, 1});
+            assert_true(up.z > 0.9999);
+            assert_true(fabs(g.stance[body->leg[side].joints[3]]) > 0.3);
+        }
+        assert_int_equal(g.n_joints, 14);
+        nm_arena_free(&arena);
+    }
+}
+
+/* Twice mirrored is as before, and a mirrored action moves the feet as a mirror shows them. */
+static void the_mirror_is_true(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct nm_arena arena = {0};
+        struct nm_gait g;
+        const struct nm_body *body = load(&arena, ROBOTS[i], &g);
+        for (uint32_t k = 0; k < NM_GAIT_OBS; k++) {
+            assert_int_equal(g.obs[g.obs[k].from].from, k);
+            assert_true(g.obs[k].sign * g.obs[g.obs[k].from].sign == 1);
+        }
+        for (uint32_t k = 0; k < NM_GAIT_ACTS; k++) {
+            assert_int_equal(g.act[g.act[k].from].from, k);
+            assert_true(g.act[k].sign * g.act[g.act[k].from].sign == 1);
+        }
+        float act[NM_GAIT_ACTS], turned[NM_GAIT_ACTS];
+        for (uint32_t k = 0; k < NM_GAIT_ACTS; k++) act[k] = 0.3f * (float)sin(7.0 * k + 1);
+        for (uint32_t k = 0; k < NM_GAIT_ACTS; k++) turned[k] = g.act[k].sign * act[g.act[k].from];
+        struct nm_gait_state a, b;
+        struct nm_kin one, two;
+        double q[NM_JOINTS], p[NM_JOINTS];
+        const double ahead[3] = {0.2, 0, 0};
+        nm_gait_start(&g, &a, 0), nm_gait_start(&g, &b, 0);
+        nm_gait_act(&g, &a, act, ahead, q), nm_gait_act(&g, &b, turned, ahead, p);
+        nm_forward(body, POSE_IDENTITY, q, &one), nm_forward(body, POSE_IDENTITY, p, &two);
+        struct vec3 l = one.pose[body->foot[NM_LEFT].sole].pos, r = two.pose[body->foot[NM_RIGHT].sole].pos;
+        assert_true(fabs(l.x - r.x) < 2e-3 && fabs(l.y + r.y) < 2e-3 && fabs(l.z - r.z) < 2e-3);
+        nm_arena_free(&arena);
+    }
+}
+
+static void observations_mirror_like_the_robot(void **state)
+{
+    (void)state;
+    struct nm_arena arena = {0};
+    struct nm_gait g;
+    load(&arena, "kid70", &g);
+    struct nm_gait_state a, b;
+    float one[NM_GAIT_OBS], two[NM_GAIT_OBS], act[NM_GAIT_ACTS], turned[NM_GAIT_ACTS];
+    double q[NM_JOINTS], p[NM_JOINTS];
+    const double left[3] = {0.1, 0.2, -0.3}, right[3] = {0.1, -0.2, 0.3};
+    nm_gait_start(&g, &a, 0.1), nm_gait_start(&g, &b, 0.6);
+    for (int step = 0; step < 6; step++) {
+        for (uint32_t k = 0; k < NM_GAIT_ACTS; k++) act[k] = 0.3f * (float)sin(7.0 * k + step);
+        for (uint32_t k = 0; k < NM_GAIT_ACTS; k++) turned[k] = g.act[k].sign * act[g.act[k].from];
+        nm_gait_act(&g, &a, act, left, q), nm_gait_act(&g, &b, turned, right, p);
+        struct vec3 gyro = {0.1, 0.2 * step, 0.3}, up = {0.05, 0.1, 0.98};
+        nm_gait_observe(&g, &a, gyro, up, q, left, one);
+        nm_gait_observe(&g, &b, (struct vec3){-gyro.x, gyro.y, -gyro.z}, (struct vec3){up.x, -up.y, up.z}, p, right,
+                        two);
+        for (uint32_t k = 0; k < NM_GAIT_OBS; k++)
+            assert_true(fabsf(two[k] - g.obs[k].sign * one[g.obs[k].from]) < 1e-4f);
+    }
+    nm_arena_free(&arena);
+}
+
+static void goals_stay_inside_of_the_ranges(void **state)
+{
+    (void)state;
+    struct nm_arena arena = {0};
+    struct nm_gait g;
+    const struct nm_body *body = load(&arena, "kid70", &g);
+    struct nm_gait_state s;
+    double q[NM_JOINTS];
+    const double ahead[3] = {0.2, 0, 0};
+    for (int sign = -1; sign <= 1; sign += 2) {
+        float act[NM_GAIT_ACTS];
+        for (uint32_t k = 0; k < NM_GAIT_ACTS; k++) act[k] = (float)sign * 1e6f;
+        nm_gait_start(&g, &s, 0);
+        nm_gait_act(&g, &s, act, ahead, q);
+        for (uint32_t j = 0; j < body->n_joints; j++)
+            assert_true(q[j] >= body->joints[j].lower && q[j] <= body->joints[j].upper);
+    }
+    nm_arena_free(&arena);
+}
+
+/* Asked for nothing the clock ends its step and stops; asked again it goes on from there. */
+static void the_clock_stops_between_two_steps(void **state)
+{
+    (void)state;
+    struct nm_arena arena = {0};
+    struct nm_gait g;
+    load(&arena, "kid70", &g);
+    struct nm_gait_state s;
+    const float act[NM_GAIT_ACTS] = {0};
+    const double still[3] = {0}, ahead[3] = {0.2, 0, 0};
+    double q[NM_JOINTS];
+    float obs[NM_GAIT_OBS];
+    nm_gait_start(&g, &s, 0.2);
+    int n = 0;
+    for (; n < 100 && !s.stands; n++) {
+        assert_true(nm_gait_swing(&s) > 0); /* the left foot is in the air, and comes down first */
+        nm_gait_act(&g, &s, act, still, q);
+    }
+    double rest = s.phase;
+    assert_true(n > 1 && n < 60 && rest < 0.5 && rest > 0.4);
+    nm_gait_act(&g, &s, act, still, q);
+    assert_true(s.phase == rest && nm_gait_swing(&s) == 0);
+    nm_gait_observe(&g, &s, (struct vec3){0}, (struct vec3){0, 0, 1}, q, still, obs);
+    assert_true(obs[NM_GAIT_OBS - 2] == 0 && obs[NM_GAIT_OBS - 1] == 0);
+    nm_gait_act(&g, &s, act, ahead, q);
+    assert_true(!s.stands && s.phase > rest);
+    nm_arena_free(&arena);
+}
+
+static void a_body_without_such_legs_is_refused(void **state)
+{
+    (void)state;
+    struct nm_gait g;
+    struct nm_err err = {0};
+    struct nm_body body = {.name = "cart"};
+    assert_int_equal(nm_gait_init(&g, &body, &err), -1);
+    assert_non_null(strstr(err.text, "cart"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_stance_stands),
+        cmocka_unit_test(the_mirror_is_true),
+        cmocka_unit_test(observations_mirror_like_the_robot),
+        cmocka_unit_test(goals_stay_inside_of_the_ranges),
+        cmocka_unit_test(the_clock_stops_between_two_steps),
+        cmocka_unit_test(a_body_without_such_legs_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
