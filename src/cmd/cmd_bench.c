@@ -30,7 +30,7 @@ int cmd_bench(int argc, char **argv)
         SWITCH("json", &json, "prints one object per line with name, value, unit, ratio, goal, ok"),
         SWITCH("quick", &quick, "runs a tenth of the repetitions: rough figures, fast"),
         TEXT("robot", &robot, "NAME", "scenarios: a folder in robots/ instead of the scenario's robot"),
-        TEXT("seeds", &seeds, "A-B", "scenarios: seeds (default: 20001-20020, which no tuning has used)"),
+        TEXT("seeds", &seeds, "A-B", "scenarios: seeds (default: 50001-50020, which no tuning has used)"),
         NUMBER("randomise", &randomise, 0, NM_WORLD_RANDOM, "X",
                "scenarios: scales the random differences of bodies and grounds"),
         WHOLE("jobs", &jobs, 1, 64, "N", "scenarios: processes at the same time (default: 2)", .letter = 'j'),
@@ -52,7 +52,7 @@ int cmd_bench(int argc, char **argv)
     options.randomise = randomise;
     options.jobs = (uint32_t)jobs;
     if (seeds && !read_seeds(seeds, &options))
-        return usage_wrong(&usage, "--seeds wants a number, or a range such as 20001-20020, not '%s'", seeds);
+        return usage_wrong(&usage, "--seeds wants a number, or a range such as 50001-50020, not '%s'", seeds);
     struct setup setup;
     setup_begin(&setup);
     bool known = !robot || setup_robot(&setup, robot, &err);

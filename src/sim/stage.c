@@ -36,11 +36,25 @@ static struct nm_lineup *load_lineup(struct nm_stage *stage, const struct actor 
     return nm_lineup_load(a->row.lineup, stage->options.registry, &load, err);
 }
 
+/* A robot's parameters describe its worn gears (body_model.play). In a world without play its brain must not make up
+ * for any, unless the scenario says so. */
+static void take_play_out(struct nm_lineup *lineup)
+{
+    for (uint32_t i = 0; i < lineup->n_instances; i++) {
+        const struct nm_lineup_instance *instance = &lineup->instances[i];
+        if (strcmp(instance->module->name, "body_model")) continue;
+        for (uint32_t p = 0; p < instance->n_params; p++)
+            if (!strcmp(instance->module->params[p].name, "play") && instance->values[p].layer < NM_LAYER_COMMAND)
+                nm_value_parse(&instance->module->params[p], "0", &instance->values[p], NULL);
+    }
+}
+
 static int load_brain(struct nm_stage *stage, struct actor *a, uint32_t robot, struct nm_err *err)
 {
     const struct nm_stage_options *o = &stage->options;
     a->lineup = o->elsewhere ? stage_stand_in(stage, a, err) : load_lineup(stage, a, err);
     if (!a->lineup) return nm_fail(err, "robot %s: its line-up %s does not load", a->row.name, a->row.lineup);
+    if (!o->world.backlash || o->fidelity == NM_FIDELITY_FLAT) take_play_out(a->lineup);
     struct nm_player_options options = {.name = o->elsewhere ? "body" : a->row.name,
                                         .seed = nm_spread(o->world.seed ^ nm_spread(robot)),
                                         .body = a->body,

@@ -57,6 +57,38 @@ static void a_standing_robot_is_its_forward_kinematics(void **state)
     nm_harness_free(h);
 }
 
+/* Gears with play: each motor has run ahead of its joint to the end against which it pushes, and the load tells which.
+ */
+static void loaded_gears_lie_at_one_end_of_their_play(void **state)
+{
+    (void)state;
+    const double play = 0.02;
+    struct nm_harness *h = nm_harness_new_with(&body_model_module, "play=0.02", body);
+    struct walker w;
+    struct moment m;
+    walker_begin(&w, body);
+    walker_at(&w, -1, &m);
+    for (int i = 1; i < 20; i++) {
+        JointState *joints = give_joints(h, body, m.q, NULL, i * dt);
+        for (int side = 0; side < 2; side++)
+            for (uint32_t k = 0; k < body->leg[side].n; k++) {
+                uint32_t j = body->leg[side].joints[k];
+                double forward = (k + (uint32_t)side) % 2 ? 1 : -1;
+                joints->position.at[j] += forward * play / 2;
+                joints->effort.at[j] = forward * 3;
+            }
+        joints->effort.n = joints->name.n;
+        give_support(h, foot_of(m.support));
+        give_torso(h, m.torso.rot, (struct vec3){0});
+        nm_harness_step(h, dt);
+    }
+    const BodyState *b = nm_harness_get(h, "body_state");
+    assert_pose_near(b->torso, m.torso, 1e-9);
+    assert_pose_near(b->left_sole, m.sole[0], 1e-9);
+    assert_pose_near(b->right_sole, m.sole[1], 1e-9);
+    nm_harness_free(h);
+}
+
 /* Walks for some seconds; the largest error of the odometry on the way, and the module's harness to look at. */
 static double walk(struct nm_harness *h, const struct walker *w, double seconds, bool imu)
 {
@@ -354,6 +386,7 @@ int main(void)
     body = nm_body_load(&arena, KID70, NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_standing_robot_is_its_forward_kinematics),
+        cmocka_unit_test(loaded_gears_lie_at_one_end_of_their_play),
         cmocka_unit_test(the_steps_add_up_to_the_way),
         cmocka_unit_test(without_the_sensor_the_flat_foot_tells_the_same),
         cmocka_unit_test(losing_and_finding_the_sensor_does_not_turn_the_world),

@@ -3,6 +3,7 @@
  * joints and for their goals. An image is processed long after it was taken, so the module keeps the last two seconds
  * (body/state.h) and computes where the camera was at the time of the image. The support foot stands still, so the
  * steps add up to the odometry. */
+#include "base/clamp.h"
 #include "body/state.h"
 #include "core/nm.h"
 #include "modules/sensing/drift.h"
@@ -46,6 +47,7 @@ struct body_model {
     float tilt_noise, time_noise, height_noise, max_turn;
     bool odom_tf;
     double drift, drift_turn, turn_drift, speed_noise;
+    float play, play_torque;
     /* state */
     struct nm_state state;
     struct attitude attitude;
@@ -128,6 +130,25 @@ static void weights(const struct body_model *f, double weight[2])
 
 /* ---- what the messages say ---- */
 
+/* Encoders sit before the play of their gears. Where a gear is loaded, it lies against one end of its play, and the
+ * load tells which: a motor that pushes forward is ahead of its joint. The torque behind the gear is that of the
+ * motor's duty without what its own speed takes back (Better Actuator Models, as in body/robot.h). */
+static void take_up_play(struct body_model *f)
+{
+    const struct nm_body *body = f->nm->body;
+    double effort[NM_JOINTS] = {0};
+    nm_take_joints(body, f->joints->name.at, f->joints->name.n, f->joints->effort.at, f->joints->effort.n, effort);
+    for (int side = 0; side < 2; side++)
+        for (uint32_t i = 0; i < body->leg[side].n; i++) {
+            uint32_t j = body->leg[side].joints[i];
+            if (body->joints[j].servo < 0) continue;
+            const struct nm_servo_type *t = &body->servo_types[body->servos[body->joints[j].servo].type];
+            double duty = t->max_torque > 0 ? effort[j] / t->max_torque : 0;
+            double torque = t->kt / t->resistance * (duty * body->voltage - t->kt * f->qd[j]) - t->damping * f->qd[j];
+            f->q[j] -= f->play / 2 * nm_clamp(torque / f->play_torque, -1, 1);
+        }
+}
+
 /* Joint speeds as told, else from the way since the last sample. */
 static void take_joints(struct body_model *f, double dt)
 {
@@ -135,8 +156,9 @@ static void take_joints(struct body_model *f, double dt)
     memcpy(before, f->q, sizeof before);
     memset(f->qd, 0, sizeof f->qd);
     read_joints(f->nm->body, f->joints, f->q, f->qd);
-    if (f->joints->velocity.n || !(dt > 0)) return;
-    for (uint32_t i = 0; i < f->nm->body->n_joints; i++) f->qd[i] = (f->q[i] - before[i]) / dt;
+    if (!f->joints->velocity.n && dt > 0)
+        for (uint32_t i = 0; i < f->nm->body->n_joints; i++) f->qd[i] = (f->q[i] - before[i]) / dt;
+    if (f->play > 0) take_up_play(f);
 }
 
 static struct vec3 angular_velocity(const struct body_model *f)
@@ -340,7 +362,6 @@ static void tell_camera(struct body_model *f)
     out->height_deviation = (float)hypot(f->height_noise, both ? f->other_sole / 2 : 0);
     nm_put(f->nm, out);
     f->image.on = false;
-    f->unsure = (struct drift){0};
 }
 
 static void step(struct body_model *f)
@@ -359,6 +380,7 @@ static void reset(struct body_model *f)
     f->time = 0;
     f->com_velocity = f->com_acceleration = (struct vec3){0};
     f->image.on = false;
+    f->unsure = (struct drift){0};
 }
 
 static int init(struct body_model *f)
@@ -395,6 +417,8 @@ static const struct nm_param params[] = {
              "uncertainty of the time between image and sensors; adds to the tilt when the torso turns"),
     NM_PARAM(height_noise, 0.005, 0.0001, 0.2, "m", "standard deviation of the height over soft ground"),
     NM_PARAM(max_turn, 3, 0.1, 50, "rad/s", "no camera pose is valid while the torso turns faster than this"),
+    NM_PARAM(play, 0, 0, 0.1, "rad", "play of the gears of the legs, from end to end; 0 if it is not known"),
+    NM_PARAM(play_torque, 0.5, 0.01, 20, "N m", "a gear with at least this torque lies against one end of its play"),
     NM_PARAM_SWITCH(
         odom_tf, true,
         "publishes the transform odom to base_footprint; switch it off if another module makes the odometry"),
