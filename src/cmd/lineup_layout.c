@@ -24,6 +24,17 @@
 #define NAME_INDENT 26.0 /* of a box's name, behind its number */
 #define BOLD        1.08 /* wider than plain letters           */
 
+/* Mean widths of a sans-serif letter, wide enough for the usual fonts. */
+static double text_width(const char *text, double size)
+{
+    double width = 0;
+    for (; *text; text++) {
+        if ((*text & 0xc0) == 0x80) continue; /* inside a letter of several bytes */
+        width += strchr("ijlft.,:;|!'I()[] /", *text) ? 0.36 : strchr("mwMW@", *text) ? 0.92 : 0.6;
+    }
+    return width * size;
+}
+
 static bool is_out(enum nm_port_kind kind) { return kind == NM_PORT_OUT || kind == NM_PORT_OUT_QUEUE; }
 
 static struct pin *pin_of(const struct layout *l, struct net_end end) { return &l->boxes[end.box].pins[end.pin]; }
@@ -265,17 +276,6 @@ static void layout_route(struct layout *l)
     set_columns(l);
     set_rows(l);
     set_pins(l);
-}
-
-/* Mean widths of a sans-serif letter, wide enough for the usual fonts. */
-double text_width(const char *text, double size)
-{
-    double width = 0;
-    for (; *text; text++) {
-        if ((*text & 0xc0) == 0x80) continue; /* inside a letter of several bytes */
-        width += strchr("ijlft.,:;|!'I()[] /", *text) ? 0.36 : strchr("mwMW@", *text) ? 0.92 : 0.6;
-    }
-    return width * size;
 }
 
 static bool is_last(enum nm_port_kind kind) { return kind == NM_PORT_LAST || kind == NM_PORT_LAST_QUEUE; }

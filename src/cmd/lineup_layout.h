@@ -73,7 +73,6 @@ struct layout {
 #define LABEL_SIZE 11.0
 #define NAME_SIZE  12.5
 
-double text_width(const char *text, double size);
 double lane_x(const struct layout *l, const struct run *run);
 double track_y(const struct layout *l, const struct net *net);
 uint32_t gutter_of(const struct layout *l, struct net_end end);

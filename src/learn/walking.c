@@ -170,10 +170,6 @@ void nm_walking_reset(struct nm_walking *w)
     w->push_at = w->begun + (int64_t)(between(d, 1, 6) * 1e9);
 }
 
-const struct nm_mirror nm_walking_mirror[NM_WALKING_EXTRA] = {
-    {0, 1}, {1, -1}, {2, 1},  {3, 1},  {4, -1}, {5, -1}, {6, 1},  {8, 1},  {7, 1}, {10, 1},
-    {9, 1}, {11, 1}, {12, 1}, {13, 1}, {14, 1}, {15, 1}, {16, 1}, {17, 1}, {18, 1}};
-
 void nm_walking_observe(struct nm_walking *w, float obs[NM_GAIT_OBS], float extra[NM_WALKING_EXTRA])
 {
     const struct nm_gait *g = w->gait;

@@ -65,7 +65,4 @@ struct nm_walked {
 /* One period. Whoever calls resets the robot afterwards where it fell or its time is over. */
 void nm_walking_step(struct nm_walking *w, const float act[NM_GAIT_ACTS], struct nm_walked *walked);
 
-/* The mirror image of the extra numbers. */
-extern const struct nm_mirror nm_walking_mirror[NM_WALKING_EXTRA];
-
 #endif

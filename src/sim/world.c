@@ -284,7 +284,6 @@ void nm_world_free(struct nm_world *w)
 
 int64_t nm_world_now(const struct nm_world *w) { return w->now; }
 int64_t nm_world_tick(const struct nm_world *w) { return w->tick; }
-uint32_t nm_world_robots(const struct nm_world *w) { return w->n; }
 const struct nm_body *nm_world_body(const struct nm_world *w, uint32_t robot) { return w->robots[robot].body; }
 struct mjModel_ *nm_world_model(struct nm_world *w) { return w->model; }
 struct mjData_ *nm_world_data(struct nm_world *w) { return w->data; }

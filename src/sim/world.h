@@ -84,7 +84,6 @@ void nm_world_free(struct nm_world *world);
 
 int64_t nm_world_now(const struct nm_world *world);  /* ns since the start  */
 int64_t nm_world_tick(const struct nm_world *world); /* ns of a step        */
-uint32_t nm_world_robots(const struct nm_world *world);
 const struct nm_body *nm_world_body(const struct nm_world *world, uint32_t robot);
 
 void nm_world_step(struct nm_world *world, uint32_t steps);
