@@ -352,6 +352,10 @@ static int open_hardware(struct playing *p, struct nm_err *err)
         }
     }
     bool virtual = kind && strcmp(kind, "virtual") == 0;
+    for (uint32_t i = 0; asked && !virtual && p->body && i < p->body->n_buses; i++)
+        if (access(p->body->buses[i].device, R_OK | W_OK) != 0)
+            fprintf(stderr, "%s: cannot open the port of bus %s: %s; trying again until it opens\n",
+                    p->body->buses[i].device, p->body->buses[i].name, strerror(errno));
     p->hardware = nm_hardware_new(p->player, p->body, virtual ? NM_HARDWARE_VIRTUAL : NM_HARDWARE_PORTS, err);
     return p->hardware ? 0 : -1;
 }
