@@ -23,7 +23,7 @@
 
 #ifdef __SANITIZE_THREAD__
 /* Cyclone itself is not built for TSan, so that what only its atomics order looks like a race. */
-const char *__tsan_default_suppressions(void);
+__attribute__((visibility("default"))) const char *__tsan_default_suppressions(void); /* looked up by the runtime */
 const char *__tsan_default_suppressions(void) { return "race:libddsc\n"; }
 #endif
 
