@@ -156,11 +156,9 @@ static int learn(struct job *job, const struct order *o, struct nm_err *err)
     if (stopped < 0) return -1;
     if (!n) return nm_fail(err, "nothing was learned: there was no time for one batch");
     if (learn_plot(curve, n, job->body->name, job->plot, err)) return -1;
-    if (stopped) {
-        fprintf(stderr, "interrupted after %.2f million steps; %s keeps them, and --resume goes on\n",
-                curve[n - 1].steps * 1e-6, job->state);
-        return 1;
-    }
+    if (stopped)
+        return tell_interrupted("after %.2f million steps; %s is not written. --resume continues from %s",
+                                curve[n - 1].steps * 1e-6, job->output, job->state);
     if (write_policy(job, err) || nm_trainer_test(job->trainer, TEST_SEED, TEST_RUNS, TEST_SECONDS, scores, err) ||
         write_card(job, o, scores, err))
         return -1;
@@ -177,16 +175,15 @@ static int walk(int argc, char **argv)
     if (o.threads > 64) o.threads = 64;
     const struct flag flags[] = {
         TEXT("robot", &o.robot, "NAME", "folder in robots/", .letter = 'r'),
-        NUMBER("minutes", &o.minutes, 0.01, 1e5, "N", "of learning; 60 unless given", .letter = 'm'),
-        SWITCH("resume", &o.resume, "goes on with the checkpoint of an earlier run, for N more minutes"),
-        WHOLE("seed", &o.seed, 0, 1e15, "N", "of bodies, commands and noise; 1 unless given"),
-        WHOLE("worlds", &o.worlds, 8, 65536, "N", "robots that walk at a time; 256 unless given"),
-        WHOLE("threads", &o.threads, 1, 64, "N", "all cores unless given", .letter = 'j'),
-        TEXT(
-            "output", &o.output, "FILE.onnx",
-            "the policy; out/learn/ROBOT/walk.onnx unless given. Its card (.txt), learning curve (.svg) and checkpoint "
-            "(.state) stand beside it",
-            .letter = 'o'),
+        NUMBER("minutes", &o.minutes, 0.01, 1e5, "N", "minutes of learning (default: 60)", .letter = 'm'),
+        SWITCH("resume", &o.resume, "continues from the checkpoint of an earlier run, for N more minutes"),
+        WHOLE("seed", &o.seed, 0, 1e15, "N", "seed of bodies, commands and noise (default: 1)"),
+        WHOLE("worlds", &o.worlds, 8, 65536, "N", "robots that learn at the same time (default: 256)"),
+        WHOLE("threads", &o.threads, 1, 64, "N", "threads (default: one for each core)", .letter = 'j'),
+        TEXT("output", &o.output, "FILE.onnx",
+             "the policy (default: out/learn/ROBOT/walk.onnx); its card (.txt), learning curve (.svg) and checkpoint "
+             "(.state) are written beside it",
+             .letter = 'o'),
         {0},
     };
     const struct usage usage = {

@@ -29,8 +29,8 @@ kill -TERM "$running" # a shell without job control lets nobody hear SIGINT
 status=0
 wait "$running" || status=$?
 running=
-[ $status = 1 ] || wrong "an interrupted run ends with $status"
-grep -q 'interrupted after .* million steps; walk.state keeps them, and --resume goes on' first.log || wrong "it does not say so"
+[ $status = 130 ] || wrong "an interrupted run ends with $status"
+grep -q 'interrupted: after .* million steps; walk.onnx is not written. --resume continues from walk.state' first.log || wrong "it does not say so"
 [ ! -e walk.onnx ] || wrong "an interrupted run writes a policy"
 [ -s walk.svg ] || wrong "there is no curve"
 

@@ -27,7 +27,8 @@ wrong() {
 mkfifo hold
 unshare --net cat hold & # lives until it is killed
 stranger_shell=$!
-until_ok test "$(readlink /proc/self/ns/net)" != "$(readlink "/proc/$stranger_shell/ns/net")"
+apart() { [ "$(readlink /proc/self/ns/net)" != "$(readlink "/proc/$stranger_shell/ns/net")" ]; }
+until_ok apart
 stranger() { nsenter --net="/proc/$stranger_shell/ns/net" "$@"; }
 ip link set lo up
 ip link add robot type veth peer name cable netns "$stranger_shell"
