@@ -166,7 +166,7 @@ static int learn(struct job *job, const struct order *o, struct nm_err *err)
            curve[n - 1].steps * 1e-6, curve[n - 1].seconds / 60);
     print_scores(scores, stdout);
     printf("%s, its card %s, curve %s, checkpoint %s\n", job->output, job->card, job->plot, job->state);
-    return 0;
+    return EXIT_OK;
 }
 
 static int walk(int argc, char **argv)
@@ -201,12 +201,12 @@ static int walk(int argc, char **argv)
     struct job *job = calloc(1, sizeof *job);
     if (!job) abort();
     setup_begin(&job->setup);
-    int bad = learn(job, &o, &err);
+    int bad = learn(job, &o, &err); /* an exit code, or -1 with a sentence */
     complain(&err);
     nm_trainer_free(job->trainer);
     setup_end(&job->setup);
     free(job);
-    return !bad ? EXIT_OK : err.n ? EXIT_USAGE : EXIT_FAILED;
+    return bad >= 0 ? bad : err.n ? EXIT_USAGE : EXIT_FAILED;
 }
 
 int cmd_learn(int argc, char **argv)
