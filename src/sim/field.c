@@ -198,42 +198,32 @@ static int check(const struct nm_pitch *p, const struct nm_yaml *root, struct nm
     return result;
 }
 
-static void add_line(struct nm_pitch *p, double x0, double y0, double x1, double y1)
+struct nm_pitch_size nm_pitch_size(const struct nm_pitch *p)
 {
-    p->lines[p->n_lines++] = (struct nm_line){x0, y0, x1, y1};
-}
-
-static void add_crossing(struct nm_pitch *p, enum nm_crossing_kind kind, double x, double y, double theta)
-{
-    p->crossings[p->n_crossings++] = (struct nm_crossing){kind, x, y, angle_normal(theta)};
-}
-
-/* An area before the goal on side s (1 or -1): three lines, two corners, two T on the goal line. */
-static void add_area(struct nm_pitch *p, double s, double depth, double width)
-{
-    if (!(depth > 0 && width > 0)) return;
-    double goal = s * p->length / 2, front = goal - s * depth, side = width / 2;
-    add_line(p, front, -side, front, side);
-    for (double t = -1; t <= 1; t += 2) {
-        add_line(p, goal, t * side, front, t * side);
-        add_crossing(p, NM_CROSSING_L, front, t * side, atan2(-t, s));
-        add_crossing(p, NM_CROSSING_T, goal, t * side, s > 0 ? M_PI : 0);
-    }
+    return (struct nm_pitch_size){.length = p->length,
+                                  .width = p->width,
+                                  .line_width = p->line_width,
+                                  .goal_area_length = p->goal_area_depth,
+                                  .goal_area_width = p->goal_area_width,
+                                  .penalty_area_length = p->penalty_area_depth,
+                                  .penalty_area_width = p->penalty_area_width,
+                                  .penalty_mark = p->penalty_mark,
+                                  .circle_radius = p->circle_radius,
+                                  .goal_width = p->goal_width,
+                                  .goal_depth = p->goal_depth,
+                                  .post = p->post,
+                                  .border = p->border};
 }
 
 static void derive(struct nm_pitch *p, struct nm_spot penalty, struct nm_spot centre)
 {
-    double x = p->length / 2, y = p->width / 2, r = p->circle_radius, post_y = (p->goal_width + p->post) / 2;
-    for (double s = -1; s <= 1; s += 2) {
-        add_line(p, -x, s * y, x, s * y);
-        add_line(p, s * x, -y, s * x, y);
-        add_area(p, s, p->goal_area_depth, p->goal_area_width);
-        add_area(p, s, p->penalty_area_depth, p->penalty_area_width);
-        add_crossing(p, NM_CROSSING_T, 0, s * y, s > 0 ? -M_PI / 2 : M_PI / 2);
-        add_crossing(p, NM_CROSSING_X, 0, s * r, 0);
-        for (double t = -1; t <= 1; t += 2) add_crossing(p, NM_CROSSING_L, s * x, t * y, atan2(-t, -s));
-    }
-    add_line(p, 0, -y, 0, y);
+    double x = p->length / 2, y = p->width / 2, r = p->circle_radius;
+    struct nm_pitch_size size = nm_pitch_size(p);
+    struct nm_landmark posts[NM_PITCH_POSTS];
+    p->n_lines = nm_pitch_lines(&size, p->lines);
+    p->n_crossings = nm_pitch_crossings(&size, p->crossings);
+    nm_pitch_posts(&size, posts);
+    for (int i = 0; i < NM_PITCH_POSTS; i++) p->posts[i] = (struct vec3){posts[i].x, posts[i].y, 0};
 
     p->arcs[p->n_arcs++] = (struct nm_arc){0, 0, r, 0, 2 * M_PI};
     if (p->corner_radius > 0)
@@ -243,7 +233,6 @@ static void derive(struct nm_pitch *p, struct nm_spot penalty, struct nm_spot ce
             p->arcs[p->n_arcs++] = (struct nm_arc){s * x, t * y, p->corner_radius, inside - M_PI / 4, M_PI / 2};
         }
 
-    for (int i = 0; i < 4; i++) p->posts[i] = (struct vec3){i & 2 ? x : -x, i & 1 ? post_y : -post_y, 0};
     penalty.x = x - p->penalty_mark;
     p->spots[p->n_spots++] = penalty;
     penalty.x = -penalty.x;

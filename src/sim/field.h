@@ -11,20 +11,9 @@
 
 #include "base/error.h"
 #include "base/geometry.h"
+#include "base/pitch.h"
 
-enum {
-    NM_PITCH_LINES = 24,
-    NM_PITCH_ARCS = 5,
-    NM_PITCH_SPOTS = 3,
-    NM_PITCH_CROSSINGS = 40,
-    NM_PITCH_POSTS = 4,
-    NM_PITCH_PATCHES = 8
-};
-
-/* The middle of a painted straight line, parallel to x or y. The paint reaches half a line width beyond both ends. */
-struct nm_line {
-    double x0, y0, x1, y1;
-};
+enum { NM_PITCH_ARCS = 5, NM_PITCH_SPOTS = 3, NM_PITCH_PATCHES = 8 };
 
 struct nm_arc {
     double x, y, radius;
@@ -35,14 +24,6 @@ enum nm_spot_kind { NM_SPOT_CROSS, NM_SPOT_DOT, NM_SPOT_DASH };
 struct nm_spot { /* penalty marks and centre mark */
     enum nm_spot_kind kind;
     double x, y, size; /* length of the cross or dash, diameter of the dot */
-};
-
-/* Where lines meet, as a robot sees it. `theta` points along the stem of a T, along the bisector into the corner's
- * inside of an L, and along x for the others. */
-enum nm_crossing_kind { NM_CROSSING_L, NM_CROSSING_T, NM_CROSSING_X };
-struct nm_crossing {
-    enum nm_crossing_kind kind;
-    double x, y, theta;
 };
 
 /* A rectangle of other ground. Flat patches lie in the plane of the field; one that rises is a ramp upon it, from
@@ -87,6 +68,9 @@ struct nm_pitch {
 /* Reads a file; -1 and sentences if a key is missing, unknown or out of its range, or if the areas do not fit. */
 int nm_pitch_read(struct nm_pitch *pitch, const char *path, struct nm_err *err);
 int nm_pitch_parse(struct nm_pitch *pitch, const char *file, const char *text, size_t size, struct nm_err *err);
+
+/* The lengths as modules have them. */
+struct nm_pitch_size nm_pitch_size(const struct nm_pitch *pitch);
 
 /* Half of the carpet's extent in x and y. */
 static inline double nm_pitch_half_x(const struct nm_pitch *p) { return p->length / 2 + p->line_width / 2 + p->border; }

@@ -110,6 +110,59 @@ static void crossings_lie_where_lines_meet(void **state)
     }
 }
 
+/* Bit 0 to 3: there is paint a little to the right (+x), up (+y), left, down. */
+static int arms(const struct nm_pitch *p, double x, double y)
+{
+    int found = 0;
+    for (int i = 0; i < 4; i++)
+        if (nm_pitch_painted(p, x + 0.06 * cos(i * M_PI / 2), y + 0.06 * sin(i * M_PI / 2))) found |= 1 << i;
+    return found;
+}
+
+/* Kind and direction of a meeting of lines, from its paint alone. */
+static struct nm_landmark meeting(const struct nm_pitch *p, double x, double y)
+{
+    static const int ells[] = {3, 6, 12, 9}, tees[] = {11, 7, 14, 13}; /* turned by 0, 90, 180, 270 degrees */
+    int found = arms(p, x, y);
+    for (int i = 0; i < 4; i++) {
+        if (found == ells[i]) return (struct nm_landmark){NM_LANDMARK_L, x, y, M_PI / 4 + i * M_PI / 2};
+        if (found == tees[i]) return (struct nm_landmark){NM_LANDMARK_T, x, y, i * M_PI / 2};
+    }
+    return (struct nm_landmark){found == 15 ? NM_LANDMARK_X : NM_LANDMARK_KINDS, x, y, 0};
+}
+
+/* All meetings of two lines, and of the halfway line with the circle, are landmarks, and nothing else is a crossing. */
+static void landmarks_are_all_meetings_of_lines(void **state)
+{
+    (void)state;
+    const char *names[] = {"kid", "spl", "hsl-small", "hsl-middle"};
+    for (int i = 0; i < 4; i++) {
+        struct nm_pitch p;
+        load(&p, names[i]);
+        struct nm_pitch_size size = nm_pitch_size(&p);
+        struct nm_landmark marks[NM_PITCH_LANDMARKS];
+        uint32_t n = nm_pitch_landmarks(&size, marks), crossings = 0, met = 2;
+        for (uint32_t k = 0; k < n; k++) {
+            if (marks[k].kind < NM_LANDMARK_L || marks[k].kind > NM_LANDMARK_X) continue;
+            struct nm_landmark seen = meeting(&p, marks[k].x, marks[k].y);
+            assert_int_equal(seen.kind, marks[k].kind);
+            near(angle_normal(seen.theta - marks[k].theta), 0);
+            crossings++;
+        }
+        for (uint32_t a = 0; a < p.n_lines; a++) /* one parallel to y, one to x */
+            for (uint32_t b = 0; b < p.n_lines; b++) {
+                const struct nm_line *v = &p.lines[a], *h = &p.lines[b];
+                double x = v->x0, y = h->y0;
+                if (v->x0 != v->x1 || h->y0 != h->y1) continue;
+                met += y >= fmin(v->y0, v->y1) && y <= fmax(v->y0, v->y1) && x >= fmin(h->x0, h->x1) &&
+                       x <= fmax(h->x0, h->x1);
+            }
+        assert_int_equal(crossings, met);
+        assert_int_equal(n, NM_PITCH_POSTS + crossings + 3);
+        for (uint32_t k = n - 3; k < n; k++) assert_true(nm_pitch_painted(&p, marks[k].x, marks[k].y));
+    }
+}
+
 static void goal_counts_when_the_whole_ball_is_over(void **state)
 {
     (void)state;
@@ -189,6 +242,7 @@ int main(void)
         cmocka_unit_test(outer_edges_are_where_the_rule_says),
         cmocka_unit_test(field_is_symmetric),
         cmocka_unit_test(crossings_lie_where_lines_meet),
+        cmocka_unit_test(landmarks_are_all_meetings_of_lines),
         cmocka_unit_test(goal_counts_when_the_whole_ball_is_over),
         cmocka_unit_test(faults_are_sentences),
         cmocka_unit_test(ground_is_made_of_patches),
