@@ -1,0 +1,711 @@
+/* Walks where a navigation goal says. It finds a way around robots, goals and the ball (detour.h), follows it in arcs
+ * at walking speed (steer.h), and kicks the ball without stopping before it. The seven modes are those of the HULKs
+ * (team research report 2017, section 4.7.3), whose displacement vectors are replaced by tangents: these get past a row
+ * of robots, where a sum of vectors stands still.
+ *
+ * It runs at the rate of the walk. Everything is kept in the frame of the odometry, so that goal, ball and obstacles
+ * move with the robot's steps until the next word about them comes. */
+#include <string.h>
+
+#include "base/clamp.h"
+#include "base/pitch.h"
+#include "core/nm.h"
+#include "core/stamp.h"
+#include "geometry_msgs/PointStamped.h"
+#include "geometry_msgs/PoseWithCovarianceStamped.h"
+#include "modules/planning/detour.h"
+#include "modules/planning/steer.h"
+#include "nav_msgs/Odometry.h"
+#include "nav_msgs/Path.h"
+#include "nutmeg_msgs/BallModel.h"
+#include "nutmeg_msgs/HcmState.h"
+#include "nutmeg_msgs/MatchState.h"
+#include "nutmeg_msgs/NavigationGoal.h"
+#include "nutmeg_msgs/NavigationState.h"
+#include "nutmeg_msgs/ObstacleModel.h"
+#include "nutmeg_msgs/WalkCommand.h"
+#include "nutmeg_msgs/WalkState.h"
+
+enum { PAST = 128, NET = 3, WAY_POINTS = 32 };
+
+static const double FARTHEST = 100;              /* m, of a goal                                                  */
+static const double NEWS = 3;                    /* s, ball and pose older than this are not acted on             */
+static const double LOOK_AHEAD = 0.2;            /* m along the way: where it walks to                            */
+static const double PLAN_EVERY = 0.1;            /* s, without news                                               */
+static const double WAY_EVERY = 0.2;             /* s, a path is published                                        */
+static const double HABIT = 0.25;                /* m that another side of an obstacle must save                  */
+static const double FORESIGHT = 1;               /* s that a robot that moves is expected to move on              */
+static const double CONTACT = 0.04;              /* m between two robots: it backs off                            */
+static const double YIELD = 1.2, BACK_OFF = 0.1; /* 1/s, m/s: speed towards a robot for each metre; away from it */
+static const double NARROW = 0.06,
+                    FUNNEL = 0.4;   /* m, 1: half width of the lane behind the ball, at its end and growing */
+static const double LINED_UP = 0.6; /* rad, direction in the lane                                    */
+static const double LOOSE = 1.6;    /* the lane is so much wider once it is in it                    */
+static const double USUAL_STEP = 0.5, LONGEST_STEP = 1.5,
+                    PACE = 0.3;                   /* s, s, 1: a double step; of the last one in the mean */
+static const double SLOWEST = 0.6, FASTEST = 1.3; /* of the speed at the ball, to make the steps fit            */
+static const double SOON = 0.6;                   /* of a double step: the kick is asked for                       */
+static const double SHOWN = 0.03;                 /* s, that a kick is shown to a walk that does not answer        */
+static const double KICK_TAKES = 1.2;             /* s                                                             */
+
+struct planner {
+    struct nm *nm;
+    /* in */
+    const NavigationGoal *goal;
+    const PoseWithCovarianceStamped *pose;
+    const Odometry *odometry;
+    const BallModel *ball;
+    const ObstacleModel *obstacles;
+    const MatchState *match;
+    const HcmState *hcm;
+    const WalkState *walk;
+    const PointStamped *place; /* of the ball before the left foot, told while the robot stands */
+    /* out */
+    WalkCommand *command;
+    NavigationState *state;
+    Path *path;
+    /* params */
+    double forward, backward, side, turn, turn_fast, brake;
+    double arrive, arrive_turn, leave, leave_turn; /* m, rad */
+    double near;                                   /* m      */
+    double body, room;                             /* m      */
+    double ball_room, stand_off, ahead, aside;     /* m      */
+    double kick_speed, dribble_speed;              /* m/s    */
+    double kick_width, kick_turn;                  /* m, rad */
+    double patience;                               /* s      */
+    struct nm_pitch_size field;
+    /* state */
+    struct {
+        int64_t at;
+        struct pose2 robot;
+    } past[PAST]; /* where the robot was, in odom */
+    uint32_t n_past;
+    struct pose2 robot, map_to_odom;
+    int64_t located;     /* ns, stamp of the last pose; 0: none       */
+    uint8_t mode;        /* of the goal before                        */
+    struct pose2 target; /* of the goal, in map or in odom            */
+    struct pose2 kick_target;
+    bool in_map; /* the goal's frame is map; otherwise odom   */
+    char unknown_frame[32];
+    struct pose2 ball_at;          /* in odom                                   */
+    double ball_aside, ball_ahead; /* m, where the ball lies best before a foot */
+    struct robot {
+        double x, y, radius; /* in odom, m; without our own               */
+        double vx, vy;       /* m/s, in odom                              */
+        bool moves;          /* false: a post                             */
+    } others[32];
+    uint32_t n_others;
+    struct detour way;
+    struct pose2 to;        /* the end of the way, in odom, and the orientation there */
+    double beyond;          /* m that it walks on after the end of the way */
+    int64_t planned, shown; /* ns                                        */
+    double first_side;
+    bool holds, arrived, in_lane;
+    double foot;     /* 1: the left one kicks, -1: the right one  */
+    int64_t asked;   /* ns, for a kick; 0: not                    */
+    double step;     /* s, a double one, on average               */
+    uint32_t steps;  /* of the walk when it was looked at last    */
+    int64_t stepped; /* ns, when the foot changed last            */
+};
+
+/* What is done in one run. */
+struct plan {
+    uint8_t mode;
+    bool turn_early, around, behind_ball;
+    struct steer_limits limits;
+};
+
+/* ---- where things are ---- */
+
+static struct pose2 flat(const Pose *p)
+{
+    const Quaternion *q = &p->orientation;
+    return (struct pose2){p->position.x, p->position.y, quat_yaw((struct quat){q->w, q->x, q->y, q->z})};
+}
+
+static bool is_finite(struct pose2 p) { return isfinite(p.x + p.y + p.theta); }
+
+static void remember(struct planner *f)
+{
+    struct pose2 robot = flat(&f->odometry->pose.pose);
+    if (!nm_fresh(f->nm, f->odometry) || !is_finite(robot)) return;
+    f->robot = robot;
+    f->past[f->n_past % PAST].at = f->nm->now;
+    f->past[f->n_past++ % PAST].robot = robot;
+}
+
+/* Where the robot was at a time, in odom; the oldest place known if that is too long ago. */
+static struct pose2 robot_then(const struct planner *f, int64_t at)
+{
+    uint32_t known = f->n_past < PAST ? f->n_past : PAST;
+    for (uint32_t back = 1; back <= known; back++) {
+        uint32_t i = (f->n_past - back) % PAST;
+        if (f->past[i].at <= at || back == known) return f->past[i].robot;
+    }
+    return f->robot;
+}
+
+static struct pose2 seen(const struct planner *f, struct pose2 in_odom)
+{
+    return pose2_mul(pose2_inv(f->robot), in_odom);
+}
+
+static void take_pose(struct planner *f)
+{
+    struct pose2 robot_in_map = flat(&f->pose->pose.pose);
+    if (!nm_fresh(f->nm, f->pose) || !is_finite(robot_in_map)) return;
+    f->located = nm_stamp_ns(f->pose->header.stamp);
+    f->map_to_odom = pose2_mul(robot_then(f, f->located), pose2_inv(robot_in_map));
+}
+
+static void take_ball(struct planner *f)
+{
+    const Point *p = &f->ball->position;
+    if (!nm_fresh(f->nm, f->ball) || !f->ball->valid || !isfinite(p->x + p->y)) return;
+    struct pose2 then = robot_then(f, nm_stamp_ns(f->ball->header.stamp));
+    f->ball_at = pose2_mul(then, (struct pose2){p->x, p->y, 0});
+}
+
+static void take_obstacles(struct planner *f)
+{
+    if (!nm_fresh(f->nm, f->obstacles)) return;
+    struct pose2 then = robot_then(f, nm_stamp_ns(f->obstacles->header.stamp));
+    double c = cos(then.theta), s = sin(then.theta);
+    f->n_others = 0;
+    for (uint32_t i = 0; i < f->obstacles->obstacles.n; i++) {
+        const Obstacle *o = &f->obstacles->obstacles.at[i];
+        bool sound = isfinite(o->position.x + o->position.y + o->velocity.x + o->velocity.y) && o->radius >= 0;
+        if (!sound || o->kind == Obstacle_BALL) continue;
+        struct pose2 at = pose2_mul(then, (struct pose2){o->position.x, o->position.y, 0});
+        f->others[f->n_others++] = (struct robot){.x = at.x,
+                                                  .y = at.y,
+                                                  .radius = fmin(o->radius, 1),
+                                                  .vx = c * o->velocity.x - s * o->velocity.y,
+                                                  .vy = s * o->velocity.x + c * o->velocity.y,
+                                                  .moves = o->kind != Obstacle_GOAL_POST};
+    }
+}
+
+static void take_goal(struct planner *f)
+{
+    const NavigationGoal *g = f->goal;
+    if (!nm_fresh(f->nm, f->goal)) return;
+    const char *frame = g->header.frame_id;
+    bool relative = !frame[0] || !strcmp(frame, "base_footprint");
+    struct pose2 target = {g->target.x, g->target.y, g->target.theta}, kick = {g->kick_target.x, g->kick_target.y, 0};
+    struct pose2 then = relative ? robot_then(f, nm_stamp_ns(g->header.stamp)) : (struct pose2){0};
+    f->in_map = !strcmp(frame, "map");
+    nm_text(f->unknown_frame, "%s", relative || f->in_map || !strcmp(frame, "odom") ? "" : frame);
+    f->target = pose2_mul(then, target);
+    f->kick_target = pose2_mul(then, kick);
+}
+
+static void take_place(struct planner *f)
+{
+    if (!nm_fresh(f->nm, f->place) || !(f->place->point.x > 0)) return;
+    f->ball_ahead = f->place->point.x;
+    f->ball_aside = fabs(f->place->point.y);
+}
+
+static void time_steps(struct planner *f)
+{
+    if (f->walk->steps == f->steps) return;
+    double took = 2 * nm_seconds(f->nm->now - f->stepped);
+    if (f->stepped && took < LONGEST_STEP) f->step += PACE * (took - f->step);
+    f->steps = f->walk->steps;
+    f->stepped = f->nm->now;
+}
+
+static struct pose2 goal_to_odom(const struct planner *f, struct pose2 p)
+{
+    return f->in_map ? pose2_mul(f->map_to_odom, p) : p;
+}
+
+/* ---- what is refused ---- */
+
+static bool needs_ball(uint8_t mode)
+{
+    return mode == NavigationGoal_WALK_BEHIND_BALL || mode == NavigationGoal_DRIBBLE;
+}
+
+static bool old(const struct planner *f, int64_t at) { return !at || nm_seconds(f->nm->now - at) > NEWS; }
+
+/* Why the goal is not walked to; NULL if it is. */
+static const char *refusal(const struct planner *f)
+{
+    const NavigationGoal *g = f->goal;
+    bool placed = g->mode != NavigationGoal_STAND && g->mode != NavigationGoal_VELOCITY;
+    if (nm_seconds(nm_age(f->nm, f->goal)) > f->patience) return "no goal has come for a while";
+    if (g->mode > NavigationGoal_VELOCITY) return "there is no such mode";
+    if (g->mode == NavigationGoal_STAND) return NULL;
+    if (!isfinite(g->velocity.linear.x + g->velocity.linear.y + g->velocity.angular.z + (double)g->ball_distance))
+        return "the velocity or the distance from the ball is not finite";
+    if (placed && f->unknown_frame[0]) return "its frame is neither map nor odom nor base_footprint";
+    const struct pose2 *to = needs_ball(g->mode) ? &f->kick_target : &f->target;
+    if (placed && !(fabs(to->x) < FARTHEST && fabs(to->y) < FARTHEST && isfinite(to->theta)))
+        return "the target is not finite, or farther than 100 m";
+    if (placed && f->in_map && old(f, f->located)) return "it is in map, and the robot does not know where it is";
+    if (needs_ball(g->mode) && (!f->ball->valid || old(f, nm_stamp_ns(f->ball->last_seen))))
+        return "it is at the ball, and no ball is known";
+    if (nm_slot(f->match)->seq && !f->match->may_move) return "the rules do not allow to move now";
+    bool managed = nm_slot(f->hcm)->seq != 0;
+    if (managed && f->hcm->state != HcmState_CONTROLABLE && f->hcm->state != HcmState_WALKING)
+        return "the robot is not controlable now";
+    return NULL;
+}
+
+/* ---- the way ---- */
+
+static bool ball_known(const struct planner *f) { return f->ball->valid && !old(f, nm_stamp_ns(f->ball->last_seen)); }
+
+static void add_disc(struct detour_disc *discs, uint32_t *n, double x, double y, double radius)
+{
+    if (*n < DETOUR_DISCS) discs[(*n)++] = (struct detour_disc){x, y, radius};
+}
+
+/* Both goals, each side of the net as a row of discs. */
+static void add_goals(const struct planner *f, struct detour_disc *discs, uint32_t *n)
+{
+    const double nearby = 3; /* m */
+    for (int k = 0; k < 4; k++) {
+        double x = (k & 1 ? 1 : -1) * f->field.length / 2,
+               y = (k & 2 ? 1 : -1) * (f->field.goal_width + f->field.post) / 2;
+        struct pose2 post = pose2_mul(f->map_to_odom, (struct pose2){x, y, 0});
+        if (hypot(post.x - f->robot.x, post.y - f->robot.y) > nearby) continue;
+        for (int i = 0; i < NET; i++) {
+            double deep = f->field.goal_depth * i / (NET - 1);
+            struct pose2 at = pose2_mul(f->map_to_odom, (struct pose2){x + (k & 1 ? deep : -deep), y, 0});
+            add_disc(discs, n, at.x, at.y, f->field.post / 2 + f->body);
+        }
+    }
+}
+
+static uint32_t obstacle_discs(const struct planner *f, struct detour_disc discs[DETOUR_DISCS])
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < f->n_others; i++) {
+        const struct robot *o = &f->others[i];
+        double far = hypot(o->x - f->robot.x, o->y - f->robot.y), until = fmin(far / f->forward, FORESIGHT);
+        add_disc(discs, &n, o->x + until * o->vx, o->y + until * o->vy, o->radius + f->body + f->room);
+    }
+    if (f->located && !old(f, f->located)) add_goals(f, discs, &n);
+    return n;
+}
+
+/* A target in a disc is moved to its edge: as near as it may come. */
+static struct pose2 out_of(const struct planner *f, struct pose2 target, double x, double y, double radius)
+{
+    double dx = target.x - x, dy = target.y - y, far = hypot(dx, dy);
+    if (far >= radius) return target;
+    if (far < 0.01) dx = f->robot.x - x, dy = f->robot.y - y, far = hypot(dx, dy);
+    if (!(far > 0)) return target;
+    return (struct pose2){x + dx / far * radius, y + dy / far * radius, target.theta};
+}
+
+static void plan_place(struct planner *f, const struct plan *p)
+{
+    struct detour_disc discs[DETOUR_DISCS];
+    uint32_t n = p->around ? obstacle_discs(f, discs) : 0;
+    f->to = goal_to_odom(f, f->target);
+    f->beyond = 0;
+    for (uint32_t i = 0; i < n; i++) f->to = out_of(f, f->to, discs[i].x, discs[i].y, discs[i].radius);
+    double keep = f->goal->ball_distance;
+    if (keep > 0 && ball_known(f)) {
+        f->to = out_of(f, f->to, f->ball_at.x, f->ball_at.y, keep);
+        bool too_near = hypot(f->robot.x - f->ball_at.x, f->robot.y - f->ball_at.y) < 0.95 * keep;
+        if (too_near) /* first away from the ball, whatever the target is */
+            f->to = out_of(f, (struct pose2){f->robot.x, f->robot.y, f->to.theta}, f->ball_at.x, f->ball_at.y,
+                           keep + 2 * f->leave);
+        else
+            add_disc(discs, &n, f->ball_at.x, f->ball_at.y, keep);
+    }
+    detour_find(&f->way, f->robot, f->to, discs, n, f->first_side, HABIT);
+}
+
+/* ---- behind the ball ---- */
+
+/* The ball with the direction in which the robot is to look when it kicks. */
+static struct pose2 ball_and_aim(const struct planner *f)
+{
+    struct pose2 target = goal_to_odom(f, f->kick_target);
+    double aim = atan2(target.y - f->ball_at.y, target.x - f->ball_at.x);
+    return (struct pose2){f->ball_at.x, f->ball_at.y, angle_normal(aim - f->goal->kick_direction)};
+}
+
+/* Where it stands with the ball before its foot, and so much farther back. */
+static struct pose2 stand_behind(const struct planner *f, struct pose2 ball, double back)
+{
+    double aside = f->goal->mode == NavigationGoal_DRIBBLE ? 0 : f->foot * f->ball_aside;
+    return pose2_mul(ball, (struct pose2){-f->ball_ahead - back, -aside, 0});
+}
+
+/* The foot for which it has to walk less; a kick to the side is done with the foot of that side. */
+static void choose_foot(struct planner *f, struct pose2 me)
+{
+    if (f->goal->kick == WalkCommand_KICK_SIDE) {
+        f->foot = f->goal->kick_left ? 1 : -1;
+        return;
+    }
+    const double sure = 0.03;      /* m */
+    if (me.y > sure) f->foot = -1; /* who stands left of the ball has it before the right foot */
+    if (me.y < -sure) f->foot = 1;
+}
+
+/* Whether it stands in the lane behind the ball from where it can walk straight on. */
+static bool in_lane(const struct planner *f, struct pose2 me)
+{
+    double loose = f->in_lane ? LOOSE : 1,
+           aside = f->goal->mode == NavigationGoal_DRIBBLE ? 0 : f->foot * f->ball_aside;
+    double back = -me.x - f->ball_ahead, wide = NARROW + FUNNEL * fmax(back, 0);
+    return me.x < -0.6 * f->ball_ahead && back < loose * 2 * f->stand_off && fabs(me.y + aside) < loose * wide &&
+           fabs(me.theta) < loose * LINED_UP;
+}
+
+static void plan_behind(struct planner *f)
+{
+    struct detour_disc discs[DETOUR_DISCS];
+    struct pose2 ball = ball_and_aim(f), me = pose2_mul(pose2_inv(ball), f->robot);
+    uint32_t n = 0;
+    if (!f->in_lane) choose_foot(f, me);
+    f->in_lane = in_lane(f, me);
+    f->beyond = f->in_lane ? 0 : f->stand_off;
+    f->to = stand_behind(f, ball, f->beyond);
+    if (!f->in_lane) {
+        n = obstacle_discs(f, discs);
+        add_disc(discs, &n, ball.x, ball.y, f->ball_room);
+    }
+    detour_find(&f->way, f->robot, f->to, discs, n, f->first_side, HABIT);
+}
+
+/* ---- legs ---- */
+
+static double limit(double own, double asked) { return asked > 0 ? fmin(own, asked) : own; }
+
+static struct steer_limits limits_of(const struct planner *f)
+{
+    const Twist *v = &f->goal->velocity;
+    double x = fabs(v->linear.x), y = fabs(v->linear.y), turn = fabs(v->angular.z);
+    return (struct steer_limits){.forward = limit(f->forward, x),
+                                 .backward = limit(f->backward, x),
+                                 .side = limit(f->side, y),
+                                 .turn = limit(f->turn, turn),
+                                 .turn_fast = f->turn_fast,
+                                 .brake = f->brake};
+}
+
+/* Slower towards a robot that is near, and back from one that is too near: who pushes is penalised. */
+static void yield_to_others(const struct planner *f, struct steer_velocity *v)
+{
+    for (uint32_t i = 0; i < f->n_others; i++) {
+        const struct robot *o = &f->others[i];
+        struct pose2 at = seen(f, (struct pose2){o->x, o->y, 0});
+        double far = hypot(at.x, at.y), gap = far - o->radius - f->body;
+        if (!o->moves || gap > 1 || !(far > 0)) continue;
+        double nx = at.x / far, ny = at.y / far, towards = v->x * nx + v->y * ny;
+        double most = gap < CONTACT ? -BACK_OFF : YIELD * (gap - CONTACT);
+        if (towards <= most) continue;
+        v->x -= (towards - most) * nx;
+        v->y -= (towards - most) * ny;
+    }
+}
+
+static void put_velocity(struct planner *f, struct steer_velocity v)
+{
+    f->command->mode = WalkCommand_VELOCITY;
+    f->command->velocity = (Twist){{v.x, v.y, 0}, {0, 0, v.turn}};
+}
+
+/* Follows the way; returns the seconds that are left. */
+static double follow(struct planner *f, const struct plan *p, double end_speed)
+{
+    double gone = hypot(f->robot.x - f->way.from.x, f->robot.y - f->way.from.y), seconds;
+    struct pose2 ahead = seen(f, detour_at(&f->way, gone + LOOK_AHEAD)),
+                 end = seen(f, detour_at(&f->way, f->way.length));
+    struct steer_wish wish = {.ahead = {ahead.x, ahead.y, end.theta},
+                              .final = seen(f, f->to).theta,
+                              .remaining = fmax(f->way.length - gone, hypot(end.x, end.y)) + f->beyond,
+                              .end_speed = end_speed,
+                              .turn_early = p->turn_early,
+                              .holds = f->holds};
+    struct steer_velocity v = steer(&p->limits, &wish, &seconds);
+    f->holds = wish.holds;
+    yield_to_others(f, &v);
+    put_velocity(f, v);
+    f->state->remaining_distance = (float)wish.remaining;
+    return seconds;
+}
+
+/* The last steps to a pose are planned by the walk itself. */
+static void step_to(struct planner *f, const struct plan *p, struct pose2 to)
+{
+    f->command->mode = WalkCommand_TARGET;
+    f->command->target = (Pose2D){to.x, to.y, to.theta};
+    f->command->velocity = (Twist){{p->limits.forward, p->limits.side, 0}, {0, 0, p->limits.turn}};
+}
+
+static bool has_arrived(const struct planner *f, struct pose2 to)
+{
+    double far = hypot(to.x, to.y), wrong = fabs(to.theta);
+    if (f->arrived) return far < f->leave && wrong < f->leave_turn;
+    return far < f->arrive && wrong < f->arrive_turn;
+}
+
+/* To the end of the way, and stand there. */
+static void go_and_stand(struct planner *f, const struct plan *p)
+{
+    struct pose2 to = seen(f, f->to);
+    bool held_up = f->beyond > 0;
+    f->arrived = !held_up && has_arrived(f, to);
+    if (f->arrived) {
+        f->command->mode = WalkCommand_STAND;
+        return;
+    }
+    struct steer_velocity free = {to.x, to.y, 0}, yielding = free;
+    double seconds = follow(f, p, 0);
+    yield_to_others(f, &yielding);
+    bool alone = yielding.x == free.x && yielding.y == free.y;
+    if (f->holds && !held_up && alone && f->way.n == 0 && hypot(to.x, to.y) < f->near) step_to(f, p, to);
+    f->state->remaining_time = (float)seconds;
+}
+
+/* ---- kicks ---- */
+
+static bool walk_answers(const struct planner *f) { return nm_seconds(nm_age(f->nm, f->walk)) < 0.5; }
+
+static void ask_for_kick(struct planner *f, double direction)
+{
+    const NavigationGoal *g = f->goal;
+    f->command->kick = g->kick;
+    f->command->kick_left = f->foot > 0;
+    f->command->kick_direction = (float)nm_within(direction, 1);
+    f->command->kick_strength = g->kick_strength > 0 ? g->kick_strength : 1;
+}
+
+/* Whether the foot that kicks is the next one to lift, and will find the ball where it swings. */
+static bool in_reach(const struct planner *f, double x, double y, double wrong, double speed)
+{
+    if (fabs(y) > f->kick_width || fabs(wrong) > f->kick_turn) return false;
+    if (!walk_answers(f)) return x < 0.05;
+    double rest = nm_seconds(f->nm->now - f->stepped), left = nm_clamp(0.5 * f->step - rest, 0, 1) * speed;
+    return f->walk->left_support == (f->foot > 0) && x - left < SOON * speed * f->step;
+}
+
+/* In the lane: straight on, sideways to the line of the foot, as fast as makes the way a whole number of double steps;
+ * slower while there is much to correct. */
+static void run_up(struct planner *f, const struct plan *p, struct pose2 ball)
+{
+    struct pose2 at = seen(f, ball);
+    double x = at.x - f->ball_ahead, y = at.y - f->foot * f->ball_aside, wrong = at.theta;
+    double stride = f->kick_speed * f->step, n = fmax(rint(x / stride), 1);
+    double fit = nm_clamp(x / (n * f->step), SLOWEST * f->kick_speed, FASTEST * f->kick_speed);
+    double speed = fmin(fit + f->brake * fmax(x - 2 * stride, 0), p->limits.forward);
+    double need = fmax(fabs(y) / p->limits.side, fabs(wrong) / p->limits.turn) + 0.1; /* s, to be right */
+    if (fabs(y) > f->kick_width || fabs(wrong) > f->kick_turn) speed = fmin(speed, x / need);
+    struct steer_velocity v = {fmax(speed, -0.1), nm_within(2.5 * y, p->limits.side),
+                               nm_within(2.5 * wrong, p->limits.turn)};
+    yield_to_others(f, &v);
+    put_velocity(f, v);
+    f->state->remaining_distance = (float)fmax(x, 0);
+    f->state->remaining_time = (float)(fmax(x, 0) / f->kick_speed);
+    if (!in_reach(f, x, y, wrong, fmax(v.x, 0))) return;
+    f->asked = f->nm->now;
+    ask_for_kick(f, f->goal->kick_direction + wrong);
+}
+
+/* Until the foot is down again it walks straight on. */
+static bool kicks(struct planner *f)
+{
+    double since = f->asked ? nm_seconds(f->nm->now - f->asked) : INFINITY;
+    if (since > KICK_TAKES) f->asked = 0;
+    if (!f->asked) return false;
+    put_velocity(f, (struct steer_velocity){f->kick_speed, 0, 0});
+    if (!walk_answers(f) && since < SHOWN) ask_for_kick(f, f->goal->kick_direction);
+    return true;
+}
+
+static void dribble(struct planner *f, const struct plan *p, struct pose2 ball)
+{
+    struct pose2 at = seen(f, ball);
+    double speed = fmin(f->dribble_speed, p->limits.forward);
+    put_velocity(f, (struct steer_velocity){speed, nm_within(2 * at.y, p->limits.side),
+                                            nm_within(1.5 * at.theta, p->limits.turn)});
+}
+
+static void go_behind_ball(struct planner *f, const struct plan *p)
+{
+    struct pose2 ball = ball_and_aim(f);
+    bool standing = f->goal->kick == WalkCommand_KICK_NONE && p->mode == NavigationGoal_WALK_BEHIND_BALL;
+    if (kicks(f)) return;
+    if (f->in_lane && p->mode == NavigationGoal_DRIBBLE)
+        dribble(f, p, ball);
+    else if (f->in_lane && !standing)
+        run_up(f, p, ball);
+    else if (standing)
+        go_and_stand(f, p);
+    else
+        f->state->remaining_time = (float)follow(f, p, f->kick_speed);
+}
+
+/* ---- the cycle ---- */
+
+static const struct {
+    bool placed, turn_early, around;
+} modes[] = {
+    [NavigationGoal_STAND] = {0},
+    [NavigationGoal_PATH] = {.placed = true, .around = true},
+    [NavigationGoal_PATH_WITH_ORIENTATION] = {.placed = true, .around = true, .turn_early = true},
+    [NavigationGoal_DIRECT] = {.placed = true},
+    [NavigationGoal_DIRECT_WITH_ORIENTATION] = {.placed = true, .turn_early = true},
+    [NavigationGoal_WALK_BEHIND_BALL] = {.around = true},
+    [NavigationGoal_DRIBBLE] = {.around = true},
+    [NavigationGoal_VELOCITY] = {0},
+};
+
+static void show_way(struct planner *f)
+{
+    nm_text(f->path->header.frame_id, "odom");
+    for (int i = 0; i < WAY_POINTS; i++) {
+        PoseStamped *out = nm_append(&f->path->poses, &PoseStamped_type);
+        struct pose2 at = detour_at(&f->way, f->way.length * i / (WAY_POINTS - 1));
+        struct quat q = quat_rpy(0, 0, i == WAY_POINTS - 1 ? f->to.theta : at.theta);
+        if (!out) break;
+        out->header = f->path->header;
+        out->pose = (Pose){{at.x, at.y, 0}, {q.x, q.y, q.z, q.w}};
+    }
+    nm_put(f->nm, f->path);
+    f->shown = f->nm->now;
+}
+
+static void make_plan(struct planner *f, const struct plan *p)
+{
+    bool news = nm_fresh(f->nm, f->goal) || nm_fresh(f->nm, f->pose) || nm_fresh(f->nm, f->ball) ||
+                nm_fresh(f->nm, f->obstacles) || nm_seconds(f->nm->now - f->planned) > PLAN_EVERY;
+    if (!news) return;
+    f->planned = f->nm->now;
+    if (needs_ball(p->mode))
+        plan_behind(f);
+    else
+        plan_place(f, p);
+    f->first_side = f->way.n ? f->way.bends[0].side : 0;
+    if (nm_seconds(f->nm->now - f->shown) > WAY_EVERY) show_way(f);
+}
+
+static void walk_on(struct planner *f)
+{
+    uint8_t mode = f->goal->mode;
+    struct plan p = {
+        .mode = mode, .turn_early = modes[mode].turn_early, .around = modes[mode].around, .limits = limits_of(f)};
+    if (mode == NavigationGoal_STAND) {
+        f->arrived = true;
+        return;
+    }
+    if (mode == NavigationGoal_VELOCITY) {
+        const Twist *v = &f->goal->velocity;
+        put_velocity(f, (struct steer_velocity){v->linear.x, v->linear.y, v->angular.z});
+        return;
+    }
+    make_plan(f, &p);
+    if (needs_ball(mode))
+        go_behind_ball(f, &p);
+    else
+        go_and_stand(f, &p);
+}
+
+static void forget_way(struct planner *f)
+{
+    f->holds = f->arrived = f->in_lane = false;
+    f->first_side = 0;
+    f->asked = 0;
+    f->planned = INT64_MIN / 2;
+}
+
+static void reset(struct planner *f)
+{
+    forget_way(f);
+    f->n_past = f->n_others = 0;
+    f->located = f->shown = f->stepped = 0;
+    f->robot = (struct pose2){0};
+    f->foot = 1;
+    f->step = USUAL_STEP;
+    f->ball_ahead = f->ahead; /* until the kick has said where the ball lies best */
+    f->ball_aside = f->aside;
+    f->mode = NavigationGoal_STAND;
+}
+
+static void step(struct planner *f)
+{
+    remember(f);
+    take_pose(f);
+    take_ball(f);
+    take_obstacles(f);
+    take_goal(f);
+    take_place(f);
+    time_steps(f);
+    if (!nm_slot(f->goal)->seq) return; /* nobody plans here: the walk is somebody else's */
+    const char *why = refusal(f);
+    if (why || f->goal->mode != f->mode) forget_way(f);
+    f->mode = f->goal->mode;
+    if (!why) walk_on(f);
+    nm_put(f->nm, f->command);
+    NavigationState *s = f->state;
+    struct pose2 to = seen(f, f->to);
+    nm_text(s->header.frame_id, "base_footprint");
+    s->mode = f->goal->mode;
+    s->accepted = !why;
+    s->arrived = !why && f->arrived;
+    nm_text(s->reason, "%s", why ? why : "");
+    s->target = (Pose2D){to.x, to.y, to.theta};
+    nm_put(f->nm, s);
+}
+
+static int init(struct planner *f)
+{
+    reset(f);
+    return 0;
+}
+
+#define SELF struct planner
+static const struct nm_port ports[] = {
+    NM_IN(goal, NavigationGoal, "navigation_goal"),
+    NM_IN(pose, PoseWithCovarianceStamped, "pose", .optional = true),
+    NM_IN(odometry, Odometry, "odometry"),
+    NM_IN(ball, BallModel, "ball", .optional = true),
+    NM_IN(obstacles, ObstacleModel, "obstacles", .optional = true),
+    NM_IN(match, MatchState, "match_state", .optional = true),
+    NM_IN(hcm, HcmState, "hcm_state", .optional = true),
+    NM_LAST(walk, WalkState, "walk_state", .optional = true),
+    NM_LAST(place, PointStamped, "kick_place", .optional = true),
+    NM_OUT(command, WalkCommand, "walk_command"),
+    NM_OUT(state, NavigationState, "navigation_state"),
+    NM_OUT(path, Path, "path"),
+    {0},
+};
+static const struct nm_param params[] = {
+    NM_PARAM(forward, 0.5, 0.05, 3, "m/s", "fastest walk forwards; the walk of this robot decides"),
+    NM_PARAM(backward, 0.4, 0.05, 3, "m/s", "the same backwards"),
+    NM_PARAM(side, 0.3, 0.05, 3, "m/s", "the same sideways"),
+    NM_PARAM(turn, 2, 0.1, 10, "rad/s", "fastest turn"),
+    NM_PARAM(turn_fast, 0.8, 0, 1, "1", "share of the turn that is lost at full speed"),
+    NM_PARAM(brake, 2, 0.2, 10, "1/s", "speed for each metre that is left; less for a walk that stops late"),
+    NM_PARAM(arrive, 0.04, 0.005, 1, "m", "so near to its target it stands"),
+    NM_PARAM(arrive_turn, 0.1, 0.01, 3, "rad", "the same for its orientation"),
+    NM_PARAM(leave, 0.1, 0.01, 2, "m", "a robot that stands walks again if its target is farther than this"),
+    NM_PARAM(leave_turn, 0.25, 0.02, 3.2, "rad", "the same for its orientation"),
+    NM_PARAM(near, 0.3, 0, 2, "m", "from here on the walk plans the steps itself; 0: never"),
+    NM_PARAM(body, 0.17, 0, 1, "m", "radius of the robot"),
+    NM_PARAM(room, 0.1, 0, 1, "m", "way around others: so much between the two bodies"),
+    NM_PARAM(ball_room, 0.3, 0.05, 2, "m",
+             "way around the ball on the way behind it: between ball and robot, middle to middle"),
+    NM_PARAM(stand_off, 0.25, 0, 2, "m", "so far behind the place of the kick the straight run-up begins"),
+    NM_PARAM(ahead, 0.2, 0.05, 1, "m", "from the robot to a ball before its foot, until the topic kick_place says it"),
+    NM_PARAM(aside, 0.05, 0, 0.3, "m", "the same to the side"),
+    NM_PARAM(kick_speed, 0.3, 0.02, 2, "m/s", "of the last steps before a kick"),
+    NM_PARAM(kick_width, 0.04, 0.005, 0.2, "m", "a kick is asked for if the ball lies so near to the line of the foot"),
+    NM_PARAM(kick_turn, 0.25, 0.02, 1, "rad", "and the direction is wrong by at most this"),
+    NM_PARAM(dribble_speed, 0.35, 0.02, 2, "m/s", "with the ball at the feet"),
+    NM_PARAM(patience, 1, 0.1, 1000, "s", "stands if no goal came for so long"),
+    NM_PITCH_PARAMS(field),
+    {0},
+};
+NM_MODULE(planner, "Walks where a navigation goal says, around robots, goals and the ball, and kicks in passing.",
+          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .reset = NM_CALL(reset), .step = NM_CALL(step))

@@ -1,0 +1,44 @@
+#include "modules/planning/steer.h"
+
+#include "base/clamp.h"
+
+static const double TURN_GAIN = 3;    /* 1/s, of the angle that is wrong                                   */
+static const double SLOWEST = 0.25;   /* share of the speed that is left while it turns as fast as it can  */
+static const double WAVERING = 0.3;   /* s that turning back to the way must save                          */
+static const double FIRST_TURN = 0.7; /* of the time of a turn at the beginning: it walks meanwhile        */
+static const double BESIDES = 0.15;   /* of the shorter one of walk and turn that comes on top of the other */
+static const double THERE = 0.15;     /* m, so near to the end it only turns to its final orientation      */
+
+/* The fastest walk in a direction of the robot's frame, m/s. Shares of forwards and sideways add up to one at most. */
+static double fastest(const struct steer_limits *l, double direction)
+{
+    double x = cos(direction), y = sin(direction), along = x > 0 ? l->forward : l->backward;
+    return 1 / (fabs(x) / along + fabs(y) / l->side);
+}
+
+/* Seconds to the end if it faces along the way and turns at the end. */
+static double time_facing(const struct steer_limits *l, const struct steer_wish *w, double bearing)
+{
+    double first = fabs(bearing), last = fabs(angle_normal(w->final - w->ahead.theta));
+    return w->remaining / l->forward + (FIRST_TURN * first + last) / l->turn;
+}
+
+/* Seconds to the end if it turns to its final orientation at once. */
+static double time_holding(const struct steer_limits *l, const struct steer_wish *w, double bearing)
+{
+    double walk = w->remaining / fastest(l, angle_normal(bearing - w->final)), turn = fabs(w->final) / l->turn;
+    return fmax(walk, turn) + BESIDES * fmin(walk, turn);
+}
+
+struct steer_velocity steer(const struct steer_limits *l, struct steer_wish *w, double *seconds)
+{
+    double bearing = atan2(w->ahead.y, w->ahead.x), facing = time_facing(l, w, bearing),
+           holding = time_holding(l, w, bearing);
+    w->holds = w->turn_early || w->remaining < THERE || holding < facing + (w->holds ? WAVERING : 0);
+    *seconds = w->holds ? holding : facing;
+
+    double wrong = w->holds ? w->final : bearing, turn = nm_within(TURN_GAIN * wrong, l->turn);
+    double share = l->turn_fast > 0 ? nm_clamp((1 - fabs(turn) / l->turn) / l->turn_fast, SLOWEST, 1) : 1;
+    double speed = fmin(share * fastest(l, bearing), w->end_speed + l->brake * w->remaining);
+    return (struct steer_velocity){speed * cos(bearing), speed * sin(bearing), turn};
+}

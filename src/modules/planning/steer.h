@@ -1,0 +1,34 @@
+/* How a robot that can walk in every direction follows a way: which way it faces, how fast it walks and turns, and how
+ * long it will take. It faces along the way where that is faster, and its final orientation where that is; so it turns
+ * in arcs while it walks (HULKs team research report 2017, section 4.7.2, without its fixed threshold). */
+#ifndef NM_MODULES_PLANNING_STEER_H
+#define NM_MODULES_PLANNING_STEER_H
+
+#include <stdbool.h>
+
+#include "base/geometry.h"
+
+struct steer_limits {
+    double forward, backward, side; /* m/s; all above 0                                                */
+    double turn;                    /* rad/s                                                           */
+    double turn_fast;               /* share of the turn that is lost at full speed                    */
+    double brake;                   /* 1/s: speed allowed for each metre that is left                  */
+};
+
+struct steer_wish {
+    struct pose2 ahead; /* a point on the way a little ahead, and the way's direction at its end; robot's frame */
+    double final;       /* rad, orientation at the end, robot's frame                                */
+    double remaining;   /* m along the way                                                           */
+    double end_speed;   /* m/s at the end of the way; 0: it stops there                              */
+    bool turn_early;    /* faces its final orientation from the beginning                            */
+    bool holds;         /* in and out: it faces the final orientation now                            */
+};
+
+struct steer_velocity {
+    double x, y, turn; /* m/s, m/s, rad/s */
+};
+
+/* The velocity now. `seconds` becomes the time that the way will take. */
+struct steer_velocity steer(const struct steer_limits *limits, struct steer_wish *wish, double *seconds);
+
+#endif
