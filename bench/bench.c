@@ -25,16 +25,17 @@ BENCH(bench_learn);
 BENCH(bench_live);
 BENCH(bench_wire);
 BENCH(bench_motion);
+BENCH(bench_walk);
 
 static const struct {
     const char *group;
     void (*run)(struct nm_bench *bench);
     bool alone; /* takes minutes: only when it is named */
 } benches[] = {
-    {"motion", bench_motion, true}, {"core", bench_core, false},   {"core", bench_cdr_cyclone, false},
-    {"body", bench_body, false},    {"bus", bench_bus, false},     {"sim", bench_sim, false},
-    {"live", bench_live, false},    {"wire", bench_wire, false},   {"log", bench_log, false},
-    {"log", bench_record, false},   {"learn", bench_learn, false},
+    {"motion", bench_motion, true},     {"walk", bench_walk, true},   {"core", bench_core, false},
+    {"core", bench_cdr_cyclone, false}, {"body", bench_body, false},  {"bus", bench_bus, false},
+    {"sim", bench_sim, false},          {"live", bench_live, false},  {"wire", bench_wire, false},
+    {"log", bench_log, false},          {"log", bench_record, false}, {"learn", bench_learn, false},
 };
 enum { BENCHES = sizeof benches / sizeof *benches };
 
@@ -147,6 +148,12 @@ void nm_bench_say(struct nm_bench *bench, const char *format, ...)
     } else {
         fprintf(bench->options->to, "%s\n", text);
     }
+}
+
+void nm_bench_fail(struct nm_bench *bench, const struct nm_err *err)
+{
+    nm_bench_say(bench, "%.*s", (int)strcspn(err->text, "\n"), err->text);
+    bench->missed++;
 }
 
 static int no_group(const char *group, struct nm_err *err)

@@ -26,6 +26,9 @@ bool nm_bench_quick(const struct nm_bench *bench);
 const struct nm_bench_options *nm_bench_options(const struct nm_bench *bench);
 void nm_bench_say(struct nm_bench *bench, const char *format, ...) __attribute__((format(printf, 2, 3))); /* a line */
 
+/* A group that cannot be measured at all: the sentence, as one missed goal. */
+void nm_bench_fail(struct nm_bench *bench, const struct nm_err *err);
+
 struct nm_bench_options {
     const char *group; /* NULL: all             */
     bool json;         /* one object a line     */
@@ -36,6 +39,7 @@ struct nm_bench_options {
     uint64_t last_seed;  /* at most so many are played as a row wants */
     double randomise;    /* share of the spread; negative: the scenarios' */
     uint32_t jobs;       /* processes; 0: two                    */
+    const char *engine;  /* of the group walk; NULL: its first   */
     FILE *to;
 };
 /* Runs a group; returns the number of goals missed, -1 with a sentence where there is no such group. */

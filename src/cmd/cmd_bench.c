@@ -23,14 +23,15 @@ static bool read_seeds(const char *text, struct nm_bench_options *to)
 int cmd_bench(int argc, char **argv)
 {
     bool json = false, quick = false;
-    const char *robot = NULL, *seeds = NULL;
+    const char *robot = NULL, *seeds = NULL, *engine = NULL;
     double randomise = -1;
     int64_t jobs = 2;
     const struct flag flags[] = {
         SWITCH("json", &json, "prints one object per line with name, value, unit, ratio, goal, ok"),
         SWITCH("quick", &quick, "runs a tenth of the repetitions: rough figures, fast"),
         TEXT("robot", &robot, "NAME", "scenarios: a folder in robots/ instead of the scenario's robot"),
-        TEXT("seeds", &seeds, "A-B", "scenarios: seeds (default: 50001-50020, which no tuning has used)"),
+        TEXT("engine", &engine, "NAME", "walk: who walks, policy or model (default: policy)"),
+        TEXT("seeds", &seeds, "A-B", "scenarios: seeds that no tuning has used (default: 50001 on; walk: 70001 on)"),
         NUMBER("randomise", &randomise, 0, NM_WORLD_RANDOM, "X",
                "scenarios: scales the random differences of bodies and grounds"),
         WHOLE("jobs", &jobs, 1, 64, "N", "scenarios: processes at the same time (default: 2)", .letter = 'j'),
@@ -40,7 +41,8 @@ int cmd_bench(int argc, char **argv)
         "nutmeg bench",
         "[GROUP]",
         "Measures what the runtime costs: absolute figures, the ratio to a peer or a limit measured\n"
-        "in the same run, and the goal. Without a group it runs all groups.",
+        "in the same run, and the goal. Without a group it runs all groups but those that take minutes:\n"
+        "motion and walk, which measure what the robot can do.",
         flags,
         0,
         1};
@@ -49,6 +51,7 @@ int cmd_bench(int argc, char **argv)
     struct nm_err err = {0};
     struct nm_bench_options options = {.group = n ? argv[1] : NULL, .json = json, .quick = quick, .to = stdout};
     options.robot = robot;
+    options.engine = engine;
     options.randomise = randomise;
     options.jobs = (uint32_t)jobs;
     if (seeds && !read_seeds(seeds, &options))

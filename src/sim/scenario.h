@@ -50,6 +50,8 @@ enum nm_measure_kind {
     NM_MEASURE_CHARGE,
     NM_MEASURE_VOLTAGE,
     NM_MEASURE_HOTTEST,
+    NM_MEASURE_TARGET_ERROR,
+    NM_MEASURE_TARGET_TURN,
     /* of a robot, over a window of time */
     NM_MEASURE_SPEED_X,
     NM_MEASURE_SPEED_Y,
@@ -62,7 +64,14 @@ enum nm_measure_kind {
     NM_MEASURE_STRAYED,
     NM_MEASURE_LEAP,
     NM_MEASURE_TILT_ERROR,
+    NM_MEASURE_TRUNK_RATE,
+    NM_MEASURE_CAMERA_LOST,
     NM_MEASURE_ODOMETRY_DRIFT,
+    NM_MEASURE_ODOMETRY_TURN,
+    NM_MEASURE_MOVED,
+    NM_MEASURE_LAST_STEP,
+    NM_MEASURE_FOOTFALL,
+    NM_MEASURE_JOULES,
     NM_MEASURE_TIME_TO, /* s, until a condition held first */
     /* of the world */
     NM_MEASURE_TIME,
@@ -127,6 +136,7 @@ enum nm_event_kind {
     NM_EVENT_POWER,
     NM_EVENT_PRESS,
     NM_EVENT_DRIVE,
+    NM_EVENT_TARGET,
     NM_EVENT_KICK,
     NM_EVENTS
 };
@@ -142,7 +152,7 @@ struct nm_event {
     struct nm_range every;      /* s, 0: once                                           */
     uint32_t times;
     uint32_t robots;           /* a bit each                                           */
-    struct nm_range size;      /* impulse (N s), pull-back (m) or speed (m/s)          */
+    struct nm_range size;      /* impulse (N s), pull-back or distance (m), speed (m/s) */
     struct nm_range direction; /* rad, in the robot's frame                            */
     struct nm_somewhere place; /* where to                                             */
     struct nm_somewhere from;  /* of a shot                                            */

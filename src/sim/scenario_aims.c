@@ -107,7 +107,8 @@ static void read_named(struct reading *r, const struct nm_yaml *node, struct nm_
         r->rc = nm_yaml_fail(node, r->err, "time_to needs a condition: {time_to: {measure: …}, name: …}");
     to->kind = (enum nm_measure_kind)i;
     to->label = nm_measure_rows[i].name;
-    r->scenario->listens |= i == NM_MEASURE_KICKING || i == NM_MEASURE_TILT_ERROR || i == NM_MEASURE_ODOMETRY_DRIFT;
+    r->scenario->listens |= i == NM_MEASURE_KICKING || i == NM_MEASURE_TILT_ERROR || i == NM_MEASURE_ODOMETRY_DRIFT ||
+                            i == NM_MEASURE_ODOMETRY_TURN;
 }
 
 /* {measure: speed_x, from: 3 s, to: 60 s, name: forward} */

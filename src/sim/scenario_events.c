@@ -190,6 +190,14 @@ static const struct row drive_rows[] = {
     FOR,
 };
 
+/* a pose so far away, in that direction, turned so far to the left: what `walk_command` calls a target */
+static const struct row target_rows[] = {
+    ROBOTS,
+    {"distance", read_range, FIELD(size), 0, 10, true},
+    {"direction", read_angles, FIELD(direction), ANY_ANGLE, false},
+    {"turn", read_angles, FIELD(place.theta), ANY_ANGLE, false},
+};
+
 #define KIND(name, rows, lasts)                                                                                        \
     {                                                                                                                  \
         name, rows, sizeof(rows) / sizeof(rows)[0], lasts                                                              \
@@ -211,6 +219,7 @@ static const struct {
     [NM_EVENT_POWER] = KIND("power", power_rows, 0),
     [NM_EVENT_PRESS] = KIND("press", press_rows, 0.2),
     [NM_EVENT_DRIVE] = KIND("drive", drive_rows, INFINITY),
+    [NM_EVENT_TARGET] = KIND("target", target_rows, 0),
     [NM_EVENT_KICK] = KIND("kick", kick_rows, 0),
 };
 
@@ -285,7 +294,7 @@ static const struct nm_yaml *what(struct reading *r, const struct nm_yaml *node,
     if (!found)
         r->rc = nm_yaml_fail(node, r->err,
                              "nothing happens here: push, pendulum, place, ball, shoot, fault, set, say, power, press, "
-                             "drive or kick is needed");
+                             "drive, target or kick is needed");
     return found;
 }
 
@@ -317,6 +326,7 @@ static void read_event(struct reading *r, const struct nm_yaml *node)
     if (event->from_kick_place && event->of == NM_PLAYERS)
         r->rc = nm_yaml_fail(body, r->err, "whose kick_place? `of:` names a robot");
     if (event->kind == NM_EVENT_DRIVE) event->part = "cmd_vel";
+    if (event->kind == NM_EVENT_TARGET) event->part = "walk_command";
     if (event->kind == NM_EVENT_KICK) {
         event->part = "kick/_action/send_goal/request";
         r->scenario->listens = true;

@@ -6,6 +6,7 @@
 #include "body/state.h"
 #include "geometry_msgs/Twist.h"
 #include "humanoid_league_msgs/Kick.h"
+#include "nutmeg_msgs/WalkCommand.h"
 #include "sim/scenario_parts.h"
 
 static const double FAR_AWAY = 6; /* m, the target of a kick that has but a direction: with full strength */
@@ -50,7 +51,7 @@ static double side_of(const struct moment *m)
     return m->event->either && nm_dice_roll(&coin) < 0.5 ? -1 : 1;
 }
 
-struct pose3 footprint(const struct nm_run *run, uint32_t robot)
+static struct pose3 footprint(const struct nm_run *run, uint32_t robot)
 {
     struct nm_truth truth;
     struct nm_kin kin;
@@ -58,6 +59,12 @@ struct pose3 footprint(const struct nm_run *run, uint32_t robot)
     nm_world_truth(nm_stage_world(run->stage), robot, &truth);
     nm_forward(body, truth.base_to_field, truth.q, &kin);
     return nm_ground_pose(nm_robot_to_odom(body, &kin));
+}
+
+struct pose2 ground_pose(const struct nm_run *run, uint32_t robot)
+{
+    struct pose3 p = nm_stage_world(run->stage) ? footprint(run, robot) : run->trails[robot].where.base_to_field;
+    return (struct pose2){p.pos.x, p.pos.y, quat_yaw(p.rot)};
 }
 
 /* ---- what can happen ---- */
@@ -176,6 +183,17 @@ static int drive(const struct moment *m, struct nm_err *err)
     return 0;
 }
 
+/* A pose as whoever plans the robot's way would ask for it, in base_footprint; a drive ends with it. */
+static int target(const struct moment *m, struct nm_err *err)
+{
+    double distance = draw(m->dice, m->event->size), direction = draw(m->dice, m->event->direction);
+    struct pose2 to = {distance * cos(direction), distance * sin(direction), draw(m->dice, m->event->place.theta)};
+    WalkCommand command = {.mode = WalkCommand_TARGET, .target = {to.x, to.y, to.theta}};
+    m->run->targets[m->robot] = pose2_mul(ground_pose(m->run, m->robot), to);
+    m->run->drives[m->robot].on = false;
+    return nm_stage_put(m->run->stage, m->robot, m->event->part, &WalkCommand_type, &command, err);
+}
+
 static int kick(const struct moment *m, struct nm_err *err)
 {
     struct vec3 to = draw_point(m->dice, &m->event->place), ball = nm_stage_ball(m->run->stage, NULL);
@@ -198,9 +216,10 @@ static int kick(const struct moment *m, struct nm_err *err)
 }
 
 static int (*const deeds[NM_EVENTS])(const struct moment *, struct nm_err *) = {
-    [NM_EVENT_PUSH] = push,   [NM_EVENT_PENDULUM] = pendulum, [NM_EVENT_PLACE] = place, [NM_EVENT_BALL] = put_ball,
-    [NM_EVENT_SHOOT] = shoot, [NM_EVENT_FAULT] = fault,       [NM_EVENT_SET] = set,     [NM_EVENT_SAY] = say,
-    [NM_EVENT_POWER] = power, [NM_EVENT_PRESS] = press,       [NM_EVENT_DRIVE] = drive, [NM_EVENT_KICK] = kick,
+    [NM_EVENT_PUSH] = push,     [NM_EVENT_PENDULUM] = pendulum, [NM_EVENT_PLACE] = place, [NM_EVENT_BALL] = put_ball,
+    [NM_EVENT_SHOOT] = shoot,   [NM_EVENT_FAULT] = fault,       [NM_EVENT_SET] = set,     [NM_EVENT_SAY] = say,
+    [NM_EVENT_POWER] = power,   [NM_EVENT_PRESS] = press,       [NM_EVENT_DRIVE] = drive, [NM_EVENT_KICK] = kick,
+    [NM_EVENT_TARGET] = target,
 };
 
 /* ---- before it begins ---- */
@@ -225,6 +244,8 @@ static int check_event(struct nm_run *run, const struct nm_event *event, uint32_
     if (event->kind == NM_EVENT_SET) bad = nm_stage_check_set(run->stage, robot, event->part, &why);
     if (event->kind == NM_EVENT_SAY) bad = nm_stage_check_say(run->stage, robot, event->part, event->message, &why);
     if (event->kind == NM_EVENT_DRIVE) bad = nm_stage_put(run->stage, robot, event->part, &Twist_type, NULL, &why);
+    if (event->kind == NM_EVENT_TARGET)
+        bad = nm_stage_put(run->stage, robot, event->part, &WalkCommand_type, NULL, &why);
     if (event->kind == NM_EVENT_KICK)
         bad = nm_stage_put(run->stage, robot, event->part, &Kick_SendGoal_Request_type, NULL, &why);
     if (!nm_stage_world(run->stage) && event->kind == NM_EVENT_KICK)

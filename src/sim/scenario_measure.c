@@ -28,6 +28,8 @@ const struct nm_measure_row nm_measure_rows[NM_MEASURES] = {
     [NM_MEASURE_CHARGE] = {"charge", "", "of its battery, 0 to 1", false},
     [NM_MEASURE_VOLTAGE] = {"voltage", "V", "at its servos, now", false},
     [NM_MEASURE_HOTTEST] = {"hottest", "degrees C", "the temperature of its hottest servo", false},
+    [NM_MEASURE_TARGET_ERROR] = {"target_error", "m", "from where it stands to its last `target`", false},
+    [NM_MEASURE_TARGET_TURN] = {"target_turn", "rad", "between where it looks and where that target does", false},
     [NM_MEASURE_SPEED_X] = {"speed_x", "m/s", "forwards, the mean over the window", false},
     [NM_MEASURE_SPEED_Y] = {"speed_y", "m/s", "to its left, the mean over the window", false},
     [NM_MEASURE_SPEED_TURN] = {"speed_turn", "rad/s", "turning left, the mean over the window", false},
@@ -40,7 +42,14 @@ const struct nm_measure_row nm_measure_rows[NM_MEASURES] = {
     [NM_MEASURE_STRAYED] = {"strayed", "rad", "how far one was off its goal, beyond what its motor yields", false},
     [NM_MEASURE_LEAP] = {"leap", "rad", "the largest jump of a goal, beyond what its motor can", false},
     [NM_MEASURE_TILT_ERROR] = {"tilt_error", "rad", "of imu/data, rms over the window", false},
+    [NM_MEASURE_TRUNK_RATE] = {"trunk_rate", "rad/s", "how fast the trunk turns, rms over the window", false},
+    [NM_MEASURE_CAMERA_LOST] = {"camera_lost", "", "share of the time in which the trunk turns too fast to see", false},
     [NM_MEASURE_ODOMETRY_DRIFT] = {"odometry_drift", "m", "between odometry and truth at the window's end", false},
+    [NM_MEASURE_ODOMETRY_TURN] = {"odometry_turn", "rad", "the same of the direction", false},
+    [NM_MEASURE_MOVED] = {"moved", "m", "from where it stood at the window's begin to where it stands", false},
+    [NM_MEASURE_LAST_STEP] = {"last_step", "s", "from the window's begin until both feet stay on the ground", false},
+    [NM_MEASURE_FOOTFALL] = {"footfall", "N", "the largest force on a foot in the window", false},
+    [NM_MEASURE_JOULES] = {"joules", "J/m", "electric energy of its servos for each metre of the way", false},
     [NM_MEASURE_TIME_TO] = {"time_to", "s", "when a condition held first", false},
     [NM_MEASURE_TIME] = {"time", "s", "simulated", false},
     [NM_MEASURE_BALL_SPEED] = {"ball_speed", "m/s", "now", false},
@@ -86,6 +95,7 @@ void trail_start(struct nm_run *run)
         t->start = t->last;
         t->first_fall = t->lay_still = t->up_since = t->struck = NAN;
         t->stands = stands_at(nm_stage_body(run->stage, i));
+        run->targets[i] = (struct pose2){NAN, NAN, NAN};
     }
     tally_start(run);
     run->kick_direction = NAN;
@@ -192,6 +202,14 @@ static double of_power(const struct nm_run *run, enum nm_measure_kind kind, uint
     return kind == NM_MEASURE_CHARGE ? power->charge : kind == NM_MEASURE_VOLTAGE ? power->voltage : hottest;
 }
 
+/* Of base_footprint, as it is true. */
+static double of_target(const struct nm_run *run, enum nm_measure_kind kind, uint32_t robot)
+{
+    struct pose2 at = ground_pose(run, robot), target = run->targets[robot];
+    if (kind == NM_MEASURE_TARGET_TURN) return fabs(angle_normal(at.theta - target.theta));
+    return hypot(at.x - target.x, at.y - target.y);
+}
+
 static double of_robot(const struct nm_run *run, enum nm_measure_kind kind, uint32_t robot)
 {
     const struct trail *t = &run->trails[robot];
@@ -217,6 +235,8 @@ static double of_robot(const struct nm_run *run, enum nm_measure_kind kind, uint
     case NM_MEASURE_CHARGE:
     case NM_MEASURE_VOLTAGE:
     case NM_MEASURE_HOTTEST: return of_power(run, kind, robot);
+    case NM_MEASURE_TARGET_ERROR:
+    case NM_MEASURE_TARGET_TURN: return of_target(run, kind, robot);
     default: return NAN;
     }
 }

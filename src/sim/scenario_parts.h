@@ -88,7 +88,7 @@ struct tally {
     uint32_t n, steps;
     double step_time[GAIT], step_ahead[GAIT]; /* of the first steps */
     struct pose2 odometry, truth;             /* at its begin: base_footprint, as thought and as it is */
-    double drift;
+    double drift, turn;                       /* m, rad: how far one is from the other now            */
 };
 
 /* What a robot's own brain says, and what is needed to judge it. */
@@ -106,6 +106,7 @@ struct listener {
         struct quat rot;
     } glances[GLANCES]; /* the truth of the last moments */
     uint32_t n_glances;
+    double max_turn;  /* rad/s: while the trunk turns faster, its body_model believes no camera pose; NaN: none */
     uint32_t support; /* foot that carries it; 2: none did yet */
     uint32_t steps;
     struct vec3 velocity; /* of the trunk, a step ago */
@@ -132,6 +133,7 @@ struct nm_run {
     uint32_t *parts;               /* what a fault's part is on each robot: NM_PLAYERS an event */
 
     struct drive drives[NM_PLAYERS];
+    struct pose2 targets[NM_PLAYERS]; /* in the field, where each was told to walk to; NaN: nowhere */
     struct trail trails[NM_PLAYERS];
     bool windows;                        /* something is measured over one */
     struct tally (*tallies)[NM_PLAYERS]; /* of each measure */
@@ -167,7 +169,7 @@ double tally_value(const struct nm_run *run, uint32_t measure, uint32_t robot);
 void grip_begin(struct nm_run *run);
 void grip_follow(struct nm_run *run, uint32_t robot, double values[NM_MEASURES]);
 /* scenario_happen.c */
-struct pose3 footprint(const struct nm_run *run, uint32_t robot); /* base_footprint in the field, as it is true */
+struct pose2 ground_pose(const struct nm_run *run, uint32_t robot); /* base_footprint in the field, as it is true */
 /* scenario_events.c */
 int events_prepare(struct nm_run *run, struct nm_err *err);
 void events_happen(struct nm_run *run);

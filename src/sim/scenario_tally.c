@@ -21,7 +21,7 @@ static bool keeps_most(enum nm_measure_kind kind)
 {
     static const bool most[NM_MEASURES] = {
         [NM_MEASURE_IMPACT] = true,  [NM_MEASURE_TORQUE_MAX] = true, [NM_MEASURE_LOOSE] = true,
-        [NM_MEASURE_STRAYED] = true, [NM_MEASURE_LEAP] = true,
+        [NM_MEASURE_STRAYED] = true, [NM_MEASURE_LEAP] = true,       [NM_MEASURE_FOOTFALL] = true,
     };
     return most[kind];
 }
@@ -92,6 +92,29 @@ static double tilt_error(struct listener *l)
     return NAN;
 }
 
+/* The gate of the robot's own body_model. */
+static double max_turn(const struct nm_player *player)
+{
+    const struct nm_lineup *lineup = player ? nm_player_lineup(player) : NULL;
+    uint32_t i = lineup ? nm_lineup_instance(lineup, "body_model") : NM_NONE;
+    int32_t param = i == NM_NONE ? -1 : nm_param_find(lineup->instances[i].module, "max_turn", NULL);
+    struct nm_value value;
+    if (param < 0) return NAN;
+    nm_player_value(player, i, (uint32_t)param, &value);
+    return value.number[0];
+}
+
+/* Whether a picture of ten milliseconds ago would have no valid pose, as body_model judges it; NaN: nobody judges. */
+static double camera_lost(const struct listener *l, int64_t now)
+{
+    static const int64_t AROUND = 20000000; /* ns */
+    const struct quat rot = l->glances[(l->n_glances - 1) % GLANCES].rot;
+    for (uint32_t i = 0; i < GLANCES && i < l->n_glances; i++)
+        if (l->glances[i].time == now - AROUND && !isnan(l->max_turn))
+            return quat_angle(rot, l->glances[i].rot) / nm_seconds(AROUND) > l->max_turn;
+    return NAN;
+}
+
 /* ---- what really happens ---- */
 
 /* The foot that carries most of the weight; another one is a step. */
@@ -106,11 +129,18 @@ static void count_steps(struct listener *l, const struct nm_truth *truth)
     l->support = foot;
 }
 
-/* The odometry is that of base_footprint, which a trunk that rises or leans does not move. */
-static struct pose2 on_ground(const struct nm_run *run, uint32_t robot)
+/* Less than a fiftieth of the weight on one of them. */
+static bool foot_in_air(const struct nm_truth *truth)
 {
-    struct pose3 p = nm_stage_world(run->stage) ? footprint(run, robot) : run->trails[robot].where.base_to_field;
-    return (struct pose2){p.pos.x, p.pos.y, quat_yaw(p.rot)};
+    double left = truth->foot_force[NM_LEFT], right = truth->foot_force[NM_RIGHT];
+    return fmin(left, right) <= 0.02 * (left + right);
+}
+
+/* W that the battery gives to the servos; braking ones give nothing back. */
+static double servo_power(const struct nm_world *world, uint32_t robot)
+{
+    const struct nm_power *power = nm_world_power(world, robot);
+    return fmax(power->current * power->voltage - power->body->battery.electronics, 0);
 }
 
 static void begin(struct tally *t, const struct trail *trail, const struct listener *l, double now)
@@ -131,13 +161,21 @@ static void note_step(struct tally *t, const struct trail *trail, const struct l
     t->step_ahead[t->n++] = trail->ahead;
 }
 
-/* How far the odometry's idea of the way since the begin is from the way itself. */
-static double drift(const struct nm_run *run, uint32_t robot, const struct tally *t)
+/* How far the odometry's idea of the way since the begin is from the way itself, and how far that way went. The pose is
+ * that of base_footprint, which a trunk that rises or leans does not move. */
+static void note_way(const struct nm_run *run, uint32_t robot, struct tally *t)
 {
     const struct listener *l = &run->listeners[robot];
     struct pose2 thought = pose2_mul(pose2_inv(t->odometry), l->odometry),
-                 went = pose2_mul(pose2_inv(t->truth), on_ground(run, robot));
-    return l->odometry_known ? hypot(thought.x - went.x, thought.y - went.y) : NAN;
+                 went = pose2_mul(pose2_inv(t->truth), ground_pose(run, robot));
+    t->drift = l->odometry_known ? hypot(thought.x - went.x, thought.y - went.y) : NAN;
+    t->turn = l->odometry_known ? fabs(angle_normal(thought.theta - went.theta)) : NAN;
+    t->sum = hypot(went.x, went.y);
+}
+
+static bool needs_way(enum nm_measure_kind kind)
+{
+    return kind == NM_MEASURE_ODOMETRY_DRIFT || kind == NM_MEASURE_ODOMETRY_TURN || kind == NM_MEASURE_MOVED;
 }
 
 static void follow(struct nm_run *run, uint32_t measure, uint32_t robot, double now, double value)
@@ -149,13 +187,17 @@ static void follow(struct nm_run *run, uint32_t measure, uint32_t robot, double 
     if (now < m->from || now > m->to) return;
     bool first = isnan(t->since);
     if (first) begin(t, trail, l, now);
-    if (first && m->kind == NM_MEASURE_ODOMETRY_DRIFT) t->truth = on_ground(run, robot);
+    if (first && needs_way(m->kind)) t->truth = ground_pose(run, robot);
     t->until = now;
     t->ahead_now = trail->ahead, t->aside_now = trail->aside, t->turned_now = trail->turned;
     if (m->kind == NM_MEASURE_STEPS) t->sum = l->steps - t->steps;
     if (m->kind == NM_MEASURE_STEPS_TO_SPEED) note_step(t, trail, l, now);
-    if (m->kind == NM_MEASURE_ODOMETRY_DRIFT) t->drift = drift(run, robot, t);
-    if (m->kind == NM_MEASURE_TILT_ERROR && !isnan(value)) t->sum += value * value, t->n++;
+    if (needs_way(m->kind)) note_way(run, robot, t);
+    if (m->kind == NM_MEASURE_LAST_STEP && value > 0) t->most = now - t->since;
+    if (m->kind == NM_MEASURE_JOULES && !first) t->sum += value;
+    bool squares = m->kind == NM_MEASURE_TILT_ERROR || m->kind == NM_MEASURE_TRUNK_RATE;
+    if (squares && !isnan(value)) t->sum += value * value, t->n++;
+    if (m->kind == NM_MEASURE_CAMERA_LOST && !isnan(value)) t->sum += value, t->n++;
     if (keeps_most(m->kind)) t->most = fmax(t->most, value);
 }
 
@@ -182,6 +224,11 @@ static void follow_robot(struct nm_run *run, uint32_t robot, double now)
         [NM_MEASURE_TILT_ERROR] = tilt_error(l),
         [NM_MEASURE_IMPACT] = vec3_norm(vec3_sub(velocity, l->velocity)) / dt,
         [NM_MEASURE_TORQUE_MAX] = torque(run, robot, &truth),
+        [NM_MEASURE_TRUNK_RATE] = vec3_norm(run->trails[robot].where.angular_velocity),
+        [NM_MEASURE_CAMERA_LOST] = camera_lost(l, nm_stage_now(run->stage)),
+        [NM_MEASURE_LAST_STEP] = foot_in_air(&truth),
+        [NM_MEASURE_FOOTFALL] = fmax(truth.foot_force[NM_LEFT], truth.foot_force[NM_RIGHT]),
+        [NM_MEASURE_JOULES] = world ? servo_power(world, robot) * dt : 0,
     };
     l->velocity = velocity;
     grip_follow(run, robot, values);
@@ -192,7 +239,10 @@ static void follow_robot(struct nm_run *run, uint32_t robot, double now)
 void tally_start(struct nm_run *run)
 {
     const struct nm_scenario *s = run->scenario;
-    for (uint32_t i = 0; i < s->n_robots; i++) run->listeners[i].support = NO_FOOT;
+    for (uint32_t i = 0; i < s->n_robots; i++) {
+        run->listeners[i].support = NO_FOOT;
+        run->listeners[i].max_turn = max_turn(nm_stage_player(run->stage, i));
+    }
     for (uint32_t m = 0; m < s->n_measures; m++) run->windows |= window(&s->measures[m]);
     run->windows |= s->listens;
     if (!run->windows) return;
@@ -236,8 +286,14 @@ double tally_value(const struct nm_run *run, uint32_t measure, uint32_t robot)
     case NM_MEASURE_SPEED_TURN: return span > 0 ? (t->turned_now - t->turned) / span : NAN;
     case NM_MEASURE_STEPS: return t->sum;
     case NM_MEASURE_STEPS_TO_SPEED: return steps_to_speed(t);
-    case NM_MEASURE_TILT_ERROR: return t->n > 1 ? sqrt(t->sum / (t->n - 1)) : NAN;
+    case NM_MEASURE_TILT_ERROR:
+    case NM_MEASURE_TRUNK_RATE: return t->n > 1 ? sqrt(t->sum / (t->n - 1)) : NAN;
+    case NM_MEASURE_CAMERA_LOST: return t->n > 1 ? t->sum / (t->n - 1) : NAN;
     case NM_MEASURE_ODOMETRY_DRIFT: return t->drift;
+    case NM_MEASURE_ODOMETRY_TURN: return t->turn;
+    case NM_MEASURE_MOVED: return t->sum;
+    case NM_MEASURE_LAST_STEP: return t->most;
+    case NM_MEASURE_JOULES: return t->sum / hypot(t->ahead_now - t->ahead, t->aside_now - t->aside);
     default: return NAN;
     }
 }

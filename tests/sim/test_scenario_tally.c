@@ -104,12 +104,114 @@ static void odometry_and_orientation_are_compared_with_the_truth(void **state)
         good("field: kid\nrobot: kid70\nlineup: motion\nconditions: nominal\n"
              "robots: [{name: kid, at: [0, 10, 90 deg]}]\nduration: 9 s\nevents:\n"
              "  - {at: 2 s, drive: {robot: kid, velocity: [0.3, 0, 0], for: 4 s}}\n"
-             "measures: [{measure: odometry_drift, from: 1.5 s}, {measure: tilt_error, from: 1 s}, path]\n");
+             "measures: [{measure: odometry_drift, from: 1.5 s}, {measure: tilt_error, from: 1 s}, path, "
+             "{measure: odometry_turn, from: 1.5 s}]\n");
     struct nm_result r = play(s, (struct nm_run_options){.seed = 1});
     assert_true(r.values[2][0] > 0.5);
     assert_true(r.values[0][0] >= 0 && r.values[0][0] < 0.3 * r.values[2][0]);
     assert_true(r.values[1][0] > 0 && r.values[1][0] < 0.026); /* 1.5 degrees */
+    assert_true(r.values[3][0] > 0 && r.values[3][0] < 0.3);
     nm_scenario_free(s);
+}
+
+/* Where a robot is told to go is seen from where it stands then: at first it is a metre off, later it is there. */
+static void a_target_is_asked_for_and_measured(void **state)
+{
+    (void)state;
+    static const double seconds[] = {2.05, 12};
+    struct nm_scenario *s =
+        good(WALKER "duration: 12 s\nevents:\n"
+                    "  - {at: 2 s, target: {robot: kid, distance: 1, direction: 90 deg, turn: 0.5}}\n"
+                    "measures: [target_error, target_turn, forward, {measure: last_step, from: 2 s}, falls]\n");
+    struct nm_result r[2];
+    for (int i = 0; i < 2; i++) r[i] = play(s, (struct nm_run_options){.seed = 1, .seconds = seconds[i]});
+    assert_near(r[0].values[0][0], 1, 0.03);
+    assert_near(r[0].values[1][0], 0.5, 0.03);
+    assert_true(r[1].values[4][0] == 0);
+    assert_true(r[1].values[0][0] < 0.4);
+    assert_true(r[1].values[1][0] < 0.3);
+    assert_true(fabs(r[1].values[2][0]) < 0.4); /* sideways, not forwards */
+    assert_true(r[1].values[3][0] > 1 && r[1].values[3][0] < 9);
+    nm_scenario_free(s);
+    struct nm_scenario *nowhere = good(WALKER "duration: 0.1 s\nmeasures: [target_error, target_turn]\n");
+    struct nm_result n = play(nowhere, (struct nm_run_options){.seed = 1});
+    assert_true(isnan(n.values[0][0]) && isnan(n.values[1][0]));
+    nm_scenario_free(nowhere);
+}
+
+/* A robot that stands carries its weight, moves nowhere, and takes no step; one that walks comes down harder. */
+static void feet_and_ways_are_measured(void **state)
+{
+    (void)state;
+    struct nm_scenario *s = good(WALKER "duration: 11 s\nevents:\n"
+                                        "  - {at: 5 s, drive: {robot: kid, velocity: [0.3, 0, 0], for: 3 s}}\n"
+                                        "measures:\n"
+                                        "  - {measure: footfall, from: 3 s, to: 5 s, name: standing}\n"
+                                        "  - {measure: footfall, from: 5 s, name: walking}\n"
+                                        "  - {measure: moved, from: 3 s, to: 5 s, name: stayed}\n"
+                                        "  - {measure: moved, from: 3 s, name: went}\n"
+                                        "  - {measure: last_step, from: 3 s, to: 5 s, name: no_step}\n"
+                                        "  - {measure: last_step, from: 5 s, name: step}\n"
+                                        "  - distance\n");
+    struct nm_result r = play(s, (struct nm_run_options){.seed = 1});
+    struct nm_arena arena = {0};
+    struct nm_err err = {0};
+    const struct nm_body *body = nm_body_load(&arena, NM_ROOT "/robots/kid70", &err);
+    double weight = 9.81 * body->mass;
+    assert_true(r.values[0][0] > 0.5 * weight && r.values[0][0] < 0.9 * weight);
+    assert_true(r.values[1][0] > weight && r.values[1][0] < 6 * weight);
+    assert_true(r.values[2][0] < 0.005);
+    assert_near(r.values[3][0], r.values[6][0], 0.1);
+    assert_true(r.values[3][0] > 0.4);
+    assert_true(r.values[4][0] == 0);
+    assert_true(r.values[5][0] > 2.5 && r.values[5][0] < 5);
+    nm_arena_free(&arena);
+    nm_scenario_free(s);
+}
+
+/* The energy of the servos is what the battery lost, less what the computer took. */
+static void energy_comes_from_the_battery(void **state)
+{
+    (void)state;
+    struct nm_scenario *s = good(WALKER "duration: 12 s\nevents:\n"
+                                        "  - {at: 0 s, drive: {robot: kid, velocity: [0.3, 0, 0]}}\n"
+                                        "measures: [charge, voltage, path, {measure: joules}, {measure: speed_x}]\n");
+    struct desk d;
+    struct nm_run *run = begin(&d, s, (struct nm_run_options){.seed = 1});
+    const struct nm_body *body = nm_stage_body(nm_run_stage(run), 0);
+    struct nm_result first, last;
+    nm_run_step(run);
+    nm_run_result(run, &first);
+    while (nm_run_step(run) > 0) {}
+    nm_run_result(run, &last);
+    double drawn = (first.values[0][0] - last.values[0][0]) * body->battery.capacity * 3600 *
+                   (first.values[1][0] + last.values[1][0]) / 2,
+           own = last.values[3][0] * last.values[4][0] * 12;
+    assert_true(own > 100);
+    assert_near(own, drawn - body->battery.electronics * 12, 0.1 * own);
+    nm_run_free(run);
+    nm_arena_free(&d.arena);
+    nm_scenario_free(s);
+}
+
+/* How calm the trunk is: the share of pictures without a pose is judged by the gate of the line-up. */
+static void a_trunk_that_turns_too_fast_sees_nothing(void **state)
+{
+    (void)state;
+    static const char *const gates[] = {"body_model.max_turn=50", "body_model.max_turn=0.1"};
+    struct nm_scenario *s = good("field: kid\nrobot: kid70\nlineup: motion\n"
+                                 "robots: [{name: kid, at: [0, 10, 90 deg]}]\nduration: 6 s\nevents:\n"
+                                 "  - {at: 1.5 s, drive: {robot: kid, velocity: [0.3, 0, 0]}}\n"
+                                 "measures: [{measure: camera_lost, from: 3 s}, {measure: trunk_rate, from: 3 s}]\n");
+    for (int i = 0; i < 2; i++) {
+        struct nm_result r = play(s, (struct nm_run_options){.seed = 1, .n_set = 1, .set = &gates[i]});
+        assert_true(i ? r.values[0][0] > 0.7 : r.values[0][0] == 0);
+        assert_true(r.values[1][0] > 0.1 && r.values[1][0] < 3);
+    }
+    nm_scenario_free(s);
+    struct nm_scenario *blind = good(WALKER "duration: 0.5 s\nmeasures: [{measure: camera_lost}]\n");
+    assert_true(isnan(play(blind, (struct nm_run_options){.seed = 1}).values[0][0]));
+    nm_scenario_free(blind);
 }
 
 static void conditions_have_names_and_can_be_changed(void **state)
@@ -295,6 +397,7 @@ static const struct {
     {HEAD "measures: [falls]\nscore: {falls: {most: 1}}\n", "`weight:` is missing"},
     {HEAD "events: [{at: 1 s, drive: {robot: kid}}]\n", "`velocity:` is missing"},
     {HEAD "events: [{at: 1 s, drive: {robot: kid, velocity: [9, 0, 0]}}]\n", "not between"},
+    {HEAD "events: [{at: 1 s, target: {robot: kid}}]\n", "`distance:` is missing"},
     {HEAD "events: [{at: 1 s, when: {measure: time, above: 1}, ball: {at: [1, 1]}}]\n", "either `at:` or `when:`"},
     {HEAD "events: [{at: 1 s, ball: {at: [1, 1], of: kit}}]\n", "did you mean 'kid'"},
     {HEAD "events: [{at: 1 s, every: [3 s, 1 s], ball: {at: [1, 1]}}]\n", "above 1"},
@@ -318,6 +421,10 @@ int main(void)
         cmocka_unit_test(a_drive_that_has_a_time_ends),
         cmocka_unit_test(a_score_is_the_weighted_sum_of_measures),
         cmocka_unit_test(odometry_and_orientation_are_compared_with_the_truth),
+        cmocka_unit_test(a_target_is_asked_for_and_measured),
+        cmocka_unit_test(feet_and_ways_are_measured),
+        cmocka_unit_test(energy_comes_from_the_battery),
+        cmocka_unit_test(a_trunk_that_turns_too_fast_sees_nothing),
         cmocka_unit_test(conditions_have_names_and_can_be_changed),
         cmocka_unit_test(settings_of_the_caller_count_more),
         cmocka_unit_test(a_blow_comes_from_either_side),
