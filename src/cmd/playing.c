@@ -17,6 +17,7 @@
 #include "cmd/wire_clock.h"
 #include "codec/text.h"
 #include "core/files.h"
+#include "edge/air/radio_edge.h"
 #include "edge/bus/hardware.h"
 #include "edge/dds/dds.h"
 #include "edge/live/live.h"
@@ -53,6 +54,7 @@ struct playing {
     struct nm_dds *dds;       /* NULL: none */
     pthread_mutex_t dds_lock; /* held where another thread asks dds, and when it goes */
     struct nm_teleop *teleop;
+    struct nm_radio_edge *radio;  /* NULL: none */
     struct nm_hardware *hardware; /* NULL: none */
     struct nm_log *log;           /* NULL: none */
     struct nm_edge *console;
@@ -215,6 +217,7 @@ static void tick(struct playing *p)
     look(p);
     print_status(p);
     if (p->teleop) nm_teleop_poll(p->teleop, nm_player_now(p->player));
+    if (p->radio && p->options->dds.clock) nm_radio_edge_poll(p->radio, nm_player_now(p->player));
     if (p->options->tick) p->options->tick(p->player, p->options->user);
 }
 
@@ -227,6 +230,7 @@ static int play_real(struct playing *p, struct nm_err *err)
     if (p->dds && nm_dds_start(p->dds, err)) return -1;
     if (p->log && nm_log_start(p->log, err)) return -1;
     if (p->hardware && nm_hardware_start(p->hardware, err)) return -1;
+    if (p->radio && nm_radio_edge_start(p->radio, err)) return -1;
     while (!over(p)) {
         nm_sleep_until(nm_clock() + look_every);
         tick(p);
@@ -405,9 +409,10 @@ static int open_live(struct playing *p, struct nm_err *err)
 static int open_dds(struct playing *p, struct nm_err *err)
 {
     const struct playing_options *o = p->options;
-    bool details = o->dds.domain || o->dds.space || o->dds.network || o->dds.topics.n || o->dds.clock;
-    if (!o->dds.on)
-        return details ? nm_fail(err, "--domain, --namespace, --network, --clock and --share need --dds") : 0;
+    bool details = o->dds.domain || o->dds.space || o->dds.topics.n || o->dds.clock;
+    if (!o->dds.on && details) return nm_fail(err, "--domain, --namespace, --clock and --share need --dds");
+    if (!o->dds.on && o->dds.network && !o->radio) return nm_fail(err, "--network needs --dds or --radio");
+    if (!o->dds.on) return 0;
     if (o->dds.clock && o->virtual_time)
         return nm_fail(err, "use either --clock (the time of a world) or --virtual (its own time), not both");
     char *end = NULL;
@@ -426,6 +431,14 @@ static int open_dds(struct playing *p, struct nm_err *err)
                                  .gid_size = o->dds.humble ? 24 : 16};
     p->dds = nm_dds_new(p->player, &dds, err);
     return p->dds ? 0 : -1;
+}
+
+static int open_radio(struct playing *p, struct nm_err *err)
+{
+    if (!p->options->radio) return 0;
+    if (p->options->virtual_time) return nm_fail(err, "--radio runs in real time only; leave out --virtual");
+    p->radio = nm_radio_edge_udp(p->player, p->options->dds.network, err);
+    return p->radio ? 0 : -1;
 }
 
 static void tell_strangers(void *user, const char *topic, nm_say *say, void *to)
@@ -456,7 +469,7 @@ static int open_all(struct playing *p, struct nm_err *err)
                               err);
     if (!p->player || open_console(p, err)) return -1;
     if (o->joy && !(p->teleop = nm_teleop_new(p->player, o->joy, err))) return -1;
-    if (open_hardware(p, err) || open_live(p, err) || open_dds(p, err)) return -1;
+    if (open_hardware(p, err) || open_live(p, err) || open_dds(p, err) || open_radio(p, err)) return -1;
     p->control = nm_control_new(p->player,
                                 &(struct nm_control_options){.registry = &p->setup->registry,
                                                              .lineup = &p->loaded,
@@ -506,6 +519,7 @@ int playing_run(struct setup *setup, const struct playing_options *options)
     nm_log_free(p.log);
     nm_live_free(p.live);
     nm_hardware_free(p.hardware);
+    nm_radio_edge_free(p.radio);
     nm_teleop_free(p.teleop);
     crash_forget(p.player);
     nm_player_free(p.player);

@@ -35,6 +35,7 @@ struct playing_options {
         bool humble;         /* peers up to ROS 2 Humble see the node           */
         struct texts topics; /* what others may see; none: everything           */
     } dds;
+    bool radio; /* speaks to a game controller and to team mates by UDP              */
     struct logging_flags log;
     struct texts watch; /* topics whose messages are printed                         */
     bool score;         /* ends with the last message of the topic `score`           */
@@ -69,6 +70,7 @@ int playing_run(struct setup *setup, const struct playing_options *options);
         SWITCH("dds", &(o)->dds.on, "joins ROS 2 as a node that shares topics, services and parameters"),              \
         TEXT("domain", &(o)->dds.domain, "N", "DDS domain (default: ROS_DOMAIN_ID, or 0)"),                            \
         TEXT("namespace", &(o)->dds.space, "NAME", "ROS namespace of this robot, such as red1"),                       \
+        SWITCH("radio", &(o)->radio, "hears the game controller and speaks to team mates by UDP"),                     \
         SWITCH("network", &(o)->dds.network, "uses the network, not only this machine"),                               \
         SWITCH("clock", &(o)->dds.clock, "follows the time that a simulated world publishes on /clock"),               \
         TEXTS("share", &(o)->dds.topics, "TOPIC",                                                                      \

@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/export.h"
+
 enum {
     NM_GAME_PORT = 3838,         /* control packets                         */
     NM_GAME_RETURN_PORT = 3939,  /* return packets                          */
@@ -137,12 +139,12 @@ enum nm_game_fault {
 };
 
 /* Reads a control packet. If it is foreign, only the member `version` is set. */
-enum nm_game_fault nm_game_decode(const void *bytes, size_t n, struct nm_game_packet *packet);
+NM_EXPORT enum nm_game_fault nm_game_decode(const void *bytes, size_t n, struct nm_game_packet *packet);
 /* Writes a control packet and returns its length; 0 if there is no such version or not enough room. What a dialect
  * cannot express is left out; a penalty that it does not have is written as 255, a set play as none. */
 size_t nm_game_encode(const struct nm_game_packet *packet, void *bytes, size_t room);
 
-enum nm_game_league nm_game_league(uint8_t version);
+NM_EXPORT enum nm_game_league nm_game_league(uint8_t version);
 
 /* ---- return packets ---- */
 
@@ -167,9 +169,9 @@ struct nm_game_return {
 
 enum { NM_GAME_RETURN_LONGEST = 32 };
 
-uint8_t nm_game_return_version(uint8_t control_version);
+NM_EXPORT uint8_t nm_game_return_version(uint8_t control_version);
 /* Returns the length; 0 if the version is unknown or a number is not finite. */
-size_t nm_game_return_encode(const struct nm_game_return *say, void *bytes, size_t room);
+NM_EXPORT size_t nm_game_return_encode(const struct nm_game_return *say, void *bytes, size_t room);
 /* False: it is no return packet that a game controller accepts. */
 bool nm_game_return_decode(const void *bytes, size_t n, struct nm_game_return *said);
 

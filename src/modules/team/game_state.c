@@ -1,0 +1,687 @@
+/* The game as this robot knows it, from the packets of a game controller of any league, the whistle, the buttons and a
+ * service. It decides which state the robot acts on and what it may do, and answers the game controller.
+ *
+ * - Game controllers tell robots of a kick-off (SPL, HSL) and of a goal (SPL) only seconds after the referee's whistle.
+ *   A robot that hears the whistle acts at once. If no packet confirms it within the delay of the rules, the robot goes
+ *   back to the state of the packets.
+ * - The first game controller heard counts, by its address, until it has been silent for a while. Packets of others, of
+ *   other teams, for monitors, repeated, damaged and of unknown versions are counted and ignored.
+ * - Pause (Marc Bestmann's thesis, 2017, section 5.2.1): the penalty given by hand and that of the game controller are
+ *   merged, and the hand wins, so that a robot can be taken out or let in while the network does not work. */
+#include <string.h>
+
+#include "base/fault.h"
+#include "base/pitch.h"
+#include "codec/gamecontroller.h"
+#include "core/nm.h"
+#include "core/stamp.h"
+#include "geometry_msgs/PoseWithCovarianceStamped.h"
+#include "humanoid_league_msgs/GameState.h"
+#include "nutmeg_msgs/BallModel.h"
+#include "nutmeg_msgs/Buttons.h"
+#include "nutmeg_msgs/Datagram.h"
+#include "nutmeg_msgs/HcmState.h"
+#include "nutmeg_msgs/Leds.h"
+#include "nutmeg_msgs/MatchState.h"
+#include "nutmeg_msgs/TeamState.h"
+#include "nutmeg_msgs/Whistle.h"
+#include "std_srvs/SetBool.h"
+
+/* Packets that are ignored, by the reason. */
+enum ignored {
+    IGNORED_FORMAT,
+    IGNORED_VERSION,
+    IGNORED_LENGTH,
+    IGNORED_VALUE,
+    IGNORED_TEAMS,
+    IGNORED_HOST,
+    IGNORED_TRUTH,
+    IGNORED_OLD,
+    IGNORED
+};
+
+/* What a hand says about this robot's penalty. */
+enum hand { HAND_NOTHING, HAND_PENALIZES, HAND_FREES };
+
+/* The kick-off or set play that the robot acts on. */
+struct kick {
+    uint8_t set_play, taking, team;
+    int64_t opened;     /* ns, since when it may be taken; 0: not yet        */
+    bool over;          /* the ball is in play                               */
+    bool rests;         /* it is known where the ball lay                    */
+    double x, y;        /* m, map: there                                     */
+    int64_t away_since; /* ns, the ball is somewhere else since; 0: it is not */
+};
+
+struct game_state {
+    struct nm *nm;
+    /* in */
+    nm_queue(Datagram) received;
+    nm_queue(Whistle) whistles;
+    const Buttons *buttons;
+    const TeamState *mates;
+    const HcmState *hcm;
+    const PoseWithCovarianceStamped *pose;
+    const BallModel *ball;
+    nm_server(SetBool) penalize;
+    /* out */
+    MatchState *match;
+    GameState *game;
+    Leds *leds;
+    nm_out_queue(Datagram) sent;
+    /* params */
+    int32_t team, player;
+    bool goalkeeper;
+    int32_t pause_button, start_button;
+    double silence;    /* s */
+    double report;     /* s */
+    double confidence; /* of a whistle */
+    double moved;      /* m */
+    struct nm_pitch_size field;
+    /* state: the game controller */
+    bool heard; /* ever */
+    struct nm_game_packet packet;
+    uint32_t controller; /* its address */
+    int64_t packet_time; /* ns */
+    struct nm_fault silent;
+    struct nm_fault_count ignored[IGNORED];
+    uint64_t n_ignored[IGNORED];
+    uint32_t versions[8]; /* a bit for each foreign version that was named */
+    /* state: the game */
+    uint8_t state;
+    int64_t since;    /* ns, of the state */
+    bool ahead;       /* the whistle is ahead of the game controller                        */
+    uint8_t ahead_of; /* the state of the packets when it was heard                         */
+    int64_t whistled; /* ns, when it was heard                                              */
+    bool goal_for_us; /* of a goal that was only whistled: the ball was in the rivals' half */
+    int64_t whistle;  /* ns, last heard by this robot                                       */
+    struct kick kick;
+    char reason[64];
+    /* state: the hand */
+    enum hand hand;
+    uint32_t presses[2];
+    bool pressed_before; /* the counts of the buttons are known */
+    int64_t reported;    /* ns, last return packet              */
+    int32_t tells;       /* return packets that still tell what the hand did */
+    int64_t lit;         /* ns, last time that the lamps were set */
+};
+
+#define BLOCK     10.0 /* s that the rivals of a kick-off have to wait; all leagues            */
+#define PATIENCE  2.0  /* s beyond the delay of the rules, after which a whistle was a mistake */
+#define RECENT    2.0  /* s, older whistles do not count                                       */
+#define OVERTAKEN 1.0  /* s, the longest way of a packet that a newer one overtook             */
+
+/* s, by which the leagues delay what they tell robots of a kick-off and a goal; 0: not at all */
+static const struct {
+    double kick_off, goal;
+} delays[NM_GAME_LEAGUES] = {[NM_GAME_SPL] = {15, 15}, [NM_GAME_HSL] = {10, 0}};
+
+static const char *const state_names[] = {"INITIAL", "READY", "SET", "PLAYING", "FINISHED", "STANDBY"};
+
+static double ago(const struct game_state *f, int64_t then) { return nm_seconds(f->nm->now - then); }
+
+static enum nm_game_league league_of(const struct game_state *f) { return nm_game_league(f->packet.version); }
+
+static const struct nm_game_team *own_team(const struct game_state *f)
+{
+    return &f->packet.teams[f->packet.teams[0].number != f->team];
+}
+
+static const struct nm_game_team *rival_team(const struct game_state *f)
+{
+    return &f->packet.teams[f->packet.teams[0].number == f->team];
+}
+
+static void set_state(struct game_state *f, uint8_t state, const char *reason)
+{
+    nm_text(f->reason, "%s", reason);
+    if (state == f->state) return;
+    nm_log(f->nm, NM_INFO, "%s -> %s: %s", state_names[f->state], state_names[state], reason);
+    f->state = state;
+    f->since = f->nm->now;
+}
+
+/* ---- packets ---- */
+
+static void ignore(struct game_state *f, enum ignored why)
+{
+    static const char *const reasons[IGNORED] = {
+        [IGNORED_FORMAT] = "is not a packet of a game controller",
+        [IGNORED_VERSION] = "has a version that this program does not know",
+        [IGNORED_LENGTH] = "has a wrong length",
+        [IGNORED_VALUE] = "has a value that does not exist",
+        [IGNORED_TEAMS] = "is about other teams",
+        [IGNORED_HOST] = "comes from a second game controller",
+        [IGNORED_TRUTH] = "is for monitors",
+        [IGNORED_OLD] = "is old or repeated",
+    };
+    uint64_t n = nm_fault_count_add(&f->ignored[why], 1, f->nm->now);
+    f->n_ignored[why]++;
+    if (n && why != IGNORED_OLD && why != IGNORED_VERSION)
+        nm_log(f->nm, NM_WARN, "ignored a packet that %s (%llu so far)", reasons[why],
+               (unsigned long long)f->n_ignored[why]);
+}
+
+static void name_version(struct game_state *f, uint8_t version)
+{
+    uint32_t *word = &f->versions[version / 32], bit = 1u << version % 32;
+    if (*word & bit) return;
+    *word |= bit;
+    nm_log(f->nm, NM_WARN, "a game controller speaks version %u, which this program does not know; ignored", version);
+}
+
+/* An older number soon after a newer one was overtaken on its way. Later it comes from a game controller that was
+ * started again. */
+static bool is_old(const struct game_state *f, const struct nm_game_packet *p)
+{
+    return (int8_t)(p->number - f->packet.number) <= 0 && ago(f, f->packet_time) < OVERTAKEN;
+}
+
+static bool is_connected(const struct game_state *f) { return f->heard && ago(f, f->packet_time) < f->silence; }
+
+static void take_packet(struct game_state *f, const Datagram *datagram)
+{
+    static const enum ignored faults[] = {[NM_GAME_NO_PACKET] = IGNORED_FORMAT,
+                                          [NM_GAME_FOREIGN] = IGNORED_VERSION,
+                                          [NM_GAME_LENGTH] = IGNORED_LENGTH,
+                                          [NM_GAME_VALUE] = IGNORED_VALUE};
+    struct nm_game_packet p;
+    enum nm_game_fault fault = nm_game_decode(datagram->data.at, datagram->data.n, &p);
+    if (fault == NM_GAME_FOREIGN) name_version(f, p.version);
+    if (fault != NM_GAME_FINE) {
+        ignore(f, faults[fault]);
+        return;
+    }
+    if (p.truth)
+        ignore(f, IGNORED_TRUTH);
+    else if ((p.teams[0].number == f->team) == (p.teams[1].number == f->team))
+        ignore(f, IGNORED_TEAMS);
+    else if (is_connected(f) && datagram->host != f->controller)
+        ignore(f, IGNORED_HOST);
+    else if (is_connected(f) && is_old(f, &p))
+        ignore(f, IGNORED_OLD);
+    else {
+        if (!f->heard || f->controller != datagram->host)
+            nm_log(f->nm, NM_INFO, "game controller at %u.%u.%u.%u, version %u", datagram->host >> 24,
+                   datagram->host >> 16 & 255, datagram->host >> 8 & 255, datagram->host & 255, p.version);
+        f->heard = true;
+        f->packet = p;
+        f->controller = datagram->host;
+        f->packet_time = f->nm->now;
+    }
+}
+
+static void watch_silence(struct game_state *f)
+{
+    if (!f->heard) return;
+    bool silent = !is_connected(f);
+    switch (nm_fault_now(&f->silent, silent, f->nm->now, 1)) {
+    case NM_FAULT_BEGINS:
+        nm_log(f->nm, NM_WARN, "the game controller is silent for %.0f s; playing on in %s", f->silence,
+               state_names[f->state]);
+        break;
+    case NM_FAULT_OVER: nm_log(f->nm, NM_INFO, "the game controller is back"); break;
+    case NM_FAULT_SAME: break;
+    }
+}
+
+/* ---- hands: buttons and the service ---- */
+
+static bool controller_penalizes(const struct game_state *f)
+{
+    return f->heard && own_team(f)->players[f->player - 1].penalty != NM_GAME_NO_PENALTY;
+}
+
+static bool is_penalized(const struct game_state *f)
+{
+    return f->hand == HAND_PENALIZES || (f->hand != HAND_FREES && controller_penalizes(f));
+}
+
+static void penalize_by_hand(struct game_state *f, bool penalize)
+{
+    f->hand = penalize ? HAND_PENALIZES : controller_penalizes(f) ? HAND_FREES : HAND_NOTHING;
+    f->tells = 3; /* packets may be lost */
+    nm_log(f->nm, NM_INFO, "%s by hand", penalize ? "penalized" : "let in");
+}
+
+/* Without a game controller the second button goes through the states of a game. */
+static void press_start(struct game_state *f)
+{
+    static const uint8_t next[] = {
+        [MatchState_INITIAL] = MatchState_READY,    [MatchState_READY] = MatchState_SET,
+        [MatchState_SET] = MatchState_PLAYING,      [MatchState_PLAYING] = MatchState_FINISHED,
+        [MatchState_FINISHED] = MatchState_INITIAL, [MatchState_STANDBY] = MatchState_READY};
+    if (!is_connected(f)) set_state(f, next[f->state], "button");
+}
+
+static void look_at_buttons(struct game_state *f)
+{
+    const int32_t index[2] = {f->pause_button, f->start_button};
+    uint32_t presses[2] = {0};
+    if (!nm_fresh(f->nm, f->buttons)) return;
+    for (int i = 0; i < 2; i++)
+        if (index[i] >= 0 && (uint32_t)index[i] < f->buttons->presses.n) presses[i] = f->buttons->presses.at[index[i]];
+    if (f->pressed_before && presses[0] != f->presses[0]) penalize_by_hand(f, !is_penalized(f));
+    if (f->pressed_before && presses[1] != f->presses[1]) press_start(f);
+    memcpy(f->presses, presses, sizeof presses);
+    f->pressed_before = true;
+}
+
+static void serve(struct game_state *f)
+{
+    for (uint32_t i = 0; i < f->penalize.requests.n; i++) {
+        const SetBool_Request *request = f->penalize.requests.at[i];
+        SetBool_Response *reply = nm_reply(f->nm, &f->penalize, request);
+        penalize_by_hand(f, request->data);
+        reply->success = true;
+    }
+    if (f->hand == HAND_FREES && f->heard && !controller_penalizes(f)) f->hand = HAND_NOTHING;
+}
+
+/* ---- the ball in map ---- */
+
+static bool ball_in_map(const struct game_state *f, double *x, double *y)
+{
+    const BallModel *ball = f->ball;
+    const Pose *p = &f->pose->pose.pose;
+    bool known = nm_slot(f->pose)->seq && nm_slot(ball)->seq && ball->valid && ball->confidence >= 0.5f &&
+                 ago(f, nm_stamp_ns(ball->last_seen)) < 0.5;
+    if (!known) return false;
+    const struct pose2 robot = {
+        p->position.x, p->position.y,
+        quat_yaw((struct quat){p->orientation.w, p->orientation.x, p->orientation.y, p->orientation.z})};
+    struct pose2 at = pose2_mul(robot, (struct pose2){ball->position.x, ball->position.y, 0});
+    *x = at.x;
+    *y = at.y;
+    return isfinite(at.x) && isfinite(at.y);
+}
+
+/* ---- the whistle ---- */
+
+static void listen(struct game_state *f)
+{
+    for (uint32_t i = 0; i < f->whistles.n; i++) {
+        const Whistle *w = f->whistles.at[i];
+        int64_t at = nm_stamp_ns(w->heard);
+        if (!(w->confidence >= f->confidence)) continue;
+        if (!at || at > f->nm->now) at = f->nm->now;
+        if (at > f->whistle) f->whistle = at;
+    }
+}
+
+/* How many of the team heard a whistle lately and since the state began, this robot included. */
+static uint32_t hearers(const struct game_state *f, bool *self)
+{
+    uint32_t n = 0;
+    *self = f->whistle && f->whistle >= f->since && ago(f, f->whistle) < RECENT;
+    for (uint32_t i = 0; i < f->mates->mates.n; i++) {
+        const TeamMate *mate = &f->mates->mates.at[i];
+        int64_t at = nm_stamp_ns(mate->message.header.stamp);
+        n += mate->message.whistle && at >= f->since && ago(f, at) < RECENT;
+    }
+    return n + *self;
+}
+
+/* The ball is believed to be in a goal, or so near to one that it may be. */
+static bool ball_in_goal(const struct game_state *f, bool *theirs)
+{
+    double x, y;
+    if (!ball_in_map(f, &x, &y)) return false;
+    *theirs = x > 0;
+    return fabs(x) > f->field.length / 2 - 0.3 && fabs(y) < f->field.goal_width / 2 + 0.5;
+}
+
+static void run_ahead(struct game_state *f, uint8_t state, const char *reason)
+{
+    f->ahead = true;
+    f->ahead_of = f->packet.state;
+    f->whistled = f->nm->now;
+    set_state(f, state, reason);
+}
+
+static void follow_whistle(struct game_state *f)
+{
+    bool self, theirs = false;
+    uint32_t n = hearers(f, &self);
+    if (f->ahead || !n) return;
+    bool delayed = f->heard && delays[league_of(f)].kick_off > 0;
+    if (f->state == MatchState_SET && !f->heard) set_state(f, MatchState_PLAYING, "whistle");
+    if (f->state == MatchState_SET && delayed)
+        run_ahead(f, MatchState_PLAYING, self ? "whistle" : "a mate heard the whistle");
+    /* during play a whistle may come from the next field: the ball or a second robot has to confirm it */
+    bool goal = f->state == MatchState_PLAYING && f->heard && delays[league_of(f)].goal > 0;
+    if (!goal || !(ball_in_goal(f, &theirs) || n > 1)) return;
+    f->goal_for_us = theirs;
+    run_ahead(f, MatchState_READY, "whistle after a goal");
+}
+
+static void follow_packets(struct game_state *f)
+{
+    uint8_t told = f->packet.state;
+    if (!f->heard) return;
+    if (!f->ahead) {
+        if (told != f->state && is_connected(f)) set_state(f, told, "game controller");
+        return;
+    }
+    double delay = f->state == MatchState_PLAYING ? delays[league_of(f)].kick_off : delays[league_of(f)].goal;
+    bool confirmed = told == f->state, other = told != f->ahead_of, late = ago(f, f->whistled) > delay + PATIENCE;
+    if (!confirmed && !other && !late) return;
+    f->ahead = false;
+    set_state(f, told,
+              confirmed ? "game controller, after the whistle"
+              : other   ? "game controller"
+                        : "no packet confirmed the whistle");
+}
+
+/* ---- kick-offs and set plays ---- */
+
+static void take_kick(struct game_state *f, uint8_t set_play, uint8_t team)
+{
+    if (f->kick.set_play == set_play && f->kick.team == team) return;
+    f->kick = (struct kick){.set_play = set_play, .team = team};
+    f->kick.rests = !set_play; /* a kick-off lies on the centre mark */
+}
+
+/* The Humanoid League clears a set play when it may be taken, and its number of the kick-off never: what it is about is
+ * remembered. */
+static void follow_kick(struct game_state *f)
+{
+    const struct nm_game_packet *p = &f->packet;
+    bool plays = f->state == MatchState_PLAYING, hl = f->heard && league_of(f) == NM_GAME_HL;
+    if (!f->heard) return;
+    if (!plays || f->since == f->nm->now) f->kick = (struct kick){.team = NM_GAME_NOBODY};
+    if (!plays || !hl || p->set_play || f->since == f->nm->now) take_kick(f, p->set_play, p->kicking_team);
+    f->kick.taking = p->taking;
+}
+
+static bool ball_moved(struct game_state *f)
+{
+    struct kick *k = &f->kick;
+    double x, y;
+    if (!ball_in_map(f, &x, &y)) return false;
+    if (!k->rests) {
+        k->rests = true;
+        k->x = x;
+        k->y = y;
+    }
+    if (hypot(x - k->x, y - k->y) < f->moved)
+        k->away_since = 0;
+    else if (!k->away_since)
+        k->away_since = f->nm->now;
+    return k->away_since && ago(f, k->away_since) > 0.3;
+}
+
+static void judge_kick(struct game_state *f)
+{
+    struct kick *k = &f->kick;
+    bool closed = f->state != MatchState_PLAYING || k->taking || f->packet.stopped;
+    if (k->team == NM_GAME_NOBODY) return;
+    if (closed) {
+        k->opened = 0;
+        k->over = false;
+        k->rests = !k->set_play;
+        return;
+    }
+    if (!k->opened) k->opened = f->nm->now;
+    bool limited = !k->set_play || league_of(f) == NM_GAME_HL;
+    if (ball_moved(f) || (limited && ago(f, k->opened) > BLOCK)) k->over = true;
+}
+
+/* ---- what it publishes ---- */
+
+static uint8_t side_of(const struct game_state *f, uint8_t team)
+{
+    if (team == f->team) return MatchState_KICK_OWN;
+    return team == rival_team(f)->number && team != NM_GAME_NOBODY ? MatchState_KICK_RIVAL : MatchState_KICK_NOBODY;
+}
+
+static uint8_t penalty_of(uint8_t penalty)
+{
+    static const uint8_t kinds[NM_GAME_PENALTIES] = {
+        [NM_GAME_MANUAL] = MatchState_PENALTY_MANUAL,
+        [NM_GAME_SUBSTITUTE] = MatchState_PENALTY_SUBSTITUTE,
+        [NM_GAME_SENT_OFF] = MatchState_PENALTY_SENT_OFF,
+        [NM_GAME_MOTION_IN_SET] = MatchState_PENALTY_IN_PLACE,
+        [NM_GAME_MOTION_IN_STANDBY] = MatchState_PENALTY_IN_PLACE,
+    };
+    if (penalty == NM_GAME_NO_PENALTY) return MatchState_PENALTY_NONE;
+    return kinds[penalty] ? kinds[penalty] : MatchState_PENALTY_REMOVED;
+}
+
+static void tell_teams(struct game_state *f, MatchState *m)
+{
+    const struct nm_game_team *own = own_team(f), *rival = rival_team(f);
+    m->rival_team = rival->number;
+    m->own_color = own->color;
+    m->rival_color = rival->color;
+    m->attack_left = own == &f->packet.teams[1];
+    m->own_score = own->score;
+    m->rival_score = rival->score;
+    m->goalkeeper = own->goalkeeper;
+    m->penalty_shot = own->shots;
+    m->single_shots = own->shots_in;
+    m->message_budget = league_of(f) == NM_GAME_HL ? UINT16_MAX : own->message_budget;
+    for (int i = 0; i < NM_GAME_PLAYERS; i++) {
+        m->penalties[i] = penalty_of(own->players[i].penalty);
+        m->rival_penalties[i] = penalty_of(rival->players[i].penalty);
+        m->penalty_seconds[i] = own->players[i].seconds;
+    }
+}
+
+/* Whose kick it is. A goal that was only whistled is followed by a kick-off of those who conceded it. */
+static uint8_t kicking(const struct game_state *f)
+{
+    if (!f->heard) return MatchState_KICK_NOBODY;
+    if (f->ahead && f->state == MatchState_READY)
+        return f->goal_for_us ? MatchState_KICK_RIVAL : MatchState_KICK_NOBODY;
+    return f->kick.over ? MatchState_KICK_NOBODY : side_of(f, f->kick.team);
+}
+
+static void tell_match(struct game_state *f)
+{
+    static const uint8_t leagues[NM_GAME_LEAGUES] = {MatchState_LEAGUE_HL, MatchState_LEAGUE_SPL,
+                                                     MatchState_LEAGUE_HSL};
+    const struct nm_game_packet *p = &f->packet;
+    MatchState *m = f->match;
+    m->connected = is_connected(f);
+    m->state = f->state;
+    m->packet_state = f->heard ? p->state : f->state;
+    nm_text(m->reason, "%s", f->reason);
+    m->whistled = f->ahead;
+    m->state_since = nm_stamp(f->since);
+    m->own_team = (uint8_t)f->team;
+    m->player_number = (uint8_t)f->player;
+    m->message_budget = UINT16_MAX;
+    m->first_half = true;
+    m->penalized = is_penalized(f);
+    if (f->heard) {
+        m->league = leagues[league_of(f)];
+        m->phase = p->phase;
+        m->stopped = p->stopped;
+        m->first_half = p->first_half;
+        m->seconds_remaining = p->seconds;
+        m->secondary_seconds = p->secondary_seconds;
+        m->players_per_team = p->players_per_team;
+        m->set_play = f->kick.over ? MatchState_SET_PLAY_NONE : f->kick.set_play;
+        m->taking = f->kick.taking;
+        tell_teams(f, m);
+    }
+    if (f->hand == HAND_PENALIZES) m->penalties[f->player - 1] = MatchState_PENALTY_MANUAL;
+    if (f->hand == HAND_FREES) m->penalties[f->player - 1] = MatchState_PENALTY_NONE;
+    m->kicking = kicking(f);
+    bool plays = m->state == MatchState_PLAYING && m->taking != MatchState_TAKING_FROZEN;
+    m->may_move = !m->penalized && !m->stopped && (m->state == MatchState_READY || plays);
+    m->may_play = m->may_move && plays && !m->taking && m->kicking != MatchState_KICK_RIVAL;
+    nm_put(f->nm, m);
+}
+
+static void tell_game(struct game_state *f)
+{
+    const MatchState *m = f->match;
+    GameState *g = f->game;
+    g->game_state = m->state == MatchState_STANDBY ? GameState_GAMESTATE_INITIAL : m->state;
+    g->secondary_state = m->phase;
+    g->first_half = m->first_half;
+    g->own_score = m->own_score;
+    g->rival_score = m->rival_score;
+    g->seconds_remaining = m->seconds_remaining;
+    g->secondary_seconds_remaining = m->secondary_seconds;
+    g->has_kick_off = m->kicking == MatchState_KICK_OWN;
+    g->penalized = m->penalized;
+    g->seconds_till_unpenalized = m->penalty_seconds[f->player - 1];
+    g->allowed_to_move = m->may_move;
+    g->penalty_shot = m->penalty_shot;
+    g->single_shots = m->single_shots;
+    if (f->heard && league_of(f) == NM_GAME_HL) {
+        g->drop_in_time = f->packet.drop_in_seconds == UINT16_MAX ? 0 : f->packet.drop_in_seconds;
+        nm_text(g->coach_message, "%.253s", own_team(f)->coach_message);
+    }
+    nm_put(f->nm, g);
+}
+
+/* The head shows the state in the colours of the SPL, the eyes show the team; both blink while nobody is heard. */
+static void light(struct game_state *f)
+{
+    static const ColorRGBA states[] = {
+        [MatchState_INITIAL] = {0, 0, 0, 1}, [MatchState_READY] = {0, 0, 1, 1},    [MatchState_SET] = {1, 1, 0, 1},
+        [MatchState_PLAYING] = {0, 1, 0, 1}, [MatchState_FINISHED] = {1, 1, 1, 1}, [MatchState_STANDBY] = {0, 1, 1, 1}};
+    static const ColorRGBA teams[] = {{0, 0, 1, 1},       {1, 0, 0, 1},         {1, 1, 0, 1},    {0, 0, 0, 1},
+                                      {1, 1, 1, 1},       {0, 1, 0, 1},         {1, 0.5f, 0, 1}, {0.6f, 0, 1, 1},
+                                      {0.4f, 0.2f, 0, 1}, {0.5f, 0.5f, 0.5f, 1}};
+    static const ColorRGBA red = {1, 0, 0, 1}, dark = {0, 0, 0, 1};
+    const MatchState *m = f->match;
+    Leds *leds = f->leds;
+    if (f->lit && ago(f, f->lit) < 0.2) return;
+    f->lit = f->nm->now;
+    nm_text(leds->name.at[0], "head");
+    nm_text(leds->name.at[1], "eyes");
+    leds->color.at[0] = m->penalized ? red : states[m->state];
+    leds->color.at[1] = f->heard && m->own_color < sizeof teams / sizeof *teams ? teams[m->own_color] : dark;
+    leds->blink.at[0] = leds->blink.at[1] = m->connected ? 0 : 2;
+    leds->name.n = leds->color.n = leds->blink.n = 2;
+    nm_put(f->nm, leds);
+}
+
+/* ---- return packets ---- */
+
+static uint8_t word_of(struct game_state *f)
+{
+    if (f->tells > 0) {
+        f->tells--;
+        return f->hand == HAND_PENALIZES ? NM_GAME_SAYS_PENALIZED : NM_GAME_SAYS_UNPENALIZED;
+    }
+    return f->goalkeeper && own_team(f)->goalkeeper != f->player ? NM_GAME_SAYS_GOALKEEPER : NM_GAME_SAYS_ALIVE;
+}
+
+static bool is_fallen(const struct game_state *f)
+{
+    uint8_t state = f->hcm->state;
+    return nm_slot(f->hcm)->seq &&
+           (state == HcmState_FALLING || state == HcmState_FALLEN || state == HcmState_GETTING_UP);
+}
+
+static void fill_return(struct game_state *f, struct nm_game_return *say)
+{
+    const Pose *p = &f->pose->pose.pose;
+    say->fallen = is_fallen(f);
+    say->ball_age = -1;
+    if (nm_slot(f->pose)->seq) {
+        say->x = (float)p->position.x;
+        say->y = (float)p->position.y;
+        say->theta =
+            (float)quat_yaw((struct quat){p->orientation.w, p->orientation.x, p->orientation.y, p->orientation.z});
+    }
+    int64_t seen = nm_stamp_ns(f->ball->last_seen);
+    if (!nm_slot(f->ball)->seq || !seen) return;
+    say->ball_age = (float)fmax(ago(f, seen), 0);
+    say->ball_x = (float)f->ball->position.x;
+    say->ball_y = (float)f->ball->position.y;
+}
+
+/* A robot whose numbers are not finite still says that it is alive. */
+static void report(struct game_state *f)
+{
+    uint8_t bytes[NM_GAME_RETURN_LONGEST];
+    if (!is_connected(f) || (f->reported && ago(f, f->reported) < f->report)) return;
+    f->reported = f->nm->now;
+    struct nm_game_return say = {
+        .version = nm_game_return_version(f->packet.version), .team = (uint8_t)f->team, .player = (uint8_t)f->player};
+    const struct nm_game_return plain = {say.version, say.team, say.player, .fallen = is_fallen(f), .ball_age = -1};
+    say.word = word_of(f);
+    fill_return(f, &say);
+    size_t n = nm_game_return_encode(&say, bytes, sizeof bytes);
+    if (!n) n = nm_game_return_encode(&plain, bytes, sizeof bytes);
+    Datagram *out = nm_push(f->nm, &f->sent);
+    out->host = f->controller;
+    out->port = NM_GAME_RETURN_PORT;
+    memcpy(out->data.at, bytes, n);
+    out->data.n = (uint32_t)n;
+}
+
+static void step(struct game_state *f)
+{
+    for (uint32_t i = 0; i < f->received.n; i++) take_packet(f, f->received.at[i]);
+    watch_silence(f);
+    look_at_buttons(f);
+    serve(f);
+    follow_packets(f);
+    listen(f);
+    follow_whistle(f);
+    follow_kick(f);
+    judge_kick(f);
+    tell_match(f);
+    tell_game(f);
+    light(f);
+    report(f);
+    for (int i = 0; i < IGNORED; i++) nm_fault_count_add(&f->ignored[i], 0, f->nm->now);
+    nm_show(f->nm, "ignored_other_teams", f->n_ignored[IGNORED_TEAMS]);
+    nm_show(f->nm, "ignored_old", f->n_ignored[IGNORED_OLD]);
+}
+
+static void reset(struct game_state *f)
+{
+    memset(&f->heard, 0, sizeof *f - offsetof(struct game_state, heard));
+    nm_text(f->reason, "started");
+    f->since = f->nm->now;
+    f->kick.team = NM_GAME_NOBODY;
+}
+
+static int init(struct game_state *f)
+{
+    reset(f);
+    return 0;
+}
+
+#define SELF struct game_state
+static const struct nm_port ports[] = {
+    NM_QUEUE(received, Datagram, "game/received", 16),
+    NM_QUEUE(whistles, Whistle, "whistle", 8, .optional = true),
+    NM_IN(buttons, Buttons, "buttons", .optional = true),
+    NM_LAST(mates, TeamState, "team_state", .optional = true),
+    NM_LAST(hcm, HcmState, "hcm_state", .optional = true),
+    NM_LAST(pose, PoseWithCovarianceStamped, "pose", .optional = true),
+    NM_LAST(ball, BallModel, "ball", .optional = true),
+    NM_SERVER(penalize, SetBool, "manual_penalize", 2),
+    NM_OUT(match, MatchState, "match_state"),
+    NM_OUT(game, GameState, "game_state"),
+    NM_OUT(leds, Leds, "leds"),
+    NM_OUT_QUEUE(sent, Datagram, "game/sent", 4),
+    {0},
+};
+static const struct nm_param params[] = {
+    NM_PARAM(team, 1, 1, 254, "1", "number of the team; team messages go to UDP port 10000 and this number"),
+    NM_PARAM(player, 1, 1, 20, "1", "number of this robot in the team"),
+    NM_PARAM_SWITCH(goalkeeper, false, "asks the game controller of the Humanoid League to be the goalkeeper"),
+    NM_PARAM(pause_button, 0, -1, 7, "1", "button that penalizes the robot and lets it in again, from 0; -1: none"),
+    NM_PARAM(start_button, 1, -1, 7, "1",
+             "button that goes to the next state of the game while no game controller is heard, from 0; -1: none"),
+    NM_PARAM(silence, 4, 1, 60, "s", "after this time without a packet the game controller counts as silent"),
+    NM_PARAM(report, 0.7, 0.5, 2, "s", "time between two return packets"),
+    NM_PARAM(confidence, 0.5, 0, 1, "1", "a whistle counts if it was heard with at least this confidence"),
+    NM_PARAM(moved, 0.4, 0.05, 2, "m", "a ball that moved this far from where it lay is in play"),
+    NM_PITCH_PARAMS(field),
+    {0},
+};
+NM_MODULE(game_state,
+          "The game by packets, whistle and buttons: what this robot may do now; answers the game controller.",
+          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .reset = NM_CALL(reset), .step = NM_CALL(step))
