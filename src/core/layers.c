@@ -164,14 +164,37 @@ static void read_values(struct reading *r, const struct nm_yaml *params, struct 
     nm_yaml_each(param, params) read_value(r, param, to, layer, who);
 }
 
-/* First what is said of modules, then what is said of instances, so that the more particular wins whatever its place.
- * A line-up's own file knows instances only. */
+/* What is said of a module counts for modules that are like it. Faults are found where that module itself is read. */
+static void read_likes(const struct reading *r, const struct nm_yaml *params, const struct nm_module *module,
+                       enum nm_layer layer)
+{
+    if (params->kind != NM_YAML_MAP) return;
+    for (uint32_t i = 0; i < r->lineup->n_instances; i++) {
+        const struct nm_lineup_instance *instance = &r->lineup->instances[i];
+        if (!instance->module->like || strcmp(instance->module->like, module->name)) continue;
+        nm_yaml_each(node, params)
+        {
+            struct nm_value value = {.layer = layer};
+            int param = nm_param_find(instance->module, node->key, NULL);
+            if (param < 0 || nm_value_node(&instance->module->params[param], node, &value, NULL)) continue;
+            instance->values[param] = value;
+        }
+    }
+}
+
+/* First what is said of modules like another, then of modules, then of instances, so that the more particular wins
+ * whatever its place. A line-up's own file knows instances only. */
 static void read_file(struct reading *r, const char *path, enum nm_layer layer, bool own)
 {
     const struct nm_yaml *file = nm_yaml_read(&r->lineup->arena, path, r->err);
     if (!file || file->kind != NM_YAML_MAP) {
         r->rc = file ? nm_yaml_fail(file, r->err, "modules with their parameters are needed here") : -1;
         return;
+    }
+    nm_yaml_each(entry, file)
+    {
+        struct address to = address_of(r, entry->key, own);
+        if (to.module && to.instance == NM_NONE) read_likes(r, entry, to.module, layer);
     }
     for (int particular = 0; particular <= 1; particular++) {
         nm_yaml_each(entry, file)

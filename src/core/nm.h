@@ -64,7 +64,7 @@
 
 /* This number changes when the meaning of anything in this file changes. A plug-in that was built with another number
  * is refused. */
-#define NM_ABI 3
+#define NM_ABI 4
 
 /* ---- context ---- */
 
@@ -364,6 +364,8 @@ struct nm_module {
     void (*changed)(void *self);   /* called when parameters have changed, before the next step        */
     void (*step)(void *self);      /* called once in every run of the cycle                            */
     void (*close)(void *self);     /* called once, at the end                                          */
+    const char *like;              /* a module whose parameters it has too: what files say of that one
+                                    * counts for this one, unless they say something of this one; or NULL */
 };
 
 /* A function of the module for its table. The compiler checks that it takes a SELF pointer and returns nothing (init

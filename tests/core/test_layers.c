@@ -130,6 +130,34 @@ static void an_instance_wins_over_its_module_in_one_file(void **state)
     assert_true(value_of(lineup_text, none, "rival", "friction", &layer, file) == 0.1);
 }
 
+/* What is said of a module counts for one that is like it, except where something is said of that one. */
+static void a_module_takes_the_parameters_of_the_one_it_is_like(void **state)
+{
+    (void)state;
+    struct nm_module twin = ball_filter_module;
+    const struct nm_module *both[] = {&ball_filter_module, &twin};
+    twin.name = "twin";
+    twin.like = "ball_filter";
+    nm_registry_init(&registry, &arena, both, both + 2);
+    static const char text[] = "robot: kid70\ncycles: {motion: {period: 8 ms, modules: [twin]}}\n"
+                               "remote: [ball_seen, odometry]\n";
+    enum nm_layer layer;
+    char file[600];
+    struct nm_lineup_options none = {0};
+    place_write(root, "robots/kid70/params.yaml", "twin: {friction: 0.9}\nball_filter: {friction: 0.3, jump: 2}\n");
+    assert_true(value_of(text, none, "twin", "friction", &layer, file) == 0.9);
+    assert_true(value_of(text, none, "twin", "jump", &layer, file) == 2);
+    assert_int_equal(layer, NM_LAYER_ROBOT);
+    assert_string_equal(file, "robots/kid70/params.yaml");
+    place_write(root, "config/places/hamburg.yaml", "ball_filter: {friction: 0.1}\n");
+    none.place = "hamburg";
+    assert_true(value_of(text, none, "twin", "friction", &layer, file) == 0.1);
+    struct nm_err err;
+    place_write(root, "config/places/hamburg.yaml", "ball_filter: {friction: 99}\n");
+    assert_null(load_from(text, none, &err));
+    assert_non_null(strstr(err.text, "hamburg.yaml:1: ball_filter: friction: 99 is outside"));
+}
+
 static void a_line_up_needs_no_files(void **state)
 {
     (void)state;
@@ -230,6 +258,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_later_layer_wins, set_up_root, tear_down_root),
         cmocka_unit_test_setup_teardown(an_instance_wins_over_its_module_in_one_file, set_up_root, tear_down_root),
+        cmocka_unit_test_setup_teardown(a_module_takes_the_parameters_of_the_one_it_is_like, set_up_root,
+                                        tear_down_root),
         cmocka_unit_test_setup_teardown(a_line_up_needs_no_files, set_up_root, tear_down_root),
         cmocka_unit_test_setup_teardown(a_robot_may_be_a_path, set_up_root, tear_down_root),
         cmocka_unit_test_setup_teardown(every_slip_in_a_file_is_told_with_its_line, set_up_root, tear_down_root),

@@ -151,6 +151,22 @@ static bool step_is_over(const struct walk_engine *e, const struct walk_params *
     return e->steps < 1 || !loaded || swing > TOUCHES * e->weight || e->time > p->longest * e->duration + WAITS;
 }
 
+/* The other foot becomes the frame of what is measured. */
+static void see_change(struct walk_engine *e, const struct walk_seen *seen)
+{
+    struct pose2 old = seen->sole[e->support], new = seen->sole[walk_other(e->support)];
+    double turned = angle_normal(new.theta - old.theta), here[2],
+           off[2] = {e->com_seen[0] - seen->com_here[0], e->com_seen[1] - seen->com_here[1]};
+    double vx = e->com_speed[0], vy = e->com_speed[1];
+    walk_into(new, seen->com.x, seen->com.y, here);
+    e->com_speed[0] = cos(turned) * vx + sin(turned) * vy;
+    e->com_speed[1] = -sin(turned) * vx + cos(turned) * vy;
+    e->com_seen[0] = here[0] + off[0];
+    e->com_seen[1] = here[1] + off[1];
+    e->stepped = pose2_mul(pose2_inv(old), new);
+    e->support = walk_other(e->support);
+}
+
 /* The swinging foot becomes the frame of everything. */
 static void change_feet(struct walk_engine *e, const struct walk_seen *seen)
 {
@@ -166,18 +182,13 @@ static void change_feet(struct walk_engine *e, const struct walk_seen *seen)
     e->swing[2] = e->begin_lift = -lift;
     e->swing_yaw = -e->swing_yaw;
     e->hips -= lift;
+    see_change(e, seen);
+}
 
-    struct pose2 old = seen->sole[e->support], new = seen->sole[walk_other(e->support)];
-    double turned = angle_normal(new.theta - old.theta), here[2],
-           off[2] = {e->com_seen[0] - seen->com_here[0], e->com_seen[1] - seen->com_here[1]};
-    double vx = e->com_speed[0], vy = e->com_speed[1];
-    walk_into(new, seen->com.x, seen->com.y, here);
-    e->com_speed[0] = cos(turned) * vx + sin(turned) * vy;
-    e->com_speed[1] = -sin(turned) * vx + cos(turned) * vy;
-    e->com_seen[0] = here[0] + off[0];
-    e->com_seen[1] = here[1] + off[1];
-    e->stepped = pose2_mul(pose2_inv(old), new);
-    e->support = walk_other(e->support);
+static void ride_kick(struct walk_engine *e)
+{
+    e->kick.active = e->kick.wanted && e->kick.foot != e->support && e->share >= 1;
+    if (e->kick.active) e->kick.wanted = false;
 }
 
 /* The next step: the command a little nearer to what is asked, and the kick if its foot is the one to swing. */
@@ -189,11 +200,8 @@ static void next_step(struct walk_engine *e, const struct walk_params *p, const 
     if (!e->kick.active) e->pace += PACE_SHARE * (e->time - e->pace);
     walk_learn(e, p, seen->yaw);
     e->phase = e->time = 0;
-    e->kick.active = e->caught = false;
-    if (e->kick.wanted && e->kick.foot != e->support && e->share >= 1) {
-        e->kick.wanted = false;
-        e->kick.active = true;
-    }
+    e->caught = false;
+    ride_kick(e);
     walk_follow(e, p, command);
     walk_plan_step(e, p);
 }
@@ -253,4 +261,54 @@ void walk_engine_step(struct walk_engine *e, const struct walk_params *p, const 
         next_step(e, p, &seen, command);
         if (may_stand(e, command)) e->mode = WALK_STAND;
     }
+}
+
+/* ---- beside another walk ---- */
+
+void walk_engine_watch(struct walk_engine *e, const struct walk_params *p, const struct walk_sense *sense, double dt)
+{
+    struct walk_seen seen;
+    e->changed = false;
+    walk_look(e, p, sense, dt, &seen);
+    walk_observe(e, p, &seen, dt);
+    e->time += dt;
+    e->phase = walk_clip(e->time / e->pace, 0, 1);
+    bool loaded = seen.loaded > LOADED * e->weight;
+    if (e->phase < p->early || !loaded || seen.load[walk_other(e->support)] < seen.load[e->support]) return;
+    see_change(e, &seen);
+    e->changed = true;
+    e->steps++;
+    e->pace += PACE_SHARE * (walk_clip(e->time, 0.5 * p->period, 2 * p->period) - e->pace);
+    e->phase = e->time = 0;
+}
+
+void walk_engine_take_over(struct walk_engine *e, const struct walk_params *p, const struct walk_sense *sense,
+                           const double velocity[3])
+{
+    struct walk_seen seen;
+    struct nm_kin kin;
+    walk_look(e, p, sense, 0, &seen);
+    nm_forward(e->body, (struct pose3){quat_rpy(seen.roll, seen.pitch, 0), {0, 0, 0}}, sense->q, &kin);
+    e->mode = WALK_STEP;
+    e->steps = 1; /* so that the load may end it */
+    e->still = 0;
+    e->share = 1;
+    e->phase = e->time = 0;
+    e->pace = p->period;
+    e->caught = e->moved = false;
+    for (int i = 0; i < 3; i++) {
+        e->step[i] = e->asked[0][i] = e->asked[1][i] = velocity[i] * e->pace;
+        e->trim[i] = 0;
+    }
+    e->swing[0] = e->apart.x;
+    e->swing[1] = e->apart.y;
+    e->swing_yaw = e->apart.theta;
+    e->swing[2] = e->begin_lift = 0;
+    e->hips = e->hip - kin.pose[e->body->foot[e->support].sole].pos.z;
+    e->com[0] = seen.com_here[0];
+    e->com[1] = e->sway = seen.com_here[1];
+    for (int side = 0; side < 2; side++)
+        for (uint32_t i = 0; i < 6; i++) e->q_last[side][i] = sense->q[e->leg[side].chain.joints[i]];
+    ride_kick(e);
+    walk_plan_step(e, p);
 }

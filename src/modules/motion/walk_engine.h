@@ -102,6 +102,13 @@ void walk_engine_reset(struct walk_engine *e, const struct walk_params *p);
 void walk_engine_step(struct walk_engine *e, const struct walk_params *p, const struct walk_sense *sense,
                       const struct walk_command *command, double dt, double goals[2][NM_GROUP]);
 
+/* One tick while something else moves the legs: follows the body and the foot that stands, as far as the load tells. */
+void walk_engine_watch(struct walk_engine *e, const struct walk_params *p, const struct walk_sense *sense, double dt);
+/* After walk_engine_watch has seen a change of feet: walks on from the body as it is, at that velocity (m/s, m/s,
+ * rad/s). A kick that is wanted rides on this step if it is its foot's. */
+void walk_engine_take_over(struct walk_engine *e, const struct walk_params *p, const struct walk_sense *sense,
+                           const double velocity[3]);
+
 struct WalkCommand;
 /* Takes over the kick of a command for the next fitting step; otherwise says why not. */
 const char *walk_kick_ask(const struct WalkCommand *command, const struct walk_params *p, struct walk_kick *kick);

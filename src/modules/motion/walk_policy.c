@@ -1,0 +1,467 @@
+/* Walks by cmd_vel or walk_command as the robot has learned it (`nutmeg learn walk`; body/gait.h says what a policy
+ * sees and says), and is the rival of the module walk on the same topics.
+ *
+ * A policy is fast and hard to push over, but it puts no foot exactly, so that the model-based engine (walk_engine.h)
+ * is part of this module. It stands, makes the last steps to a target, and kicks while walking. It also takes over when
+ * the sensors are not what the policy was trained with. The legs go from one engine to the other when the support foot
+ * changes; goals move over within `blend`.
+ *
+ * A command is a speed: what the policy is asked for is trimmed, slowly, until the odometry shows the speed that was
+ * commanded. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clamp.h"
+#include "body/gait.h"
+#include "core/stamp.h"
+#include "modules/motion/walk_front.h"
+#include "nav_msgs/Odometry.h"
+#include "nn/onnx.h"
+#include "sensor_msgs/BatteryState.h"
+
+enum { WAYS = 6, FROZEN = 10 };                            /* equal samples of the legs' encoders in a row          */
+static const double LATE = 0.04, SILENT = 0.1;             /* s, age of what is measured: slower; no policy         */
+static const double LOW_CHARGE = 0.15;                     /* of the battery: less than training has                */
+static const double CAREFUL = 0.6;                         /* of the speeds, where inputs are not those of training */
+static const double STEADY = 1.2;                          /* s, after a change of the command nothing is trimmed   */
+static const double LEAST_FACTOR = 0.7, MOST_FACTOR = 1.4; /* of the trim                                         */
+static const double MOST_OFFSET[3] = {0.05, 0.05, 0.2};    /* m/s, m/s, rad/s: where nothing is asked               */
+static const double ASKED = 0.2;                           /* of the limit: a direction that is really asked for    */
+static const double REMEMBERS = 0.6;                       /* s, time constant of the brake towards a target        */
+
+enum engine { MODEL, POLICY };
+
+struct walk_policy {
+    struct nm *nm;
+    /* in, beside those of the front */
+    const Odometry *odometry;
+    const BatteryState *battery;
+    /* params */
+    WALK_FRONT_MEMBERS
+    char policy[128];
+    double blend, trim_rate, near; /* s, 1/s, m            */
+    double hand_over;              /* 1                    */
+    double limits[4];              /* m/s, m/s, m/s, rad/s */
+    /* ports and state */
+    struct walk_front front;
+    struct nm_gait gait;
+    struct nm_net *net;
+    double most[4]; /* what was trained: forwards, back, to a side, a turn */
+    struct nm_gait_state state;
+    enum engine by;
+    double waited; /* s since the policy was asked last            */
+    double policy_goals[NM_JOINTS];
+    double command[3];              /* what the policy is told                      */
+    double asked[3];                /* what is wanted of it, within the limits      */
+    double steady;                  /* s since that changed                         */
+    double factor[WAYS], offset[3]; /* learnt: forwards, back, left, right, turns left and right */
+    struct pose2 here, target;      /* robot and target in odom              */
+    double speed[3];                /* by the odometry                       */
+    bool placed;                    /* the odometry is alive                 */
+    double legs[NM_GAIT_LEGS];      /* encoders of the last sample           */
+    uint32_t same_legs;
+    char worry[96]; /* why the policy walks slowly, or not at all */
+    bool lost;      /* its answer was no number                   */
+};
+
+/* ---- the policy's file ---- */
+
+/* The stance and scales that the file was trained with are those of this robot's model. */
+static int check_gait(const struct walk_policy *f, const char *path, const char *text)
+{
+    for (const char *line = strstr(text, "- ["); line; line = strstr(line + 1, "- [")) {
+        char name[64];
+        double stance, scale;
+        if (sscanf(line, "- [%63[^,], %lf, %lf]", name, &stance, &scale) != 3) continue;
+        int32_t joint = nm_find_joint(f->nm->body, name);
+        uint32_t i = 0;
+        while (i < f->gait.n_joints && (int32_t)f->gait.joints[i] != joint) i++;
+        bool same = i < f->gait.n_joints && fabs(f->gait.stance[joint] - stance) < 2e-3 &&
+                    fabs(f->gait.scale[i] - scale) < 1e-3;
+        if (!same)
+            return nm_fail(f->nm->err,
+                           "%s was trained with another stance of %s: the robot's model has changed since, so train "
+                           "again with nutmeg learn walk --robot %s",
+                           path, name, f->nm->body->name);
+    }
+    return 0;
+}
+
+static int read_limits(struct walk_policy *f, const char *path, const char *text)
+{
+    memcpy(f->most, f->limits, sizeof f->most);
+    if (text && sscanf(text, "forward: %lf back: %lf side: %lf turn: %lf", &f->most[0], &f->most[1], &f->most[2],
+                       &f->most[3]) != 4)
+        return nm_fail(f->nm->err, "%s: its note `limits` does not name forward, back, side and turn", path);
+    for (int i = 0; i < 4; i++)
+        if (!(f->most[i] > 0 && f->most[i] < 20)) return nm_fail(f->nm->err, "%s: its limits make no sense", path);
+    return 0;
+}
+
+static int load(struct walk_policy *f)
+{
+    const struct nm_body *body = f->nm->body;
+    char path[1024];
+    struct nm_err why = {0};
+    if (f->policy[0])
+        nm_text(path, "%s", f->policy);
+    else
+        nm_text(path, "%s/walk.onnx", body->path);
+    f->net = nm_onnx_load(path, &why);
+    if (!f->net)
+        return nm_fail(f->nm->err,
+                       "%s; %s walks by a policy that the robot has learned: teach it with nutmeg learn walk --robot "
+                       "%s, or walk with the module walk",
+                       why.text, f->nm->name, body->name);
+    if (f->net->n_inputs != 1 || f->net->n_outputs != 1 || nm_net_width_in(f->net, 0) != NM_GAIT_OBS ||
+        nm_net_width_out(f->net, 0) != NM_GAIT_ACTS)
+        return nm_fail(f->nm->err,
+                       "%s has %u inputs with %u numbers and %u outputs with %u: a walk has 1 with %d and 1 "
+                       "with %d",
+                       path, f->net->n_inputs, nm_net_width_in(f->net, 0), f->net->n_outputs,
+                       nm_net_width_out(f->net, 0), NM_GAIT_OBS, NM_GAIT_ACTS);
+    const char *gait = nm_net_note(f->net, "gait");
+    return (gait && check_gait(f, path, gait)) || read_limits(f, path, nm_net_note(f->net, "limits")) ? -1 : 0;
+}
+
+/* ---- what the policy may be told ---- */
+
+static double most_of(const struct walk_policy *f, int i, double sign)
+{
+    return f->most[i == 0 ? (sign < 0 ? 1 : 0) : i + 1];
+}
+
+/* Training asks for what lies in an ellipsoid. */
+static void limit(const struct walk_policy *f, double v[3], double share)
+{
+    double sum = 0;
+    for (int i = 0; i < 3; i++) {
+        double part = v[i] / (share * most_of(f, i, v[i]));
+        sum += part * part;
+    }
+    for (int i = 0; i < 3 && sum > 1; i++) v[i] /= sqrt(sum);
+}
+
+static void say_worry(struct walk_policy *f, const char *what)
+{
+    if (strcmp(f->worry, what)) {
+        nm_text(f->worry, "%s", what);
+        if (what[0]) nm_log(f->nm, NM_WARN, "%s", what);
+    }
+    if (what[0]) nm_text(f->front.refused, "%s", what);
+}
+
+/* Legs that walk move their encoders; all of them equal again and again are those of a dead bus. */
+static void watch_legs(struct walk_policy *f)
+{
+    double now[NM_GAIT_LEGS];
+    for (uint32_t i = 0; i < NM_GAIT_LEGS; i++) now[i] = f->front.q[f->gait.joints[i]];
+    bool same = !memcmp(now, f->legs, sizeof now);
+    f->same_legs = same && (f->by == POLICY || f->same_legs >= FROZEN) ? f->same_legs + 1 : 0;
+    memcpy(f->legs, now, sizeof now);
+}
+
+static double age(const struct nm *nm, const void *in, Time stamp)
+{
+    int64_t sampled = nm_stamp_ns(stamp), arrived = nm_age(nm, in);
+    if (arrived == INT64_MAX) return INFINITY;
+    return nm_seconds(sampled > 0 && nm->now - sampled > arrived ? nm->now - sampled : arrived);
+}
+
+/* Share of the speeds that inputs allow, 0: none, the model-based walk does better. */
+static double trust(struct walk_policy *f, const struct walk_sense *s)
+{
+    struct walk_front *w = &f->front;
+    double imu = age(f->nm, w->imu, w->imu->header.stamp), joints = age(f->nm, w->joints, w->joints->header.stamp);
+    double charge = f->battery->percentage;
+    const char *what = "";
+    double share = 1;
+    if (f->lost)
+        share = 0, what = "the policy gave an answer that is no number: it is not asked any more";
+    else if (!s->tilt || imu > SILENT)
+        share = 0, what = "the inertial sensor is silent or frozen: no learned walk without it";
+    else if (joints > SILENT || f->same_legs >= FROZEN)
+        share = 0, what = "the joints are silent or frozen: no learned walk without them";
+    else if (imu > LATE || joints > LATE)
+        share = CAREFUL, what = "the sensors are later than in training: the learned walk is slower";
+    else if (nm_slot(f->battery)->seq && charge > 0 && charge < LOW_CHARGE)
+        share = CAREFUL, what = "the battery is lower than in training: the learned walk is slower";
+    say_worry(f, what);
+    return share;
+}
+
+/* ---- where the robot is ---- */
+
+static void follow_odometry(struct walk_policy *f)
+{
+    const Odometry *in = f->odometry;
+    const Quaternion *q = &in->pose.pose.orientation;
+    struct pose2 at = {in->pose.pose.position.x, in->pose.pose.position.y,
+                       quat_yaw((struct quat){q->w, q->x, q->y, q->z})};
+    f->placed = nm_age(f->nm, in) < nm_ns(SILENT) && isfinite(at.x + at.y + at.theta);
+    if (!f->placed) return;
+    f->here = at;
+    const double speed[3] = {in->twist.twist.linear.x, in->twist.twist.linear.y, in->twist.twist.angular.z};
+    for (int i = 0; i < 3; i++) f->speed[i] = isfinite(speed[i]) ? speed[i] : 0;
+    const Pose2D *t = &f->front.command->target;
+    if (f->front.wish.fresh && f->front.wish.mode == WalkCommand_TARGET)
+        f->target = pose2_mul(at, (struct pose2){t->x, t->y, angle_normal(t->theta)});
+}
+
+/* What is left of the way to a target. */
+static struct pose2 rest_of_way(const struct walk_policy *f) { return pose2_mul(pose2_inv(f->here), f->target); }
+
+/* All three parts of the way end together; the nearer the slower. */
+static void drive(const struct walk_policy *f, double v[3])
+{
+    struct pose2 rest = rest_of_way(f);
+    const double way[3] = {rest.x, rest.y, rest.theta};
+    double time = REMEMBERS;
+    for (int i = 0; i < 3; i++) {
+        double most = most_of(f, i, way[i]), asked = fabs(f->front.wish.velocity[i]);
+        time = fmax(time, fabs(way[i]) / (asked > 0 ? fmin(most, asked) : most));
+    }
+    for (int i = 0; i < 3; i++) v[i] = way[i] / time;
+}
+
+/* ---- who walks ---- */
+
+static bool far_away(const struct walk_policy *f)
+{
+    struct pose2 rest = rest_of_way(f);
+    return f->placed && hypot(rest.x, rest.y) > f->near;
+}
+
+static bool wants_policy(const struct walk_policy *f, double share)
+{
+    const struct walk_front *w = &f->front;
+    if (w->rising || share <= 0 || w->engine.kick.wanted || w->engine.kick.active) return false;
+    return w->wish.mode == WalkCommand_VELOCITY || (w->wish.mode == WalkCommand_TARGET && far_away(f));
+}
+
+/* What the policy is asked for: the command, or on the way to a hand-over what the model-based walk can take over. */
+static void ask(struct walk_policy *f, double share, bool leaves)
+{
+    const struct walk_front *w = &f->front;
+    double v[3] = {0};
+    if (w->wish.mode == WalkCommand_TARGET)
+        drive(f, v);
+    else if (w->wish.mode == WalkCommand_VELOCITY)
+        memcpy(v, w->wish.velocity, sizeof v);
+    if (leaves) walk_limit(&w->tuned, v);
+    limit(f, v, share > 0 ? share : CAREFUL);
+    double change = 0;
+    for (int i = 0; i < 3; i++) change = fmax(change, fabs(v[i] - f->asked[i]) / most_of(f, i, v[i]));
+    f->steady = change > 0.02 ? 0 : f->steady + nm_seconds(f->nm->dt);
+    memcpy(f->asked, v, sizeof v);
+}
+
+/* A factor for each direction that is asked for, an offset where none is. */
+static void learn_trim(struct walk_policy *f)
+{
+    double rate = f->trim_rate * nm_seconds(f->nm->dt);
+    if (!f->placed || f->steady < STEADY || f->worry[0]) return;
+    for (int i = 0; i < 3; i++) {
+        double lacks = f->asked[i] - f->speed[i], *factor = &f->factor[2 * i + (f->asked[i] < 0)];
+        if (fabs(f->asked[i]) > ASKED * most_of(f, i, f->asked[i]))
+            *factor = nm_clamp(*factor + rate * lacks / f->asked[i], LEAST_FACTOR, MOST_FACTOR);
+        else
+            f->offset[i] = nm_within(f->offset[i] + rate * lacks, MOST_OFFSET[i]);
+    }
+}
+
+static void tell_policy(struct walk_policy *f)
+{
+    for (int i = 0; i < 3; i++) f->command[i] = f->asked[i] * f->factor[2 * i + (f->asked[i] < 0)] + f->offset[i];
+    limit(f, f->command, 1);
+    /* a command of nothing at all would stop the clock; the model-based walk stands better */
+    if (f->command[0] == 0 && f->command[1] == 0 && f->command[2] == 0) f->command[0] = 1e-6;
+}
+
+/* The policy sees what it would have done to get the goals that were really given. */
+static void note_goals(struct walk_policy *f, bool all)
+{
+    for (uint32_t i = 0; i < f->gait.n_joints; i++) {
+        uint32_t joint = f->gait.joints[i];
+        if (all || nm_seconds(f->nm->now - f->front.since) < f->front.takes)
+            f->state.act[i] = (float)nm_within((f->front.told[joint] - f->gait.stance[joint]) / f->gait.scale[i], 5);
+    }
+}
+
+static bool observe(struct walk_policy *f, const struct walk_sense *s)
+{
+    f->waited += nm_seconds(f->nm->dt);
+    if (f->waited < NM_GAIT_PERIOD - 0.5 * nm_seconds(f->nm->dt)) return false;
+    f->waited = fmax(f->waited - NM_GAIT_PERIOD, 0);
+    struct vec3 up = quat_apply(quat_inv(s->torso_to_world), (struct vec3){0, 0, 1});
+    note_goals(f, f->by == MODEL);
+    nm_gait_observe(&f->gait, &f->state, s->gyro, up, f->front.q, f->command, nm_net_input(f->net, 0));
+    return true;
+}
+
+/* The learned walk for one tick; it answers every second one. False if its answer is no use. */
+static bool by_policy(struct walk_policy *f, const struct walk_sense *s, double goals[NM_JOINTS])
+{
+    struct walk_front *w = &f->front;
+    learn_trim(f);
+    tell_policy(f);
+    if (observe(f, s)) {
+        nm_net_run(f->net);
+        const float *act = nm_net_output(f->net, 0);
+        for (int i = 0; i < NM_GAIT_ACTS; i++) f->lost |= !isfinite(act[i]);
+        if (f->lost) return false;
+        nm_gait_act(&f->gait, &f->state, act, f->command, f->policy_goals);
+    }
+    walk_engine_watch(&w->engine, &w->tuned, s, nm_seconds(f->nm->dt));
+    w->steps += w->engine.changed;
+    memcpy(goals, f->policy_goals, sizeof f->policy_goals);
+    return true;
+}
+
+/* ---- from one engine to the other ---- */
+
+/* The foot that bears less is lifted first, and that of the side to which the robot goes. */
+static void to_policy(struct walk_policy *f)
+{
+    struct walk_front *w = &f->front;
+    struct walk_engine *e = &w->engine;
+    bool stands = e->mode == WALK_STAND, left = w->wish.velocity[1] + 0.1 * w->wish.velocity[2] > 0;
+    if (stands) e->support = left ? NM_RIGHT : NM_LEFT;
+    nm_gait_start(&f->gait, &f->state, e->support == NM_RIGHT ? 0 : 0.5);
+    e->mode = WALK_STEP;
+    e->phase = e->time = 0;
+    e->pace = 0.5 / f->gait.rate;
+    f->by = POLICY;
+    f->steady = 0;
+    f->waited = NM_GAIT_PERIOD;
+    memcpy(f->policy_goals, w->told, sizeof w->told);
+    walk_front_blend(w, f->blend);
+}
+
+static void to_model(struct walk_policy *f, const struct walk_sense *s)
+{
+    struct walk_front *w = &f->front;
+    double v[3];
+    memcpy(v, f->placed ? f->speed : f->asked, sizeof v);
+    walk_limit(&w->tuned, v);
+    walk_engine_take_over(&w->engine, &w->tuned, s, v);
+    if (f->placed && w->wish.mode == WalkCommand_TARGET)
+        w->wish.target = pose2_mul(walk_front_middle(w), rest_of_way(f));
+    f->by = MODEL;
+    walk_front_blend(w, f->blend);
+}
+
+/* Slow enough for the model-based walk. */
+static bool slow(const struct walk_policy *f)
+{
+    const struct walk_params *p = &f->front.tuned;
+    const double *v = f->placed ? f->speed : f->asked;
+    double along = v[0] > 0 ? p->max_forward : p->max_backward;
+    return fabs(v[0]) / along + fabs(v[1]) / p->max_side + 0.5 * fabs(v[2]) / p->max_turn < f->hand_over;
+}
+
+/* ---- the cycle ---- */
+
+static void step_model(struct walk_policy *f, const struct walk_sense *s, double share)
+{
+    struct walk_front *w = &f->front;
+    struct walk_command c = walk_front_command(w, s);
+    double goals[NM_JOINTS];
+    bool wants = wants_policy(f, share), stood = w->engine.mode == WALK_STAND;
+    if (wants && stood) c.walk = false;
+    observe(f, s);
+    walk_front_model(w, s, &c, goals);
+    walk_front_put(w, goals);
+    walk_front_tell(w, walk_front_state(w, c.walk));
+    if (wants && (stood || w->engine.changed)) to_policy(f);
+}
+
+static void step_policy(struct walk_policy *f, const struct walk_sense *s, double share)
+{
+    struct walk_front *w = &f->front;
+    double goals[NM_JOINTS];
+    bool leaves = !wants_policy(f, share);
+    ask(f, share, leaves);
+    if (share <= 0 || !by_policy(f, s, goals)) {
+        to_model(f, s);
+        step_model(f, s, share);
+        return;
+    }
+    walk_front_put(w, goals);
+    w->engine.duration = w->engine.pace;
+    for (int i = 0; i < 3; i++) w->engine.step[i] = f->asked[i] * w->engine.pace;
+    w->engine.error[0] = w->engine.error[1] = 0;
+    walk_front_tell(w, w->wish.mode == WalkCommand_STAND ? WalkState_STOPPING : WalkState_WALKING);
+    if (leaves && w->engine.changed && slow(f)) to_model(f, s);
+}
+
+static void reset(struct walk_policy *f)
+{
+    walk_front_reset(&f->front);
+    nm_gait_start(&f->gait, &f->state, 0);
+    f->by = MODEL;
+    f->waited = 0;
+    f->worry[0] = 0;
+    f->lost = false;
+    f->same_legs = 0;
+    for (int i = 0; i < WAYS; i++) f->factor[i] = 1;
+    memset(f->offset, 0, sizeof f->offset);
+}
+
+static void step(struct walk_policy *f)
+{
+    struct walk_front *w = &f->front;
+    struct walk_sense s;
+    w->nm = f->nm;
+    if (!walk_front_begin(w, f->by == POLICY || w->engine.mode == WALK_STEP, &s)) {
+        f->by = MODEL;
+        return;
+    }
+    if (nm_fresh(f->nm, w->joints)) watch_legs(f);
+    follow_odometry(f);
+    double share = trust(f, &s);
+    if (f->by == POLICY)
+        step_policy(f, &s, share);
+    else
+        step_model(f, &s, share);
+    nm_show(f->nm, "learned", f->by == POLICY);
+    nm_show(f->nm, "trim x", f->factor[0]);
+}
+
+static void take_params(struct walk_policy *f) { walk_front_take(f); }
+
+static int init(struct walk_policy *f)
+{
+    if (walk_front_init(&f->front, f->nm)) return -1;
+    take_params(f);
+    if (nm_gait_init(&f->gait, f->nm->body, f->nm->err) || load(f)) return -1;
+    reset(f);
+    return 0;
+}
+
+static void end(struct walk_policy *f) { nm_net_free(f->net); }
+
+#define SELF struct walk_policy
+static const struct nm_port ports[] = {
+    WALK_FRONT_PORTS,
+    NM_IN(odometry, Odometry, "odometry", .optional = true),
+    NM_IN(battery, BatteryState, "battery", .optional = true),
+    {0},
+};
+static const struct nm_param params[] = {
+    NM_PARAM_WORD(policy, "", NULL, "file of the policy; empty: walk.onnx in the robot's folder"),
+    NM_PARAM(blend, 0.1, 0.01, 1, "s", "in which the goals move over from one engine to the other"),
+    NM_PARAM(trim_rate, 0.5, 0, 5, "1/s",
+             "how fast what is asked of the policy is trimmed by the odometry; 0: not at all"),
+    NM_PARAM(near, 0.35, 0, 5, "m", "from here on the model-based walk makes the steps to a target"),
+    NM_PARAM(hand_over, 0.8, 0.1, 2, "1", "of the model-based walk's speeds: slower than this it takes over"),
+    NM_PARAM_LIST(limits, "0.5 0.4 0.3 2", 0, 10, "m/s, rad/s",
+                  "forwards, back, to a side, turn: most that a policy is asked for whose file does not name it"),
+    WALK_FRONT_PARAMS{0},
+};
+NM_MODULE(
+    walk_policy,
+    "Walks by cmd_vel or walk_command as it has learned to; stands, kicks and ends at targets by the module walk's "
+    "engine.",
+    NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .reset = NM_CALL(reset), .changed = NM_CALL(take_params),
+    .step = NM_CALL(step), .close = NM_CALL(end), .like = "walk")
