@@ -108,14 +108,14 @@ static void write_all_the_time(struct viewer *v)
     uint32_t service = 0, answers = 0;
     viewer_say(v, "{\"op\":\"advertise\",\"channels\":["
                   "{\"id\":1,\"topic\":\"/cmd_vel\",\"encoding\":\"json\",\"schemaName\":\"geometry_msgs/msg/Twist\"},"
-                  "{\"id\":2,\"topic\":\"/head_mode\",\"encoding\":\"json\","
-                  "\"schemaName\":\"humanoid_league_msgs/msg/HeadMode\"}]}");
+                  "{\"id\":2,\"topic\":\"/head_command\",\"encoding\":\"json\","
+                  "\"schemaName\":\"nutmeg_msgs/msg/HeadCommand\"}]}");
     for (uint32_t i = 0; i < TURNS; i++) {
         char text[200];
         snprintf(text, sizeof text, "{\"linear\": {\"x\": %.3f}, \"angular\": {\"z\": %.3f}}", 0.001 * (i % 100),
                  0.002 * (i % 70));
         publish(v, 1, text);
-        snprintf(text, sizeof text, "{\"head_mode\": %u}", i % 3 ? 3 : 7);
+        snprintf(text, sizeof text, "{\"mode\": 2, \"pan\": %.1f}", i % 3 ? 0.4 : -0.4);
         if (i % 5 == 0) publish(v, 2, text);
         if (i % 25 == 0) set(v, 1 + 0.1 * (i % 20));
         if (i % 100 == 50 && service) call(v, service);

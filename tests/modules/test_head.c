@@ -1,7 +1,6 @@
 /* The head looks where it is told, never faster than it may, and never into the shoulders. */
 #include "modules/body_rig.h"
 
-#include "humanoid_league_msgs/HeadMode.h"
 #include "nutmeg_msgs/HeadCommand.h"
 #include "nutmeg_msgs/JointGoals.h"
 
@@ -121,15 +120,15 @@ static void the_lowest_look_depends_on_the_yaw(void **state)
     }
 }
 
-static void modes_and_patterns(void **state)
+static void it_holds_and_sweeps(void **state)
 {
     (void)state;
     struct rig r;
     begin(&r, NULL);
-    ((HeadMode *)nm_harness_set(r.h, "head_mode"))->head_mode = HeadMode_LOOK_DOWN;
+    command(&r, HeadCommand_ANGLES)->tilt = 1;
     go_on(&r, 2);
     assert_true(r.tilt > 0.9 && fabs(r.pan) < 0.01);
-    ((HeadMode *)nm_harness_set(r.h, "head_mode"))->head_mode = HeadMode_DONT_MOVE;
+    command(&r, HeadCommand_HOLD);
     double tilt = r.tilt;
     go_on(&r, 1);
     assert_near(r.tilt, tilt, 1e-6);
@@ -150,7 +149,7 @@ int main(void)
         cmocka_unit_test(it_looks_at_points),
         cmocka_unit_test(it_moves_smoothly),
         cmocka_unit_test(the_lowest_look_depends_on_the_yaw),
-        cmocka_unit_test(modes_and_patterns),
+        cmocka_unit_test(it_holds_and_sweeps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

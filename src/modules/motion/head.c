@@ -1,13 +1,12 @@
-/* Moves the head. It looks at a point of any frame by inverse kinematics, holds angles, or sweeps along a pattern. A
- * HeadCommand says exactly what to do, the HeadMode of Marc Bestmann's thesis only roughly; the newer of the two
- * counts. Speed and acceleration of the goals are limited. How far down the head may look depends on how far it looks
- * aside, because there is less room near the shoulders (HULKs, 2016, equation 6.3). */
+/* Moves the head. It looks at a point of any frame by inverse kinematics, holds angles, or sweeps along a pattern, as a
+ * HeadCommand says; where to look is decided by whoever makes that, in a match `gaze`. Speed and acceleration of the
+ * goals are limited, and how far down the head may look depends on how far it looks aside. */
 #include <string.h>
 
 #include "base/clamp.h"
 #include "body/look.h"
 #include "core/nm.h"
-#include "humanoid_league_msgs/HeadMode.h"
+#include "modules/shoulders.h"
 #include "nutmeg_msgs/HeadCommand.h"
 #include "nutmeg_msgs/JointGoals.h"
 #include "sensor_msgs/JointState.h"
@@ -19,29 +18,20 @@ struct head {
     struct nm *nm;
     /* in */
     const HeadCommand *command;
-    const HeadMode *mode;
     const JointState *joints;
     /* out */
     JointGoals *goals;
     /* params */
-    double max_speed, max_acceleration;      /* rad/s, rad/s2 */
-    double inner_tilt, outer_tilt, yaw_edge; /* rad           */
+    double max_speed, max_acceleration; /* rad/s, rad/s2 */
+    struct shoulders shoulders;
     double scan_pan[CORNERS], scan_tilt[CORNERS], near_pan[CORNERS], near_tilt[CORNERS];
     /* state */
     struct nm_neck neck;
     uint32_t joint[AXES];
     double want[AXES], q[AXES], speed[AXES]; /* rad, rad/s: asked for, told, of what is told */
     bool known;
-    bool by_mode; /* the newer order is a HeadMode */
     uint32_t corner;
 };
-
-/* The lowest the head may look while it looks aside by `pan`. */
-static double tilt_limit(const struct head *f, double pan)
-{
-    if (fabs(pan) >= f->yaw_edge) return f->outer_tilt;
-    return f->outer_tilt + (f->inner_tilt - f->outer_tilt) / 2 * (1 + cos(M_PI * pan / f->yaw_edge));
-}
 
 static void find_head(struct head *f)
 {
@@ -82,25 +72,6 @@ static void sweep(struct head *f, const double pan[], const double tilt[])
     if (fabs(f->q[PAN] - f->want[PAN]) + fabs(f->q[TILT] - f->want[TILT]) < 0.05) f->corner++;
     f->want[PAN] = pan[f->corner % CORNERS];
     f->want[TILT] = tilt[f->corner % CORNERS];
-}
-
-static void do_mode(struct head *f)
-{
-    static const struct {
-        bool still;
-        double tilt; /* rad, straight ahead */
-    } gazes[] = {[HeadMode_LOOK_DOWN] = {true, 1.0},
-                 [HeadMode_LOOK_FORWARD] = {true, 0.15},
-                 [HeadMode_LOOK_UP] = {true, -0.6},
-                 [HeadMode_DONT_MOVE] = {false, 0}};
-    uint8_t mode = f->mode->head_mode;
-    if (mode == HeadMode_DONT_MOVE) return;
-    if (mode < sizeof gazes / sizeof *gazes && gazes[mode].still) {
-        f->want[PAN] = 0;
-        f->want[TILT] = gazes[mode].tilt;
-        return;
-    }
-    sweep(f, f->scan_pan, f->scan_tilt);
 }
 
 static void do_command(struct head *f)
@@ -147,17 +118,12 @@ static void step(struct head *f)
 {
     if (!f->known) find_head(f);
     if (!f->known) return;
-    if (nm_fresh(f->nm, f->mode)) f->by_mode = true;
-    if (nm_fresh(f->nm, f->command)) f->by_mode = false;
-    if (f->by_mode)
-        do_mode(f);
-    else if (nm_slot(f->command)->seq)
-        do_command(f);
+    if (nm_slot(f->command)->seq) do_command(f);
 
-    double asked = f->command->max_speed, most = !f->by_mode && asked > 0 ? fmin(asked, f->max_speed) : f->max_speed;
+    double asked = f->command->max_speed, most = asked > 0 ? fmin(asked, f->max_speed) : f->max_speed;
     const struct nm_joint *pan = &f->nm->body->joints[f->joint[PAN]], *tilt = &f->nm->body->joints[f->joint[TILT]];
     approach(f, PAN, nm_clamp(f->want[PAN], pan->lower, pan->upper), most);
-    double lowest = fmin(tilt->upper, tilt_limit(f, f->q[PAN]));
+    double lowest = fmin(tilt->upper, lowest_tilt(&f->shoulders, f->q[PAN]));
     approach(f, TILT, nm_clamp(f->want[TILT], tilt->lower, lowest), most);
     if (f->q[TILT] > lowest) { /* there is less room when the head turns aside */
         f->q[TILT] = lowest;
@@ -168,7 +134,7 @@ static void step(struct head *f)
 
 static void reset(struct head *f)
 {
-    f->known = f->by_mode = false;
+    f->known = false;
     f->corner = 0;
     memset(f->speed, 0, sizeof f->speed);
 }
@@ -190,7 +156,6 @@ static int init(struct head *f)
 #define SELF struct head
 static const struct nm_port ports[] = {
     NM_IN(command, HeadCommand, "head_command"),
-    NM_IN(mode, HeadMode, "head_mode"),
     NM_IN(joints, JointState, "joint_states"),
     NM_OUT(goals, JointGoals, "head_goals"),
     NM_READS_TF,
@@ -200,12 +165,7 @@ static const struct nm_param params[] = {
     NM_PARAM(max_speed, 3, 0.1, 20, "rad/s", "largest speed; if it is higher, pictures blur"),
     NM_PARAM(max_acceleration, 20, 0.5, 500, "rad/s2",
              "largest acceleration; if it is higher, the head shakes the body"),
-    NM_PARAM(inner_tilt, 1.4, -1.6, 1.6, "rad",
-             "largest tilt downwards when the head looks straight ahead (0.35 on a NAO)"),
-    NM_PARAM(outer_tilt, 1.0, -1.6, 1.6, "rad",
-             "largest tilt downwards when the head looks aside by yaw_edge or more (0.2 on a NAO)"),
-    NM_PARAM(yaw_edge, 0.567, 0.01, 3.2, "rad",
-             "pan at which outer_tilt begins; up to there the limit follows a cosine"),
+    SHOULDERS_PARAMS(shoulders),
     NM_PARAM_LIST(scan_pan, "0 1 0.5 -0.5 -1 0", -3.2, 3.2, "rad", "pan of the corners of the pattern `scan`"),
     NM_PARAM_LIST(scan_tilt, "0.2 0.2 0.7 0.7 0.2 0.2", -1.6, 1.6, "rad",
                   "tilt of the corners of `scan`; down is positive"),

@@ -1,0 +1,409 @@
+/* Decides where to look. A head mode says what matters; the gaze that is expected to tell most in the least time is
+ * taken. It knows what a gaze can show: the angle of the lens, the limits of neck and shoulders, how far things are
+ * found (HULKs team research report 2017, section 4.6, and the active vision that it wishes for).
+ *
+ * What a gaze tells is counted in nats. A ball that may have moved tells the more the longer it was not looked at;
+ * landmarks tell what they take off the uncertainty of the pose, 1/2 ln det(1 + P H' R^-1 H); a direction that was not
+ * looked at for long tells about other robots, or a lost ball. The gain of a gaze is divided by the time that the head
+ * needs to go there and dwell. */
+#include <string.h>
+
+#include "base/clamp.h"
+#include "base/pitch.h"
+#include "body/kinematics.h"
+#include "core/nm.h"
+#include "core/stamp.h"
+#include "geometry_msgs/PointStamped.h"
+#include "geometry_msgs/PoseWithCovarianceStamped.h"
+#include "humanoid_league_msgs/HeadMode.h"
+#include "modules/shoulders.h"
+#include "nav_msgs/Odometry.h"
+#include "nutmeg_msgs/BallModel.h"
+#include "nutmeg_msgs/HeadCommand.h"
+
+enum { SECTORS = 24, RINGS = 2, PANS = 11, TILTS = 3, AT_BALL = 3, GAZES = PANS * TILTS + AT_BALL };
+
+static const double EDGE = 0.85; /* of half the picture: nearer to its edge things are easily lost            */
+static const double NEAR_RING = 0.6, FAR_RING = 3; /* m, where the rings of directions are looked at */
+static const double NEWS = 3;   /* s, a pose that is older says nothing                                      */
+static const double UNREST = 1; /* m/s2, with which a ball may begin to move while nobody looks              */
+static const double BALL_RANGE = 5, POST_RANGE = 6, MARK_RANGE = 3, FADE = 0.7; /* m, half of them are found there */
+static const double SETTLE = 0.05; /* s, until the picture of a head that has arrived is sharp                  */
+static const double STALE = 4;     /* s, in which a direction becomes worth a look                              */
+static const double SAME = 1.5;    /* s, in which a landmark tells something new: pictures err together */
+static const double THERE = 0.1;   /* rad, the head looks where it should                                       */
+
+struct gaze {
+    struct nm *nm;
+    /* in */
+    const HeadMode *mode;
+    const BallModel *ball;
+    const PoseWithCovarianceStamped *pose;
+    const Odometry *odometry;
+    const PointStamped *search; /* where a lost ball may be, in map */
+    /* out */
+    HeadCommand *command;
+    /* params */
+    double speed, dwell;           /* rad/s, s */
+    double most_pan, highest;      /* rad      */
+    double eye_height, wide, high; /* m, rad, rad: 0: from the model of the robot */
+    double down, forward, up;      /* rad, tilt of the modes of that name */
+    struct shoulders shoulders;
+    struct nm_pitch_size field;
+    /* state */
+    struct nm_landmark landmarks[NM_PITCH_LANDMARKS];
+    int64_t landmark_seen[NM_PITCH_LANDMARKS]; /* ns */
+    uint32_t n_landmarks;
+    double eye, half_wide, half_high; /* m, rad */
+    double pan, tilt;                 /* rad, where the head is by now */
+    struct pose2 robot;               /* in odom */
+    int64_t seen[RINGS][SECTORS];     /* ns, when a direction of odom was looked at */
+    struct look {
+        double pan, tilt; /* rad; pan in odom, or both relative to the ball */
+        bool at_ball;
+    } look;
+    int64_t until; /* ns, of this look */
+    uint8_t last_mode;
+};
+
+/* What a head mode wants to know. */
+static const struct needs {
+    double ball, posts, field, around;
+    bool fixed; /* the head looks straight ahead */
+} needs_of[] = {
+    [HeadMode_BALL_MODE] = {.ball = 3, .field = 0.1, .around = 0.05},
+    [HeadMode_POST_MODE] = {.posts = 1, .around = 0.1},
+    [HeadMode_BALL_GOAL_TRACKING] = {.ball = 0.5, .posts = 1, .field = 0.3, .around = 0.05},
+    [HeadMode_FIELD_FEATURES] = {.ball = 0.1, .field = 1, .around = 0.2},
+    [HeadMode_NON_FIELD_FEATURES] = {.around = 1},
+    [HeadMode_LOOK_DOWN] = {.fixed = true},
+    [HeadMode_LOOK_FORWARD] = {.fixed = true},
+    [HeadMode_DONT_MOVE] = {.fixed = true},
+    [HeadMode_LOOK_UP] = {.fixed = true},
+};
+
+static struct pose2 flat(const Pose *p)
+{
+    const Quaternion *q = &p->orientation;
+    return (struct pose2){p->position.x, p->position.y, quat_yaw((struct quat){q->w, q->x, q->y, q->z})};
+}
+
+/* ---- what can be seen ---- */
+
+/* The angles at which the camera's axis meets a point of the ground. */
+static void angles_to(const struct gaze *f, double x, double y, double *pan, double *tilt)
+{
+    *pan = atan2(y, x);
+    *tilt = atan2(f->eye, hypot(x, y));
+}
+
+/* Whether a point of the ground is in the picture, so far from its middle (1: at its edge) at most. */
+static bool within_picture(const struct gaze *f, double pan, double tilt, double x, double y, double edge)
+{
+    double at_pan, at_tilt;
+    angles_to(f, x, y, &at_pan, &at_tilt);
+    return fabs(angle_normal(at_pan - pan)) < edge * f->half_wide && fabs(at_tilt - tilt) < edge * f->half_high;
+}
+
+static bool in_picture(const struct gaze *f, double pan, double tilt, double x, double y)
+{
+    return within_picture(f, pan, tilt, x, y, EDGE);
+}
+
+static double found(double distance, double range) { return 1 / (1 + exp((distance - range) / FADE)); }
+
+static void keep_to_limits(const struct gaze *f, double *pan, double *tilt)
+{
+    *pan = nm_within(angle_normal(*pan), f->most_pan);
+    *tilt = nm_clamp(*tilt, f->highest, lowest_tilt(&f->shoulders, *pan));
+}
+
+/* The middle of a cell of directions, in the robot's frame. */
+static void cell_at(const struct gaze *f, int ring, int sector, double *x, double *y)
+{
+    double direction = (sector + 0.5) * 2 * M_PI / SECTORS - f->robot.theta, far = ring ? FAR_RING : NEAR_RING;
+    *x = far * cos(direction);
+    *y = far * sin(direction);
+}
+
+/* ---- what a gaze tells ---- */
+
+static bool ball_known(const struct gaze *f)
+{
+    return f->ball->valid && isfinite(f->ball->position.x + f->ball->position.y);
+}
+
+static bool pose_known(const struct gaze *f) { return nm_age(f->nm, f->pose) < nm_ns(NEWS); }
+
+/* A share for each cell in the picture, the larger the longer ago it was looked at. */
+static double around_gain(const struct gaze *f, double pan, double tilt, bool near)
+{
+    double gain = 0;
+    for (int ring = near ? 0 : 1; ring < RINGS; ring++)
+        for (int s = 0; s < SECTORS; s++) {
+            double x, y, age = nm_seconds(f->nm->now - f->seen[ring][s]);
+            cell_at(f, ring, s, &x, &y);
+            if (in_picture(f, pan, tilt, x, y)) gain += 1 - exp(-age / STALE);
+        }
+    return gain / 3;
+}
+
+static double search_gain(const struct gaze *f, double pan, double tilt)
+{
+    double gain = around_gain(f, pan, tilt, true);
+    if (nm_age(f->nm, f->search) > nm_ns(NEWS) || !pose_known(f)) return gain;
+    struct pose2 at =
+        pose2_mul(pose2_inv(flat(&f->pose->pose.pose)), (struct pose2){f->search->point.x, f->search->point.y, 0});
+    return in_picture(f, pan, tilt, at.x, at.y) ? 2 * gain + 0.2 : gain;
+}
+
+/* A look that does not follow the ball loses one near the edge of the picture. */
+static double ball_gain(const struct gaze *f, double pan, double tilt, bool follows)
+{
+    if (!ball_known(f)) return search_gain(f, pan, tilt);
+    const BallModel *b = f->ball;
+    double x = b->position.x, y = b->position.y, far = hypot(x, y);
+    if (!within_picture(f, pan, tilt, x, y, follows ? EDGE : 0.5)) return 0;
+    double unseen = fmax(nm_seconds(f->nm->now - nm_stamp_ns(b->last_seen)), 0) + f->dwell;
+    double strayed = 0.5 * UNREST * unseen * unseen, noise = 0.03 + 0.02 * far * far;
+    double variance = fmax(0.5 * (b->covariance[0] + b->covariance[5]), 0) + strayed * strayed;
+    return found(far, BALL_RANGE) * 0.5 * log(1 + variance / (noise * noise)) * (1 + 1 / fmax(far, 0.5));
+}
+
+/* Information about the pose (x, y, turn in the robot's frame) from a landmark seen at (x, y). */
+static void add_information(double m[3][3], double x, double y, double chance)
+{
+    double far = fmax(hypot(x, y), 0.1), c = x / far, s = y / far;
+    double along = 0.05 + 0.03 * far * far, across = 0.03 + 0.02 * far;
+    double wa = chance / (along * along), wc = chance / (across * across);
+    /* rows of H along and across the line of sight: a turn moves the landmark across only */
+    const double ha[3] = {-c, -s, 0}, hc[3] = {s, -c, -far};
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) m[i][j] += wa * ha[i] * ha[j] + wc * hc[i] * hc[j];
+}
+
+/* Covariance of the pose, turned into the robot's frame. */
+static void pose_covariance(const struct gaze *f, double theta, double p[3][3])
+{
+    const double *v = f->pose->pose.covariance;
+    const double in_map[3][3] = {{v[0], v[1], v[5]}, {v[6], v[7], v[11]}, {v[30], v[31], v[35]}};
+    double c = cos(theta), s = sin(theta), r[3][3] = {{c, s, 0}, {-s, c, 0}, {0, 0, 1}}, half[3][3] = {{0}};
+    memset(p, 0, 9 * sizeof(double));
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            for (int k = 0; k < 3; k++) half[i][j] += r[i][k] * in_map[k][j];
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            for (int k = 0; k < 3; k++) p[i][j] += half[i][k] * r[j][k];
+}
+
+struct knowledge { /* the same for all gazes of one decision */
+    struct pose2 map_to_robot;
+    double p[3][3];
+};
+
+static double field_gain(const struct gaze *f, const struct knowledge *k, double pan, double tilt, bool only_posts)
+{
+    double information[3][3] = {{0}}, m[3][3];
+    if (!pose_known(f)) return around_gain(f, pan, tilt, false);
+    for (uint32_t i = 0; i < f->n_landmarks; i++) {
+        bool post = f->landmarks[i].kind == NM_LANDMARK_POST;
+        if (only_posts && !post) continue;
+        struct pose2 at = pose2_mul(k->map_to_robot, (struct pose2){f->landmarks[i].x, f->landmarks[i].y, 0});
+        double far = hypot(at.x, at.y), range = post ? POST_RANGE : MARK_RANGE;
+        if (far > range + 3 * FADE || !in_picture(f, pan, tilt, at.x, at.y)) continue;
+        double age = nm_seconds(f->nm->now - f->landmark_seen[i]);
+        add_information(information, at.x, at.y, found(far, range) * (1 - exp(-age / SAME)));
+    }
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            m[i][j] = i == j;
+            for (int l = 0; l < 3; l++) m[i][j] += k->p[i][l] * information[l][j];
+        }
+    double det = m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1]) - m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0]) +
+                 m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0]);
+    return det > 1 ? 0.5 * log(det) : 0;
+}
+
+/* The longer no post was seen, the more one is worth: the goal is what they stand for. */
+static double post_gain(const struct gaze *f, const struct knowledge *k, double pan, double tilt)
+{
+    int64_t last = INT64_MIN;
+    for (uint32_t i = 0; i < f->n_landmarks; i++)
+        if (f->landmarks[i].kind == NM_LANDMARK_POST && f->landmark_seen[i] > last) last = f->landmark_seen[i];
+    double unseen = nm_clamp(nm_seconds(f->nm->now - last), 0, 10);
+    return field_gain(f, k, pan, tilt, true) * (1 + unseen);
+}
+
+/* ---- the decision ---- */
+
+static struct look candidate(const struct gaze *f, int i)
+{
+    static const double lower[AT_BALL] = {0, 0.15, 0.28}; /* rad, the ball in the middle of the picture or below it */
+    static const double tilts[TILTS] = {0.12, 0.45, 0.85};
+    if (i >= PANS * TILTS) return (struct look){0, -lower[i - PANS * TILTS], true};
+    double pan = f->most_pan * (2.0 * (i % PANS) / (PANS - 1) - 1);
+    return (struct look){f->robot.theta + pan, tilts[i / PANS], false};
+}
+
+/* The angles of the head for a look, as things are now. */
+static void angles_of(const struct gaze *f, const struct look *look, double *pan, double *tilt)
+{
+    *pan = angle_normal(look->pan - f->robot.theta);
+    *tilt = look->tilt;
+    if (look->at_ball) {
+        angles_to(f, f->ball->position.x, f->ball->position.y, pan, tilt);
+        *pan += look->pan;
+        *tilt += look->tilt;
+    }
+    keep_to_limits(f, pan, tilt);
+}
+
+static double worth(const struct gaze *f, const struct needs *n, const struct knowledge *k, const struct look *look)
+{
+    double pan, tilt, gain = 0;
+    angles_of(f, look, &pan, &tilt);
+    double way = fmax(fabs(pan - f->pan), fabs(tilt - f->tilt)),
+           time = way / f->speed + (way > THERE ? SETTLE : 0) + f->dwell;
+    if (n->ball > 0) gain += n->ball * ball_gain(f, pan, tilt, look->at_ball);
+    if (n->posts > 0) gain += n->posts * post_gain(f, k, pan, tilt);
+    if (n->field > 0) gain += n->field * field_gain(f, k, pan, tilt, false);
+    if (n->around > 0) gain += n->around * around_gain(f, pan, tilt, false);
+    return gain / time;
+}
+
+static void decide(struct gaze *f, const struct needs *n)
+{
+    struct knowledge k = {0};
+    double best = -1;
+    struct pose2 here = flat(&f->pose->pose.pose);
+    k.map_to_robot = pose2_inv(here);
+    pose_covariance(f, here.theta, k.p);
+    for (int i = 0; i < GAZES; i++) {
+        struct look look = candidate(f, i);
+        if (look.at_ball && (!ball_known(f) || n->ball == 0)) continue;
+        double w = worth(f, n, &k, &look);
+        if (w <= best) continue;
+        best = w;
+        f->look = look;
+    }
+    double pan, tilt;
+    angles_of(f, &f->look, &pan, &tilt);
+    double way = fmax(fabs(pan - f->pan), fabs(tilt - f->tilt));
+    f->until = f->nm->now + nm_ns(way / f->speed + (way > THERE ? SETTLE : 0) + f->dwell);
+    nm_show(f->nm, "nats a second", best);
+}
+
+/* ---- the cycle ---- */
+
+static void remember(struct gaze *f)
+{
+    struct pose2 map_to_robot = pose2_inv(flat(&f->pose->pose.pose));
+    for (uint32_t i = 0; i < f->n_landmarks && pose_known(f); i++) {
+        struct pose2 at = pose2_mul(map_to_robot, (struct pose2){f->landmarks[i].x, f->landmarks[i].y, 0});
+        if (in_picture(f, f->pan, f->tilt, at.x, at.y)) f->landmark_seen[i] = f->nm->now;
+    }
+    for (int ring = 0; ring < RINGS; ring++)
+        for (int s = 0; s < SECTORS; s++) {
+            double x, y;
+            cell_at(f, ring, s, &x, &y);
+            if (in_picture(f, f->pan, f->tilt, x, y)) f->seen[ring][s] = f->nm->now;
+        }
+}
+
+/* Where the head is by now: as fast as it goes towards what it was told. */
+static void follow_head(struct gaze *f, double pan, double tilt)
+{
+    double most = f->speed * nm_seconds(f->nm->dt);
+    f->pan += nm_within(pan - f->pan, most);
+    f->tilt += nm_within(tilt - f->tilt, most);
+}
+
+static void step(struct gaze *f)
+{
+    uint8_t mode = f->mode->head_mode;
+    bool known = mode < sizeof needs_of / sizeof *needs_of && nm_slot(f->mode)->seq;
+    const struct needs *n = &needs_of[known ? mode : HeadMode_BALL_MODE];
+    double pan = 0, tilt = 0;
+    struct pose2 robot = flat(&f->odometry->pose.pose);
+    if (isfinite(robot.x + robot.y + robot.theta)) f->robot = robot;
+    remember(f);
+    if (mode == HeadMode_DONT_MOVE && known) {
+        f->command->mode = HeadCommand_HOLD;
+        nm_put(f->nm, f->command);
+        return;
+    }
+    bool lost = f->look.at_ball && !ball_known(f);
+    if (n->fixed)
+        tilt = mode == HeadMode_LOOK_DOWN ? f->down : mode == HeadMode_LOOK_UP ? f->up : f->forward;
+    else if (f->nm->now >= f->until || mode != f->last_mode || lost)
+        decide(f, n);
+    f->last_mode = mode;
+    if (!n->fixed) angles_of(f, &f->look, &pan, &tilt);
+    f->command->mode = HeadCommand_ANGLES;
+    f->command->pan = (float)pan;
+    f->command->tilt = (float)tilt;
+    nm_put(f->nm, f->command);
+    follow_head(f, pan, tilt);
+}
+
+static void take_params(struct gaze *f)
+{
+    const struct nm_body *body = f->nm->body;
+    const struct nm_camera *lens = body && body->n_cameras ? &body->cameras[0].lens : NULL;
+    f->eye = f->eye_height > 0 ? f->eye_height : body ? 0.85 * body->height : 0.55;
+    f->half_wide = 0.5 * (f->wide > 0 ? f->wide : 1.1);
+    f->half_high = 0.5 * (f->high > 0 ? f->high : 0.85);
+    if (lens && !(f->wide > 0)) f->half_wide = atan(0.5 * lens->width / lens->fx);
+    if (lens && !(f->high > 0)) f->half_high = atan(0.5 * lens->height / lens->fy);
+    f->n_landmarks = nm_pitch_landmarks(&f->field, f->landmarks);
+}
+
+static void reset(struct gaze *f)
+{
+    f->pan = 0;
+    f->tilt = f->forward;
+    f->until = 0;
+    f->robot = (struct pose2){0};
+    f->look = (struct look){0, f->forward, false};
+    f->last_mode = UINT8_MAX;
+    for (int ring = 0; ring < RINGS; ring++)
+        for (int s = 0; s < SECTORS; s++) f->seen[ring][s] = nm_ns(-10);
+    for (uint32_t i = 0; i < NM_PITCH_LANDMARKS; i++) f->landmark_seen[i] = nm_ns(-10);
+}
+
+static int init(struct gaze *f)
+{
+    take_params(f);
+    reset(f);
+    return 0;
+}
+
+#define SELF struct gaze
+static const struct nm_port ports[] = {
+    NM_IN(mode, HeadMode, "head_mode"),
+    NM_IN(ball, BallModel, "ball", .optional = true),
+    NM_IN(pose, PoseWithCovarianceStamped, "pose", .optional = true),
+    NM_IN(odometry, Odometry, "odometry"),
+    NM_IN(search, PointStamped, "search_target", .optional = true),
+    NM_OUT(command, HeadCommand, "head_command"),
+    {0},
+};
+static const struct nm_param params[] = {
+    NM_PARAM(speed, 3, 0.1, 20, "rad/s", "of the head: as fast as the module head moves it"),
+    NM_PARAM(dwell, 0.25, 0.05, 5, "s", "it looks at least so long: a few pictures"),
+    NM_PARAM(most_pan, 1.7, 0.1, 3.1, "rad", "farthest look aside"),
+    NM_PARAM(highest, 0, -1.5, 1, "rad", "highest look while it searches; down is positive"),
+    NM_PARAM(eye_height, 0, 0, 3, "m", "height of the camera; 0: by the height of the robot"),
+    NM_PARAM(wide, 0, 0, 3.1, "rad", "angle of the picture from left to right; 0: by the robot's camera"),
+    NM_PARAM(high, 0, 0, 3.1, "rad", "the same from top to bottom"),
+    NM_PARAM(down, 1, 0, 1.6, "rad", "tilt of LOOK_DOWN"),
+    NM_PARAM(forward, 0.15, -1, 1.6, "rad", "tilt of LOOK_FORWARD"),
+    NM_PARAM(up, -0.6, -1.6, 1, "rad", "tilt of LOOK_UP"),
+    SHOULDERS_PARAMS(shoulders),
+    NM_PITCH_PARAMS(field),
+    {0},
+};
+NM_MODULE(gaze, "Decides where to look: what a head mode wants to know, by what each gaze is expected to tell.",
+          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .reset = NM_CALL(reset),
+          .changed = NM_CALL(take_params), .step = NM_CALL(step))

@@ -1,0 +1,245 @@
+/* gaze: it looks at what its mode wants to know, sees all of it again and again, does not stare where nothing can be
+ * seen, and keeps to the limits of the neck. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/clamp.h"
+#include "base/geometry.h"
+#include "base/pitch.h"
+#include "core/harness.h"
+#include "core/stamp.h"
+#include "geometry_msgs/PointStamped.h"
+#include "geometry_msgs/PoseWithCovarianceStamped.h"
+#include "humanoid_league_msgs/HeadMode.h"
+#include "nav_msgs/Odometry.h"
+#include "nutmeg_msgs/BallModel.h"
+#include "nutmeg_msgs/HeadCommand.h"
+
+extern const struct nm_module gaze_module;
+
+static const double TICK = 0.033, EYE = 0.5, HALF_WIDE = 0.55, HALF_HIGH = 0.42;
+
+struct toy {
+    struct nm_harness *h;
+    double time, pan, tilt;
+    struct pose2 robot; /* map and odom are the same */
+    double sigma, turn_sigma;
+    bool has_pose, has_ball;
+    double ball_x, ball_y; /* in map */
+    int64_t ball_seen;
+    uint8_t mode;
+    uint32_t moves;
+    double wanted_pan, wanted_tilt;
+};
+
+static void toy_open(struct toy *toy, uint8_t mode)
+{
+    *toy = (struct toy){.mode = mode, .sigma = 0.1, .turn_sigma = 0.05, .tilt = 0.15};
+    toy->h = nm_harness_new(&gaze_module, "eye_height=0.5, wide=1.1, high=0.84");
+}
+
+static bool sees(const struct toy *toy, double x, double y)
+{
+    struct pose2 at = pose2_mul(pose2_inv(toy->robot), (struct pose2){x, y, 0});
+    return fabs(angle_normal(atan2(at.y, at.x) - toy->pan)) < HALF_WIDE &&
+           fabs(atan2(EYE, hypot(at.x, at.y)) - toy->tilt) < HALF_HIGH;
+}
+
+static void tell(struct toy *toy)
+{
+    struct quat q = quat_rpy(0, 0, toy->robot.theta);
+    Pose pose = {{toy->robot.x, toy->robot.y, 0}, {q.x, q.y, q.z, q.w}};
+    ((Odometry *)nm_harness_set(toy->h, "odometry"))->pose.pose = pose;
+    ((HeadMode *)nm_harness_set(toy->h, "head_mode"))->head_mode = toy->mode;
+    if (toy->has_pose) {
+        PoseWithCovarianceStamped *p = nm_harness_set(toy->h, "pose");
+        p->pose.pose = pose;
+        p->pose.covariance[0] = p->pose.covariance[7] = toy->sigma * toy->sigma;
+        p->pose.covariance[35] = toy->turn_sigma * toy->turn_sigma;
+    }
+    BallModel *ball = nm_harness_set(toy->h, "ball");
+    if (toy->has_ball) {
+        struct pose2 at = pose2_mul(pose2_inv(toy->robot), (struct pose2){toy->ball_x, toy->ball_y, 0});
+        if (sees(toy, toy->ball_x, toy->ball_y)) toy->ball_seen = nm_ns(toy->time);
+        ball->valid = true;
+        ball->position = (Point){at.x, at.y, 0};
+        ball->covariance[0] = ball->covariance[5] = 0.001;
+        ball->last_seen = nm_stamp(toy->ball_seen);
+    }
+}
+
+static void tick(struct toy *toy)
+{
+    tell(toy);
+    nm_harness_step(toy->h, TICK);
+    toy->time += TICK;
+    const HeadCommand *c = nm_harness_get(toy->h, "head_command");
+    if (c->mode == HeadCommand_ANGLES) {
+        assert_true(fabs((double)c->pan) < 1.71 && c->tilt < 1.41 && c->tilt > -0.61);
+        assert_true(fabs((double)c->pan) < 0.567 || c->tilt < 1.01); /* not into the shoulders */
+        toy->moves += fabs(c->pan - toy->wanted_pan) > 0.3 || fabs(c->tilt - toy->wanted_tilt) > 0.3;
+        toy->wanted_pan = c->pan;
+        toy->wanted_tilt = c->tilt;
+        toy->pan += nm_within(c->pan - toy->pan, 3 * TICK);
+        toy->tilt += nm_within(c->tilt - toy->tilt, 3 * TICK);
+    }
+}
+
+static void a_ball_is_kept_in_the_picture(void **state)
+{
+    (void)state;
+    struct toy toy;
+    toy_open(&toy, HeadMode_BALL_MODE);
+    toy.has_ball = true;
+    int out = 0;
+    for (int i = 0; i < 300; i++) { /* around the robot from left to right, near and far */
+        double angle = 1.4 - 2.8 * i / 300, far = 0.4 + 2 * fabs(sin(i / 40.0));
+        toy.ball_x = far * cos(angle);
+        toy.ball_y = far * sin(angle);
+        tick(&toy);
+        if (i > 30) out += !sees(&toy, toy.ball_x, toy.ball_y);
+    }
+    assert_int_equal(out, 0);
+    nm_harness_free(toy.h);
+}
+
+/* Seconds until every reachable direction was in the picture; INFINITY if some never was. */
+static double look_around(struct toy *toy, double most)
+{
+    bool seen[15] = {0};
+    for (double t = 0; t < most; t += TICK) {
+        tick(toy);
+        bool all = true;
+        for (int i = 0; i < 15; i++) {
+            double angle = toy->robot.theta - 1.75 + 0.25 * i;
+            seen[i] |= sees(toy, toy->robot.x + 3 * cos(angle), toy->robot.y + 3 * sin(angle));
+            all &= seen[i];
+        }
+        if (all) return t;
+    }
+    return INFINITY;
+}
+
+static void a_lost_ball_is_searched_everywhere(void **state)
+{
+    (void)state;
+    struct toy toy;
+    toy_open(&toy, HeadMode_BALL_MODE);
+    assert_true(look_around(&toy, 8) < 8);
+    bool feet = false;
+    for (double t = 0; t < 8; t += TICK) {
+        tick(&toy);
+        feet |= sees(&toy, 0.5, 0);
+    }
+    assert_true(feet);
+    assert_true(look_around(&toy, 12) < 12); /* and again */
+    nm_harness_free(toy.h);
+}
+
+static void it_looks_first_where_the_ball_may_be(void **state)
+{
+    (void)state;
+    struct toy toy;
+    toy_open(&toy, HeadMode_BALL_MODE);
+    toy.has_pose = true;
+    toy.robot = (struct pose2){1, 1, 1};
+    PointStamped *search = nm_harness_set(toy.h, "search_target");
+    struct pose2 at = pose2_mul(toy.robot, (struct pose2){2 * cos(-1.3), 2 * sin(-1.3), 0});
+    search->point = (Point){at.x, at.y, 0};
+    double t = 0;
+    for (; t < 2 && !sees(&toy, at.x, at.y); t += TICK) tick(&toy);
+    assert_true(t < 0.9);
+    nm_harness_free(toy.h);
+}
+
+/* A mate says that it lies behind the robot: no neck turns that far, so the head looks around instead. */
+static void it_does_not_stare_where_nothing_can_be_seen(void **state)
+{
+    (void)state;
+    struct toy toy;
+    toy_open(&toy, HeadMode_BALL_MODE);
+    toy.has_ball = true;
+    toy.ball_x = -2;
+    assert_true(look_around(&toy, 12) < 12);
+    nm_harness_free(toy.h);
+}
+
+static void ball_and_goal_are_seen_in_turn(void **state)
+{
+    (void)state;
+    struct toy toy;
+    toy_open(&toy, HeadMode_BALL_GOAL_TRACKING);
+    toy.has_ball = toy.has_pose = true;
+    toy.robot = (struct pose2){1.5, 0, M_PI / 2}; /* the goal to the right, the ball to the left */
+    toy.ball_x = 0.5;
+    toy.ball_y = 0.3;
+    double ball = 0, post = 0, no_ball = 0, no_post = 0;
+    for (double t = 0; t < 20; t += TICK) {
+        tick(&toy);
+        no_ball = sees(&toy, toy.ball_x, toy.ball_y) ? 0 : no_ball + TICK;
+        no_post = sees(&toy, 4.475, 1.35) || sees(&toy, 4.475, -1.35) ? 0 : no_post + TICK;
+        ball = fmax(ball, no_ball);
+        if (t > 3) post = fmax(post, no_post);
+    }
+    assert_true(ball < 2.5 && post < 5);
+    assert_true(toy.moves < 20 / 0.3); /* it dwells */
+    nm_harness_free(toy.h);
+}
+
+/* In a corner with the back to the field's middle: the landmarks are to the left. */
+static void it_looks_where_the_landmarks_are(void **state)
+{
+    (void)state;
+    struct toy toy;
+    toy_open(&toy, HeadMode_FIELD_FEATURES);
+    toy.has_pose = true;
+    toy.robot =
+        (struct pose2){2.6, -2.9, 0}; /* on the right touchline, looking along it: the carpet's edge to the right */
+    double left = 0, right = 0;
+    for (double t = 0; t < 10; t += TICK) {
+        tick(&toy);
+        if (toy.pan > 0.1) left += TICK;
+        if (toy.pan < -0.6) right += TICK;
+    }
+    assert_true(left > 3 * right && left > 4);
+    nm_harness_free(toy.h);
+}
+
+static void fixed_modes(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t mode;
+        double low, high;
+    } rows[] = {{HeadMode_LOOK_DOWN, 0.9, 1.1}, {HeadMode_LOOK_FORWARD, 0, 0.3}, {HeadMode_LOOK_UP, -0.7, -0.5}};
+    struct toy toy;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        toy_open(&toy, rows[i].mode);
+        for (int k = 0; k < 60; k++) tick(&toy);
+        assert_true(fabs(toy.pan) < 0.01 && toy.tilt > rows[i].low && toy.tilt < rows[i].high);
+        toy.mode = HeadMode_DONT_MOVE;
+        tick(&toy);
+        assert_int_equal(((const HeadCommand *)nm_harness_get(toy.h, "head_command"))->mode, HeadCommand_HOLD);
+        nm_harness_free(toy.h);
+    }
+    toy_open(&toy, 6); /* the thesis leaves this number out: as if nobody had asked */
+    for (int k = 0; k < 10; k++) tick(&toy);
+    nm_harness_free(toy.h);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_ball_is_kept_in_the_picture),
+        cmocka_unit_test(a_lost_ball_is_searched_everywhere),
+        cmocka_unit_test(it_looks_first_where_the_ball_may_be),
+        cmocka_unit_test(it_does_not_stare_where_nothing_can_be_seen),
+        cmocka_unit_test(ball_and_goal_are_seen_in_turn),
+        cmocka_unit_test(it_looks_where_the_landmarks_are),
+        cmocka_unit_test(fixed_modes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
