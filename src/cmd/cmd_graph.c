@@ -1,12 +1,10 @@
 /* nutmeg graph: a line-up as a picture. */
-#include <errno.h>
 #include <string.h>
 
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/setup.h"
 #include "cmd/lineup_drawing.h"
-#include "core/files.h"
 
 typedef void draw(const struct nm_lineup *lineup, FILE *to);
 
@@ -23,17 +21,15 @@ static draw *form_of(const char *file)
     return NULL;
 }
 
-/* The whole file, or a sentence. */
-static int draw_into(const struct nm_lineup *lineup, draw *draw, const char *file, struct nm_err *err)
+struct drawing {
+    const struct nm_lineup *lineup;
+    draw *draw;
+};
+
+static void print_drawing(const void *what, FILE *to)
 {
-    if (file && nm_make_folders(file, err)) return -1;
-    FILE *to = file ? fopen(file, "w") : stdout;
-    if (!to) return nm_fail(err, "%s: %s", file, strerror(errno));
-    draw(lineup, to);
-    bool whole = !fflush(to) && !ferror(to);
-    int why = errno;
-    if (file && fclose(to)) whole = false;
-    return whole ? 0 : nm_fail(err, "%s cannot be written: %s", file ? file : "output", strerror(why));
+    const struct drawing *drawing = what;
+    drawing->draw(drawing->lineup, to);
 }
 
 int cmd_graph(int argc, char **argv)
@@ -63,7 +59,9 @@ int cmd_graph(int argc, char **argv)
     struct setup setup;
     setup_begin(&setup);
     struct nm_lineup *lineup = setup_lineup(&setup, argv[1], &lineup_flags, &err);
-    code = !lineup ? EXIT_USAGE : draw_into(lineup, draw, file, &err) ? EXIT_FAILED : EXIT_OK;
+    code = !lineup                                                                  ? EXIT_USAGE
+           : print_file(file, print_drawing, &(struct drawing){lineup, draw}, &err) ? EXIT_FAILED
+                                                                                    : EXIT_OK;
     if (file && code == EXIT_OK) printf("written: %s\n", file);
     if (err.n) complain(&err);
     nm_lineup_free(lineup);

@@ -5,6 +5,7 @@
 int cmd_action(int argc, char **argv);
 int cmd_animate(int argc, char **argv);
 int cmd_bag(int argc, char **argv);
+int cmd_behavior(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int cmd_bus(int argc, char **argv) __attribute__((weak)); /* not part of every build */
 int cmd_compare(int argc, char **argv);

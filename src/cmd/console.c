@@ -1,11 +1,14 @@
 #include "cmd/console.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "core/files.h"
 
 const char *ink(FILE *to, enum ink ink)
 {
@@ -30,6 +33,31 @@ void clear_line(FILE *to)
 void clear_screen(FILE *to)
 {
     if (isatty(fileno(to))) fputs("\033[H\033[2J", to);
+}
+
+void print_escaped(FILE *to, const char *text)
+{
+    static const char special[] = "&<>\"\\";
+    static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#92;"};
+    for (; text && *text; text++) {
+        const char *found = strchr(special, *text);
+        if (found)
+            fputs(entities[found - special], to);
+        else
+            fputc((unsigned char)*text < 0x20 ? ' ' : *text, to);
+    }
+}
+
+int print_file(const char *file, void (*print)(const void *what, FILE *to), const void *what, struct nm_err *err)
+{
+    if (file && nm_make_folders(file, err)) return -1;
+    FILE *to = file ? fopen(file, "w") : stdout;
+    if (!to) return nm_fail(err, "%s: %s", file, strerror(errno));
+    print(what, to);
+    bool whole = !fflush(to) && !ferror(to);
+    int why = errno;
+    if (file && fclose(to)) whole = false;
+    return whole ? 0 : nm_fail(err, "%s cannot be written: %s", file ? file : "output", strerror(why));
 }
 
 void complain(const struct nm_err *err)

@@ -18,6 +18,11 @@ void clear_line(FILE *to);
 /* On a terminal the cursor goes to the top left of an empty screen; elsewhere nothing happens. */
 void clear_screen(FILE *to);
 
+/* Prints a text for XML, or for Graphviz, which knows the same entities. NULL prints nothing. */
+void print_escaped(FILE *to, const char *text);
+/* Writes a whole file by `print`, and its folders; NULL is stdout. -1 with a sentence. */
+int print_file(const char *file, void (*print)(const void *what, FILE *to), const void *what, struct nm_err *err);
+
 /* Prints the lines of an error, if there are any, on stderr. */
 void complain(const struct nm_err *err);
 

@@ -4,23 +4,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "cmd/console.h"
 #include "cmd/lineup_layout.h"
 
 /* ---- words ---- */
-
-/* For XML and for Graphviz, which knows its entities too. */
-static void print_escaped(FILE *to, const char *text)
-{
-    static const char special[] = "&<>\"\\";
-    static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#92;"};
-    for (; text && *text; text++) {
-        const char *found = strchr(special, *text);
-        if (found)
-            fputs(entities[found - special], to);
-        else
-            fputc((unsigned char)*text < 0x20 ? ' ' : *text, to);
-    }
-}
 
 /* 8 ms, 2 s, 1.5 ms */
 static void print_duration(FILE *to, int64_t ns)

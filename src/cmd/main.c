@@ -36,6 +36,7 @@ int main(int argc, char **argv)
         {"lineup", "lists and checks line-ups", cmd_lineup},
         {"graph", "draws a line-up", cmd_graph},
         {"module", "shows modules, their topics and their parameters", cmd_module},
+        {"behavior", "shows the options of a behaviour, and which of them run", cmd_behavior},
         {"msg", "shows message types and their fields", cmd_msg},
         {"new", "writes the first files of a module or a robot", cmd_new},
         {"robot", "checks a robot's folder or URDF and shows what it lacks to play", cmd_robot},

@@ -2,6 +2,7 @@
  * and chooses what stops it: a jump to one side, sitting down, or nothing. The keeper stands on its line and looks into
  * the field, so the line is its own y axis. */
 #include "core/nm.h"
+#include "modules/behavior/save.h"
 #include "nutmeg_msgs/BallModel.h"
 #include "std_msgs/String.h"
 
@@ -16,14 +17,6 @@ struct keeper {
     /* state */
     int64_t free_at; /* ns; busy with a motion until then */
 };
-
-/* Time until a ball that slows down by friction has rolled a distance d at initial speed v; infinite if it stops
- * before. d = v / k (1 - e^(-k t)) */
-static double time_to_roll(double d, double v, double k)
-{
-    double share = d * k / v;
-    return share < 1 ? -log(1 - share) / k : INFINITY;
-}
 
 /* The motion that stops a ball which crosses the line at y, NULL if none is needed or helps. */
 static const char *motion_for(const struct keeper *f, double y)

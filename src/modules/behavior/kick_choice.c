@@ -1,0 +1,141 @@
+#include "modules/behavior/kick_choice.h"
+
+#include <math.h>
+
+#include "base/clamp.h"
+
+static const double BODY = 0.2;       /* m, half of what a robot blocks                                  */
+static const double RANGE = 2.2;      /* m, the chance of a goal falls to 1/e over this distance          */
+static const double NEARER = 0.5;     /* m, who is nearer to the ball by this has it three times of four  */
+static const double STOLEN = 0.3;     /* of the balls that a rival reaches first we still have so many    */
+static const double LATE = 2;         /* s, a rival who comes so much earlier has the ball for sure       */
+static const double WAITING = 0.01;   /* 1/s, what a second is worth                                      */
+static const double ROUND_BALL = 0.3; /* m, radius of the way around the ball                             */
+
+enum { DIRECTIONS = 24, SAMPLES = 5 };
+/* quantiles of the normal distribution in five equal parts */
+static const double quantiles[SAMPLES] = {-1.28, -0.52, 0, 0.52, 1.28};
+
+/* ---- what a place is worth ---- */
+
+static double has_ball(const struct choice_world *w, double x, double y)
+{
+    double us = hypot(w->me.x - x, w->me.y - y), them = INFINITY;
+    for (uint32_t i = 0; i < w->n; i++) {
+        double far = hypot(w->robots[i].x - x, w->robots[i].y - y);
+        if (w->robots[i].rival)
+            them = fmin(them, far);
+        else
+            us = fmin(us, far);
+    }
+    if (isinf(them)) return 0.9;
+    return 1 / (1 + exp(-(them - us) / NEARER));
+}
+
+static double chance(double far) { return 0.05 + 0.8 * exp(-far / RANGE); }
+
+static double place_value(const struct choice_world *w, double x, double y, double ours)
+{
+    double half = w->field->length / 2;
+    /* a wide angle is worth more than a narrow one */
+    double theirs_far = hypot(half - x, 1.3 * y), ours_far = hypot(half + x, y);
+    return ours * chance(theirs_far) - (1 - ours) * chance(ours_far);
+}
+
+/* How good it is for us that the ball lies there and rolls no more. */
+static double ball_value(const struct choice_world *w, double x, double y)
+{
+    return place_value(w, x, y, has_ball(w, x, y));
+}
+
+/* ---- what comes of a kick ---- */
+
+/* How far the ball gets before a robot stops it. */
+static double free_way(const struct choice_world *w, double ux, double uy, double reach)
+{
+    for (uint32_t i = 0; i < w->n; i++) {
+        double dx = w->robots[i].x - w->ball_x, dy = w->robots[i].y - w->ball_y;
+        double along = dx * ux + dy * uy, aside = fabs(dx * uy - dy * ux);
+        if (along > 0 && aside < BODY && along < reach) reach = fmax(along - BODY, 0);
+    }
+    return reach;
+}
+
+static double outcome(const struct choice_world *w, double angle, double reach)
+{
+    double half_x = w->field->length / 2, half_y = w->field->width / 2, post = w->field->goal_width / 2 - 0.08;
+    double ux = cos(angle), uy = sin(angle), way = free_way(w, ux, uy, reach);
+    double x = w->ball_x + way * ux, y = w->ball_y + way * uy;
+    double at_line = fabs(ux) > 1e-6 ? ((ux > 0 ? half_x : -half_x) - w->ball_x) / ux : INFINITY;
+    double at_touch = fabs(uy) > 1e-6 ? ((uy > 0 ? half_y : -half_y) - w->ball_y) / uy : INFINITY;
+    if (at_touch < way && at_touch < at_line) /* their throw-in */
+        return place_value(w, nm_within(w->ball_x + at_touch * ux, half_x), 0.9 * half_y, 0.15);
+    if (at_line < way) {
+        double y_line = w->ball_y + at_line * uy;
+        if (fabs(y_line) < post) return ux < 0 ? -1 : w->direct_goal ? 1 : -0.05;
+        return ux < 0 ? place_value(w, -half_x, half_y, 0.3) : -0.06; /* their corner, their goal kick */
+    }
+    return ball_value(w, x, y);
+}
+
+static double expected(const struct choice_world *w, const struct kick_ability *a, double angle, double reach)
+{
+    double sum = 0;
+    for (int i = 0; i < SAMPLES; i++) sum += outcome(w, angle + a->spread * quantiles[i], reach * (1 + 0.1 * (i - 2)));
+    return sum / SAMPLES;
+}
+
+/* Time until the touch: around the ball to behind it, then what this way of kicking takes. */
+static double time_until(const struct choice_world *w, const struct kick_ability *a, double angle)
+{
+    double to_ball = atan2(w->ball_y - w->me.y, w->ball_x - w->me.x);
+    return ROUND_BALL * fabs(angle_normal(angle - to_ball)) / w->speed + a->time;
+}
+
+/* The chance that a rival takes the ball before the touch. */
+static double too_late(const struct choice_world *w, double time)
+{
+    double to_ball = fmax(hypot(w->ball_x - w->me.x, w->ball_y - w->me.y) - ROUND_BALL, 0) / w->speed;
+    return nm_clamp((to_ball + time - w->last_time) / LATE, 0, 0.9);
+}
+
+static void consider(const struct choice_world *w, enum kick_way way, double x, double y,
+                     const struct kick_choice *last, double habit, struct kick_choice *best)
+{
+    const struct kick_ability *a = &w->ways[way];
+    double angle = atan2(y - w->ball_y, x - w->ball_x), far = hypot(x - w->ball_x, y - w->ball_y);
+    double half = w->field->length / 2;
+    bool at_goal = x >= half - 0.01 && fabs(y) < w->field->goal_width / 2;
+    if (!(a->reach > 0) || (at_goal && !w->direct_goal)) return;
+    double reach = at_goal ? a->reach : fmin(far, a->reach);
+    double time = time_until(w, a, angle), late = too_late(w, time);
+    double value = (1 - late) * expected(w, a, angle, reach) + late * place_value(w, w->ball_x, w->ball_y, STOLEN) -
+                   WAITING * time;
+    if (last->way == way && fabs(angle_normal(atan2(last->y - w->ball_y, last->x - w->ball_x) - angle)) < 0.15)
+        value += habit;
+    if (value <= best->value) return;
+    *best = (struct kick_choice){way, x, y, nm_clamp(reach / a->reach, 0.25, 1), value, at_goal, false};
+}
+
+struct kick_choice choose_kick(const struct choice_world *w, const struct kick_choice *last, double habit)
+{
+    struct kick_choice best = {.way = KICK_WAY_NONE, .value = -INFINITY};
+    double half = w->field->length / 2, post = w->field->goal_width / 2;
+    for (enum kick_way way = KICK_WAY_DRIBBLE; way < KICK_WAYS; way++) {
+        double reach = w->ways[way].reach;
+        for (int i = -2; i <= 2; i++) consider(w, way, half, 0.35 * i * post, last, habit, &best);
+        for (int i = 0; i < DIRECTIONS; i++) {
+            double angle = 2 * M_PI * i / DIRECTIONS;
+            consider(w, way, w->ball_x + reach * cos(angle), w->ball_y + reach * sin(angle), last, habit, &best);
+        }
+        for (uint32_t i = 0; i < w->n && way != KICK_WAY_DRIBBLE; i++) {
+            const struct choice_robot *r = &w->robots[i];
+            double dx = r->x - w->ball_x, dy = r->y - w->ball_y, far = hypot(dx, dy), before = best.value;
+            if (r->rival || far < 0.8) continue;
+            /* half a metre beside him, towards their goal: he comes to meet it */
+            consider(w, way, fmin(r->x + 0.3, half - 0.3), r->y, last, habit, &best);
+            best.pass |= best.value > before;
+        }
+    }
+    return best;
+}

@@ -1,0 +1,57 @@
+/* Where the robot and the ball are, in map, from what position and world modules say. Shared by strategy and soccer. */
+#ifndef NM_MODULES_BEHAVIOR_KNOWN_H
+#define NM_MODULES_BEHAVIOR_KNOWN_H
+
+#include "base/geometry.h"
+#include "core/nm.h"
+#include "core/stamp.h"
+#include "geometry_msgs/PoseWithCovarianceStamped.h"
+#include "nutmeg_msgs/BallModel.h"
+#include "nutmeg_msgs/TeamBall.h"
+
+#define KNOWN_NEWS 3.0 /* s; no robot acts on what its own sensors said before that */
+
+struct known_ball {
+    bool known;
+    bool own;      /* this robot sees it itself              */
+    double x, y;   /* m                                      */
+    double vx, vy; /* m/s                                   */
+    double age;    /* s since somebody saw it                */
+};
+
+static inline struct pose2 known_pose(const PoseWithCovarianceStamped *pose)
+{
+    const Pose *p = &pose->pose.pose;
+    const Quaternion *q = &p->orientation;
+    return (struct pose2){p->position.x, p->position.y, quat_yaw((struct quat){q->w, q->x, q->y, q->z})};
+}
+
+/* The own sighting, as long as it is new; otherwise what the team believes. */
+static inline struct known_ball known_ball(const struct nm *nm, struct pose2 me, const BallModel *own,
+                                           const TeamBall *team)
+{
+    double age = nm_seconds(nm->now - nm_stamp_ns(own->last_seen));
+    double c = cos(me.theta), s = sin(me.theta);
+    if (own->valid && age < KNOWN_NEWS && nm_age(nm, own) < nm_ns(KNOWN_NEWS)) {
+        struct pose2 at = pose2_mul(me, (struct pose2){own->position.x, own->position.y, 0});
+        return (struct known_ball){true,
+                                   true,
+                                   at.x,
+                                   at.y,
+                                   c * own->velocity.x - s * own->velocity.y,
+                                   s * own->velocity.x + c * own->velocity.y,
+                                   age};
+    }
+    const BallModel *b = &team->ball;
+    if (team->source == TeamBall_SOURCE_NONE || !b->valid || nm_age(nm, team) > nm_ns(KNOWN_NEWS))
+        return (struct known_ball){0};
+    return (struct known_ball){true,
+                               false,
+                               b->position.x,
+                               b->position.y,
+                               b->velocity.x,
+                               b->velocity.y,
+                               nm_seconds(nm->now - nm_stamp_ns(b->last_seen))};
+}
+
+#endif

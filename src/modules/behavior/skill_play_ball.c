@@ -1,0 +1,111 @@
+/* Playing the ball: going to it, choosing what to do with it, kicking in passing or from a stand, and leaving a jam. */
+#include "modules/behavior/notebook.h"
+
+static const double THINK = 0.25; /* s between two choices */
+
+static void add_robots(const struct soccer *f, struct choice_world *w)
+{
+    const ObstacleModel *o = f->obstacles;
+    for (uint32_t i = 0; i < o->obstacles.n && w->n < CHOICE_ROBOTS; i++) {
+        const Obstacle *r = &o->obstacles.at[i];
+        bool robot = r->kind == Obstacle_RIVAL || r->kind == Obstacle_MATE || r->kind == Obstacle_ROBOT;
+        bool self = hypot(r->position.x - f->me.x, r->position.y - f->me.y) < 0.2;
+        if (robot && !self)
+            w->robots[w->n++] = (struct choice_robot){r->position.x, r->position.y, r->kind != Obstacle_MATE};
+    }
+}
+
+/* A goal counts directly from a free kick, a corner or a goal kick, but not from a kick-off or a throw-in. */
+static bool goal_counts(const struct soccer *f)
+{
+    bool ours = f->match->kicking == MatchState_KICK_OWN;
+    uint8_t play = f->match->set_play;
+    bool indirect = play == MatchState_SET_PLAY_INDIRECT_FREE_KICK || play == MatchState_SET_PLAY_THROW_IN;
+    return !(f->kick_off || (ours && indirect));
+}
+
+/* Chooses what to do with the ball; not in every step, so that the robot does not dither. */
+static void think_about_kick(struct soccer *f)
+{
+    if (f->choice.way != KICK_WAY_NONE && nm_seconds(f->nm->now - f->chosen) < THINK) return;
+    struct choice_world w = {
+        .field = &f->field,
+        .ways = {[KICK_WAY_DRIBBLE] = {f->dribble_reach, 0.3, 0.3},
+                 [KICK_WAY_IN_WALK] = {f->walk_reach, f->walk_spread, 0.8},
+                 [KICK_WAY_STANDING] = {f->stand_reach, f->stand_spread, f->stand_time}},
+        .me = f->me,
+        .ball_x = f->ball.x,
+        .ball_y = f->ball.y,
+        .speed = f->speed,
+        .last_time = f->rival_first,
+        .direct_goal = goal_counts(f),
+    };
+    add_robots(f, &w);
+    struct kick_choice last = f->choice;
+    f->choice = choose_kick(&w, &last, f->habit);
+    f->chosen = f->nm->now;
+}
+
+/* While walking: the planner finds the way behind the ball and kicks in passing. */
+static void walk_and_kick(struct soccer *f)
+{
+    const struct kick_choice *c = &f->choice;
+    walk_behind_ball(f, c->x, c->y);
+    if (c->way == KICK_WAY_STANDING) return;
+    f->goal->kick = WalkCommand_KICK_FORWARD;
+    f->goal->kick_strength =
+        (float)(c->way == KICK_WAY_DRIBBLE ? nm_clamp(f->dribble_reach / f->walk_reach, 0.2, 1) : c->strength);
+}
+
+OPTION(play_ball)
+{
+    bool jammed = f->ball_far < 0.5 && f->rival_first <= 0.2 && rests_for(f) > f->jam;
+    STATE(going)
+    {
+        if (f->ball.own && f->ball_far < f->near) go(aiming, "the ball is near");
+        f->choice.way = KICK_WAY_NONE;
+        if (f->ball.own) {
+            think_about_kick(f);
+            walk_and_kick(f);
+        } else {
+            walk_to(f, (struct pose2){f->ball.x, f->ball.y, to_ball_angle(f)}, 0.3);
+        }
+    }
+    STATE(aiming)
+    {
+        if (!f->ball.own || f->ball_far > 1.5 * f->near) go(going, "the ball is away");
+        if (jammed) go(leaving_jam, "two robots at the ball, and it does not move");
+        if (f->choice.way == KICK_WAY_STANDING && f->navigation->arrived && f->ball_far < 0.4)
+            go(kicking, "behind the ball, with time for a strong kick");
+        think_about_kick(f);
+        walk_and_kick(f);
+    }
+    STATE(kicking)
+    {
+        hold();
+        ENTRY
+        {
+            f->kicked_from = (struct vec3){f->ball.x, f->ball.y, 0};
+            ask_kick(f, f->choice.x, f->choice.y);
+        }
+        stand_still(f);
+        bool rolls = hypot(f->ball.x - f->kicked_from.x, f->ball.y - f->kicked_from.y) > 0.3;
+        if (f->asked == ASKED_FAILED) go(retrying, "the kick was refused");
+        if (f->asked == ASKED_SUCCEEDED || rolls) go(going, "kicked");
+        if (state_time() > 10) go(going, "nobody kicked");
+    }
+    STATE(retrying) /* the feet shift a little with each step; then it tries again, or kicks while walking */
+    {
+        if (state_time() > 1) go(going, "another try");
+        if (f->ball_far > 0.6) go(going, "the ball is away");
+        walk_and_kick(f);
+        f->goal->kick = WalkCommand_KICK_FORWARD;
+        f->goal->kick_strength = 1;
+    }
+    STATE(leaving_jam)
+    {
+        ENTRY { f->choice.way = KICK_WAY_NONE; }
+        if (state_time() > f->back_off) go(going, "out of the jam");
+        walk_with(f, -0.15, 0.1 * (f->me.y > 0 ? -f->side : f->side), 0);
+    }
+}

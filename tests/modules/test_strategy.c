@@ -1,0 +1,356 @@
+/* strategy: one striker, agreed by all; a mutex that ends with silence; partners who do not follow or do not speak. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+
+#include "base/random.h"
+#include "core/harness.h"
+#include "core/stamp.h"
+#include "geometry_msgs/PoseWithCovarianceStamped.h"
+#include "nutmeg_msgs/MatchState.h"
+#include "nutmeg_msgs/ObstacleModel.h"
+#include "nutmeg_msgs/StrategyPlan.h"
+#include "nutmeg_msgs/TeamBall.h"
+#include "nutmeg_msgs/TeamState.h"
+
+extern const struct nm_module strategy_module;
+
+enum { TEAM = 4 };
+static const double STEP = 1.0 / 30;
+
+struct robot {
+    struct nm_harness *h;
+    uint8_t number;
+    struct pose2 pose;
+    TeamMate mates[TEAM]; /* as last heard, by number - 1; received 0: never */
+    int64_t now;
+    uint8_t state, kicking, set_play;
+    bool may_play, penalised[TEAM];
+    double ball_x, ball_y;
+    bool seen; /* a mate that does not speak ... */
+    struct pose2 seen_at;
+};
+
+static struct robot robot(uint8_t number, double x, double y)
+{
+    return (struct robot){.h = nm_harness_new(&strategy_module, NULL),
+                          .number = number,
+                          .pose = {x, y, 0},
+                          .state = MatchState_PLAYING,
+                          .may_play = true};
+}
+
+/* What he says reaches this robot now. */
+static TeamMessage *hear(struct robot *r, uint8_t number, double x, double y)
+{
+    TeamMate *m = &r->mates[number - 1];
+    m->player_number = number;
+    m->alive = true;
+    m->received++;
+    m->heard = nm_stamp(r->now);
+    m->message = (TeamMessage){.player_number = number, .state = TeamMessage_STATE_ACTIVE, .ball_known = true};
+    m->message.pose.pose = (Pose2D){x, y, 0};
+    m->message.pose.weight = 1;
+    return &m->message;
+}
+
+static const StrategyPlan *think(struct robot *r)
+{
+    MatchState *match = nm_harness_set(r->h, "match_state");
+    match->state = r->state;
+    match->kicking = r->kicking;
+    match->set_play = r->set_play;
+    match->player_number = r->number;
+    match->goalkeeper = 1;
+    match->may_move = true;
+    match->may_play = r->may_play;
+    for (int i = 0; i < TEAM; i++) match->penalties[i] = r->penalised[i];
+    PoseWithCovarianceStamped *pose = nm_harness_set(r->h, "pose");
+    pose->pose.pose = (Pose){{r->pose.x, r->pose.y, 0}, {0, 0, sin(r->pose.theta / 2), cos(r->pose.theta / 2)}};
+    TeamBall *ball = nm_harness_set(r->h, "team_ball");
+    ball->source = TeamBall_SOURCE_MATE;
+    ball->ball.valid = true;
+    ball->ball.position = (Point){r->ball_x, r->ball_y, 0};
+    TeamState *team = nm_harness_set(r->h, "team_state");
+    for (int i = 0; i < TEAM; i++)
+        if (r->mates[i].received) team->mates.at[team->mates.n++] = r->mates[i];
+    ObstacleModel *others = nm_harness_set(r->h, "team_obstacles");
+    if (r->seen) {
+        others->obstacles.n = 1;
+        others->obstacles.at[0] = (Obstacle){
+            .kind = Obstacle_MATE, .position = {r->seen_at.x, r->seen_at.y, 0}, .last_seen = nm_stamp(r->now)};
+    }
+    nm_harness_step(r->h, STEP);
+    r->now += nm_ns(STEP);
+    return nm_harness_get(r->h, "strategy_plan");
+}
+
+static const StrategyPlan *think_for(struct robot *r, double seconds)
+{
+    const StrategyPlan *plan = NULL;
+    for (double t = 0; t < seconds; t += STEP) plan = think(r);
+    return plan;
+}
+
+static void who_is_alone_plays_the_ball(void **state)
+{
+    (void)state;
+    struct robot r = robot(3, -1, 0);
+    const StrategyPlan *plan = think(&r);
+    assert_int_equal(plan->own_role, TeamMessage_ROLE_STRIKER);
+    assert_int_equal(plan->striker, 3);
+    assert_true(plan->may_claim_ball);
+    nm_harness_free(r.h);
+}
+
+static void who_is_nearer_plays_the_ball_and_the_others_keep_off(void **state)
+{
+    (void)state;
+    struct robot r = robot(3, -2, 0);
+    hear(&r, 2, -0.5, 0);
+    const StrategyPlan *plan = think(&r);
+    assert_int_equal(plan->striker, 2);
+    assert_int_not_equal(plan->own_role, TeamMessage_ROLE_STRIKER);
+    assert_false(plan->may_claim_ball);
+    assert_true(hypot(plan->own_position.x, plan->own_position.y) > 0.8);
+    nm_harness_free(r.h);
+}
+
+static void the_lowest_number_decides(void **state)
+{
+    (void)state;
+    struct robot r = robot(3, -0.5, 0); /* nearest, but number 2 sees it otherwise */
+    TeamMessage *m = hear(&r, 2, -2, 0);
+    m->proposed_roles.n = 4;
+    m->proposed_roles.at[1] = TeamMessage_ROLE_STRIKER;
+    m->proposed_roles.at[2] = TeamMessage_ROLE_DEFENDER;
+    const StrategyPlan *plan = think(&r);
+    assert_int_equal(plan->proposer, 2);
+    assert_int_equal(plan->own_role, TeamMessage_ROLE_DEFENDER);
+    r.penalised[1] = true; /* who is penalised decides nothing */
+    plan = think(&r);
+    assert_int_equal(plan->proposer, 3);
+    assert_int_equal(plan->own_role, TeamMessage_ROLE_STRIKER);
+    nm_harness_free(r.h);
+}
+
+/* Seconds until the ball of a mate who claimed it, spoke every `every` seconds and then fell silent, is free. */
+static double freed_after(double every)
+{
+    struct robot r = robot(3, -1, 0);
+    double t = 0, silent = 0;
+    for (; t < 40 * every; t += STEP) {
+        if (fmod(t, every) < STEP) {
+            TeamMessage *m = hear(&r, 2, -0.4, 0);
+            m->role = TeamMessage_ROLE_STRIKER;
+            m->ball_claimed = true;
+        }
+        const StrategyPlan *plan = think(&r);
+        if (t > 10 * every) assert_false(plan->may_claim_ball);
+    }
+    for (silent = 0; silent < 60 && !think(&r)->may_claim_ball; silent += STEP) {}
+    nm_harness_free(r.h);
+    return silent;
+}
+
+static void the_mutex_is_freed_by_silence_which_follows_the_rate_of_messages(void **state)
+{
+    (void)state;
+    double often = freed_after(0.33), seldom = freed_after(4);
+    assert_true(often < 2.5);
+    assert_true(seldom > 3 && seldom < 8.5);
+}
+
+static void the_mutex_is_freed_by_a_fall_and_by_a_lost_ball(void **state)
+{
+    (void)state;
+    for (int fallen = 0; fallen < 2; fallen++) {
+        struct robot r = robot(3, -1, 0);
+        TeamMessage *m = hear(&r, 2, -0.9, 0.2);
+        m->ball_claimed = true;
+        assert_false(think(&r)->may_claim_ball);
+        m = hear(&r, 2, -0.9, 0.2);
+        m->ball_claimed = true;
+        m->ball_known = fallen;
+        if (fallen) m->state = TeamMessage_STATE_FALLEN;
+        if (!fallen) m->pose.pose.x = -3; /* and he is far now */
+        assert_true(think(&r)->may_claim_ball);
+        nm_harness_free(r.h);
+    }
+}
+
+static void a_partner_without_proposals_who_plays_the_ball_is_left_alone(void **state)
+{
+    (void)state;
+    struct robot r = robot(2, -0.8, 0);
+    TeamMessage *m = hear(&r, 4, -0.9, 0.4); /* mitecom: role and action, nothing else */
+    m->role = TeamMessage_ROLE_STRIKER;
+    m->action = TeamMessage_ACTION_GOING_TO_BALL;
+    const StrategyPlan *plan = think(&r);
+    assert_int_equal(plan->striker, 4);
+    assert_false(plan->may_claim_ball);
+    nm_harness_free(r.h);
+}
+
+static void a_mate_who_is_only_seen_at_the_ball_is_left_alone_while_it_moves(void **state)
+{
+    (void)state;
+    struct robot r = robot(2, -1.5, 0);
+    r.seen = true;
+    r.seen_at = (struct pose2){-0.3, 0, 0};
+    assert_false(think(&r)->may_claim_ball);
+    assert_true(think_for(&r, 8)->may_claim_ball); /* he does nothing */
+    nm_harness_free(r.h);
+}
+
+static void the_keeper_comes_out_only_if_he_is_first(void **state)
+{
+    (void)state;
+    struct robot r = robot(1, -4.2, 0);
+    r.ball_x = -3.4;
+    hear(&r, 2, 0, 0);
+    const StrategyPlan *plan = think(&r);
+    assert_int_equal(plan->own_role, TeamMessage_ROLE_KEEPER);
+    assert_int_equal(plan->striker, 1);
+    assert_true(plan->may_claim_ball);
+    hear(&r, 2, -3.6, 0); /* a mate is there, too */
+    plan = think(&r);
+    assert_int_equal(plan->own_role, TeamMessage_ROLE_KEEPER);
+    assert_int_equal(plan->striker, 2);
+    r.ball_x = 0; /* far from the goal it is never his */
+    hear(&r, 2, -4, 2);
+    plan = think(&r);
+    assert_int_equal(plan->striker, 2);
+    nm_harness_free(r.h);
+}
+
+static void for_their_free_kick_nobody_stands_near_the_ball(void **state)
+{
+    (void)state;
+    struct robot r = robot(2, -0.3, 0);
+    r.set_play = MatchState_SET_PLAY_DIRECT_FREE_KICK;
+    r.kicking = MatchState_KICK_RIVAL;
+    r.may_play = false;
+    const StrategyPlan *plan = think(&r);
+    assert_true(hypot(plan->own_position.x, plan->own_position.y) > 0.85);
+    nm_harness_free(r.h);
+}
+
+/* ---- the whole team ---- */
+
+struct air {
+    struct nm_dice dice;
+    double loss;
+    int64_t period; /* ns between two messages of a robot */
+};
+
+/* Everybody thinks and speaks; returns how many may play the ball. */
+static int team_step(struct robot team[TEAM], struct air *air)
+{
+    int strikers = 0;
+    const StrategyPlan *plans[TEAM];
+    for (int i = 0; i < TEAM; i++) strikers += (plans[i] = think(&team[i]))->may_claim_ball;
+    for (int i = 0; i < TEAM; i++) {
+        if ((team[i].now / nm_ns(STEP) + 3 * i) % (air->period / nm_ns(STEP))) continue;
+        for (int j = 0; j < TEAM; j++) {
+            if (i == j || nm_dice_roll(&air->dice) < air->loss) continue;
+            TeamMessage *m = hear(&team[j], team[i].number, team[i].pose.x, team[i].pose.y);
+            m->pose.pose.theta = team[i].pose.theta;
+            m->role = plans[i]->own_role;
+            m->ball_claimed = plans[i]->may_claim_ball;
+            for (uint32_t k = 0; k < plans[i]->players.n; k++) {
+                uint8_t number = plans[i]->players.at[k];
+                if (m->proposed_roles.n < number) m->proposed_roles.n = number;
+                m->proposed_roles.at[number - 1] = plans[i]->roles.at[k];
+            }
+        }
+    }
+    return strikers;
+}
+
+/* Robots walk to where their plan sends them, the ball jumps about. Shares of the time. */
+static void play(double loss, double *none, double *two)
+{
+    struct robot team[TEAM];
+    struct air air = {.dice = nm_dice_new(7, 0, 0), .loss = loss, .period = nm_ns(10 * STEP)};
+    int steps = 0, nobody = 0, many = 0;
+    for (int i = 0; i < TEAM; i++) team[i] = robot((uint8_t)(i + 1), -4.2 + 0.9 * i, 0.8 * i - 1);
+    for (int t = 0; t < 30 * 120; t++) {
+        if (t % 150 == 0) {
+            double x = 8 * nm_dice_roll(&air.dice) - 4, y = 5 * nm_dice_roll(&air.dice) - 2.5;
+            for (int i = 0; i < TEAM; i++) {
+                team[i].ball_x = x;
+                team[i].ball_y = y;
+            }
+        }
+        int strikers = team_step(team, &air);
+        for (int i = 0; i < TEAM; i++) {
+            const StrategyPlan *plan = nm_harness_get(team[i].h, "strategy_plan");
+            double x = plan->may_claim_ball ? team[i].ball_x : plan->own_position.x;
+            double y = plan->may_claim_ball ? team[i].ball_y : plan->own_position.y;
+            double far = hypot(x - team[i].pose.x, y - team[i].pose.y), step = fmin(0.3 * STEP, far);
+            if (far < 1e-6) continue;
+            team[i].pose.theta = atan2(y - team[i].pose.y, x - team[i].pose.x);
+            team[i].pose.x += step * cos(team[i].pose.theta);
+            team[i].pose.y += step * sin(team[i].pose.theta);
+        }
+        steps++;
+        nobody += strikers == 0;
+        many += strikers > 1;
+    }
+    for (int i = 0; i < TEAM; i++) nm_harness_free(team[i].h);
+    *none = (double)nobody / steps;
+    *two = (double)many / steps;
+    print_message("loss %.0f %%: nobody %.1f %%, two %.1f %%\n", 100 * loss, 100 * *none, 100 * *two);
+}
+
+static void a_team_has_one_striker(void **state)
+{
+    (void)state;
+    double none, two;
+    play(0, &none, &two);
+    assert_true(none < 0.05 && two < 0.05);
+    play(0.3, &none, &two);
+    assert_true(none < 0.1 && two < 0.1);
+}
+
+static void before_a_kick_off_everybody_takes_another_place(void **state)
+{
+    (void)state;
+    struct robot team[TEAM];
+    struct air air = {.dice = nm_dice_new(8, 0, 0), .period = nm_ns(10 * STEP)};
+    for (int i = 0; i < TEAM; i++) {
+        team[i] = robot((uint8_t)(i + 1), -3 + 0.5 * i, i % 2 ? 2.8 : -2.8);
+        team[i].state = MatchState_READY;
+        team[i].kicking = MatchState_KICK_OWN;
+    }
+    for (int t = 0; t < 60; t++) team_step(team, &air);
+    for (int i = 0; i < TEAM; i++)
+        for (int j = 0; j < i; j++) {
+            const StrategyPlan *a = nm_harness_get(team[i].h, "strategy_plan");
+            const StrategyPlan *b = nm_harness_get(team[j].h, "strategy_plan");
+            assert_true(hypot(a->own_position.x - b->own_position.x, a->own_position.y - b->own_position.y) > 0.4);
+        }
+    for (int i = 0; i < TEAM; i++) nm_harness_free(team[i].h);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_is_alone_plays_the_ball),
+        cmocka_unit_test(who_is_nearer_plays_the_ball_and_the_others_keep_off),
+        cmocka_unit_test(the_lowest_number_decides),
+        cmocka_unit_test(the_mutex_is_freed_by_silence_which_follows_the_rate_of_messages),
+        cmocka_unit_test(the_mutex_is_freed_by_a_fall_and_by_a_lost_ball),
+        cmocka_unit_test(a_partner_without_proposals_who_plays_the_ball_is_left_alone),
+        cmocka_unit_test(a_mate_who_is_only_seen_at_the_ball_is_left_alone_while_it_moves),
+        cmocka_unit_test(the_keeper_comes_out_only_if_he_is_first),
+        cmocka_unit_test(for_their_free_kick_nobody_stands_near_the_ball),
+        cmocka_unit_test(a_team_has_one_striker),
+        cmocka_unit_test(before_a_kick_off_everybody_takes_another_place),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
