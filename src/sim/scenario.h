@@ -215,6 +215,9 @@ struct nm_scenario {
     struct nm_score *score;
 };
 
+/* The world of `conditions: hard` or `nominal`; false if there is none of that name. */
+bool nm_conditions(const char *name, struct nm_world_options *to);
+
 /* NULL with every fault found, each `file:line: …` with the nearest valid name. `root`: the folder with robots/,
  * lineups/ and fields/. */
 struct nm_scenario *nm_scenario_read(const char *path, const char *root, struct nm_err *err);

@@ -86,6 +86,16 @@ static const struct {
                  .start = 0.02}}},
 };
 
+bool nm_conditions(const char *name, struct nm_world_options *to)
+{
+    for (uint32_t i = 0; i < sizeof conditions / sizeof *conditions; i++)
+        if (!strcmp(name, conditions[i].name)) {
+            *to = conditions[i].world;
+            return true;
+        }
+    return false;
+}
+
 void read_surrounds(struct reading *r, const struct nm_yaml *node, const struct row *row, void *to)
 {
     enum { N = sizeof conditions / sizeof *conditions };

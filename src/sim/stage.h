@@ -16,6 +16,8 @@
 #include "nutmeg_msgs/SimCommand.h"
 #include "rcl_interfaces/Log.h"
 #include "sim/feed.h"
+#include "sim/flat.h"
+#include "sim/percept.h"
 #include "sim/picture.h"
 #include "sim/world.h"
 
@@ -78,6 +80,7 @@ struct nm_stage_options {
     void (*said)(void *user, uint32_t robot, const Log *line);
     void *user;
     const struct nm_stage_hardware *hardware; /* NULL: the stage's own */
+    const struct nm_percept_params *percepts; /* errors of the vision that percepts stand for; NULL: the usual */
     /* Line-ups are checked, but play elsewhere: in their place stand players without modules that have the topics
      * between hardware and line-up, for `ready` to connect with the world outside. Joints are damped when goals grow
      * old, as by the bus driver. */
@@ -116,6 +119,8 @@ struct nm_whereabouts {
     bool fallen;                            /* the trunk lies: tilted by more than 53 degrees, or low */
 };
 void nm_stage_whereabouts(const struct nm_stage *stage, uint32_t robot, struct nm_whereabouts *where);
+/* Between its feet, on the ground: the frame of all percepts. Of a body with physics as of the last nm_stage_scene. */
+struct pose2 nm_stage_footprint(const struct nm_stage *stage, uint32_t robot);
 uint64_t nm_stage_goals(const struct nm_stage *stage, uint32_t robot); /* sets of goals that its servos were given */
 /* ns, the stamp of the newest of them; -1 before the first. */
 int64_t nm_stage_goals_made(const struct nm_stage *stage, uint32_t robot);
@@ -153,6 +158,9 @@ void nm_stage_power(struct nm_stage *stage, uint32_t robot, bool on);
 void nm_stage_press(struct nm_stage *stage, uint32_t robot, uint32_t button, int64_t duration);
 extern const char *const nm_stage_buttons[];
 enum { NM_STAGE_BUTTONS = 2 };
+
+/* Walks and looks for a robot on a flat stage whose line-up does neither; elsewhere it does nothing. */
+void nm_stage_lead(struct nm_stage *stage, uint32_t robot, struct nm_walk_velocity velocity, double pan, double tilt);
 
 /* "instance.parameter=value" of a robot's brain, from its next cycle on; or only a look whether that would go. */
 int nm_stage_set(struct nm_stage *stage, uint32_t robot, const char *setting, struct nm_err *err);

@@ -103,6 +103,13 @@ void flat_take(struct nm_stage *stage, struct actor *a)
     a->goals_taken += nm_edge_fresh(a->edge, PORT_VELOCITY) || nm_edge_fresh(a->edge, PORT_WALK);
 }
 
+void nm_stage_lead(struct nm_stage *stage, uint32_t robot, struct nm_walk_velocity velocity, double pan, double tilt)
+{
+    if (!stage->flat) return;
+    nm_flat_walk(stage->flat, robot, velocity);
+    nm_flat_head(stage->flat, robot, pan, tilt);
+}
+
 void flat_give(struct nm_stage *stage, uint32_t robot)
 {
     struct actor *a = &stage->actors[robot];

@@ -26,8 +26,7 @@ void stage_open_sight(struct nm_stage *stage)
     }
 }
 
-/* Between the feet, on the ground: the frame of all percepts. */
-static struct pose2 footprint(const struct nm_stage *stage, uint32_t robot)
+struct pose2 nm_stage_footprint(const struct nm_stage *stage, uint32_t robot)
 {
     const struct nm_body *body = stage->actors[robot].body;
     if (stage->flat) return stage->flat->robots[robot].pose;
@@ -47,7 +46,7 @@ static void look(struct nm_stage *stage, uint32_t robot)
     struct nm_percept_view view = {.time = stage->now,
                                    .pitch = stage->options.pitch,
                                    .camera = &camera->lens,
-                                   .robot_to_field = footprint(stage, robot),
+                                   .robot_to_field = nm_stage_footprint(stage, robot),
                                    .ball = nm_stage_ball(stage, NULL),
                                    .n = stage->n,
                                    .self = robot};
@@ -66,8 +65,9 @@ static void look(struct nm_stage *stage, uint32_t robot)
     }
     g->header.stamp = nm_stamp(stage->now);
     nm_text(g->header.frame_id, "base_footprint");
-    g->n = nm_perceive(&a->sight.eyes, &nm_percept_params, &view, g->percepts);
-    if (a->sight.lines) g->n_segments = nm_perceive_lines(&a->sight.eyes, &nm_percept_params, &view, g->segments);
+    const struct nm_percept_params *params = stage->options.percepts ? stage->options.percepts : &nm_percept_params;
+    g->n = nm_perceive(&a->sight.eyes, params, &view, g->percepts);
+    if (a->sight.lines) g->n_segments = nm_perceive_lines(&a->sight.eyes, params, &view, g->segments);
 }
 
 void stage_look(struct nm_stage *stage)

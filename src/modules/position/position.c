@@ -1,0 +1,151 @@
+#include "modules/position/position.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/clamp.h"
+#include "body/robot.h"
+#include "core/stamp.h"
+
+/* ---- odometry ---- */
+
+static struct pose2 robot_to_odom(const Odometry *o)
+{
+    const Quaternion *q = &o->pose.pose.orientation;
+    return (struct pose2){o->pose.pose.position.x, o->pose.pose.position.y,
+                          quat_yaw((struct quat){q->w, q->x, q->y, q->z})};
+}
+
+void position_past_take(struct position_past *p, const struct nm *nm, const Odometry *odometry, bool fresh)
+{
+    struct pose2 pose = robot_to_odom(odometry);
+    if (!fresh || !isfinite(pose.x + pose.y + pose.theta)) return;
+    int64_t at = nm_stamp_ns(odometry->header.stamp);
+    if (at <= 0 || at > nm->now) at = nm->now;
+    if (p->n && at <= p->at[p->newest]) return;
+    p->newest = p->n ? (p->newest + 1) % PAST : 0;
+    if (p->n < PAST) p->n++;
+    p->at[p->newest] = at;
+    p->robot_to_odom[p->newest] = pose;
+}
+
+struct pose2 position_past_at(const struct position_past *p, int64_t at)
+{
+    if (!p->n) return (struct pose2){0};
+    uint32_t later = p->newest;
+    for (uint32_t i = 0; i < p->n; i++) {
+        uint32_t k = (p->newest + PAST - i) % PAST;
+        if (p->at[k] <= at) {
+            if (k == later) return p->robot_to_odom[k];
+            struct pose2 a = p->robot_to_odom[k], b = p->robot_to_odom[later];
+            double t = (double)(at - p->at[k]) / (double)(p->at[later] - p->at[k]);
+            return (struct pose2){a.x + t * (b.x - a.x), a.y + t * (b.y - a.y),
+                                  angle_normal(a.theta + t * angle_normal(b.theta - a.theta))};
+        }
+        later = k;
+    }
+    return p->robot_to_odom[later];
+}
+
+/* ---- what game and body say ---- */
+
+static bool is_before(uint8_t state) { return state == MatchState_INITIAL || state == MatchState_STANDBY; }
+
+uint32_t position_story_read(struct position_story *s, const struct nm *nm, const struct position_ports *io)
+{
+    uint32_t events = 0;
+    uint8_t state = io->match->state, body = io->hcm->state;
+    bool penalized = io->match->penalized, carried = body == HcmState_CARRIED;
+    bool down = body == HcmState_FALLING || body == HcmState_FALLEN || body == HcmState_GETTING_UP;
+    bool known = nm_age(nm, io->match) != INT64_MAX;
+    if (!s->begun) events |= POSITION_START;
+    if (s->begun && known && !is_before(s->state) && is_before(state)) events |= POSITION_START;
+    if (s->penalized && !penalized) events |= POSITION_ENTRY;
+    if (s->down && !down && !carried) events |= POSITION_UP;
+    if (s->carried && !carried && !down && !penalized) events |= POSITION_PLACED;
+    if (s->begun && s->state == MatchState_SET && state == MatchState_PLAYING && !penalized &&
+        io->match->set_play == MatchState_SET_PLAY_NONE && io->match->phase != MatchState_PHASE_PENALTY_SHOOTOUT)
+        events |= POSITION_KICK_OFF;
+    *s = (struct position_story){true, penalized, down, carried, state, down || carried};
+    return events;
+}
+
+/* Along the own half of both touchlines, looking at the field. */
+uint32_t position_start_spots(const struct nm_pitch_size *f, struct position_spot spots[POSITION_SPOTS])
+{
+    const int places = 5;
+    double apart = f->length / 2 / places;
+    uint32_t n = 0;
+    for (double side = -1; side <= 1; side += 2)
+        for (int i = 0; i < places; i++)
+            spots[n++] = (struct position_spot){
+                {-apart * (i + 0.5), side * (f->width / 2 + 0.1), -side * M_PI / 2}, apart / 2, 0.25, 0.2};
+    return n;
+}
+
+/* Humanoid League: outside of the touchline, further robots every 0.6 m; SPL and HSL: near that place. */
+uint32_t position_entry_spots(const struct nm_pitch_size *f, struct position_spot spots[POSITION_SPOTS])
+{
+    uint32_t n = 0;
+    for (double side = -1; side <= 1; side += 2)
+        for (int i = 0; i < 3; i++)
+            spots[n++] = (struct position_spot){
+                {-f->length / 2 + f->penalty_mark + 0.6 * i, side * (f->width / 2 + 0.3), -side * M_PI / 2},
+                0.35,
+                0.25,
+                0.25};
+    return n;
+}
+
+double position_eye_height(const struct nm *nm, double wanted)
+{
+    if (wanted > 0) return wanted;
+    return nm->body ? 0.8 * nm->body->height : 0.5;
+}
+
+/* ---- the result ---- */
+
+static Quaternion yaw(double angle) { return (Quaternion){0, 0, sin(angle / 2), cos(angle / 2)}; }
+
+static void tell_tf(struct nm *nm, struct position_ports *io, struct pose2 odom_to_map)
+{
+    TFMessage *tf = nm_push(nm, &io->tf);
+    TransformStamped *t = nm_append(&tf->transforms, &TransformStamped_type);
+    if (!t) return;
+    t->header.stamp = nm_stamp(nm->now);
+    nm_text(t->header.frame_id, "map");
+    nm_text(t->child_frame_id, "odom");
+    t->transform.translation = (Vector3){odom_to_map.x, odom_to_map.y, 0};
+    t->transform.rotation = yaw(odom_to_map.theta);
+}
+
+void position_tell(struct nm *nm, struct position_ports *io, const struct position_past *past,
+                   const struct position_belief *beliefs, uint32_t n, int64_t last_reset, const char *reason)
+{
+    static const int members[3] = {0, 1, 5}; /* x, y and turn about z of a pose's six */
+    PoseWithCovarianceStamped *pose = io->pose;
+    PoseHypotheses *all = io->hypotheses;
+    if (!n) return;
+    pose->header.stamp = all->header.stamp = nm_stamp(past->n ? past->at[past->newest] : nm->now);
+    nm_text(pose->header.frame_id, "map");
+    nm_text(all->header.frame_id, "map");
+    pose->pose.pose.position = (Point){beliefs->pose.x, beliefs->pose.y, 0};
+    pose->pose.pose.orientation = yaw(beliefs->pose.theta);
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 3; k++) pose->pose.covariance[6 * members[i] + members[k]] = beliefs->covariance[i][k];
+    nm_put(nm, pose);
+
+    all->valid = true;
+    all->last_reset = nm_stamp(last_reset);
+    nm_text(all->reset_reason, "%s", reason);
+    for (uint32_t i = 0; i < n; i++) {
+        PoseHypothesis *h = nm_append(&all->hypotheses, &PoseHypothesis_type);
+        if (!h) break;
+        h->pose = (Pose2D){beliefs[i].pose.x, beliefs[i].pose.y, beliefs[i].pose.theta};
+        memcpy(h->covariance, beliefs[i].covariance, sizeof h->covariance);
+        h->weight = (float)beliefs[i].weight;
+    }
+    nm_put(nm, all);
+    struct pose2 now = past->n ? past->robot_to_odom[past->newest] : (struct pose2){0};
+    tell_tf(nm, io, pose2_mul(beliefs->pose, pose2_inv(now)));
+}
