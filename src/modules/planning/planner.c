@@ -30,7 +30,7 @@ enum { PAST = 128, NET = 3, WAY_POINTS = 32 };
 
 static const double FARTHEST = 100;              /* m, of a goal                                                  */
 static const double NEWS = 3;                    /* s, ball and pose older than this are not acted on             */
-static const double LOOK_AHEAD = 0.2;            /* m along the way: where it walks to                            */
+static const double LOOK_AHEAD = 0.05;           /* m along the way: where it walks to                            */
 static const double PLAN_EVERY = 0.1;            /* s, without news                                               */
 static const double WAY_EVERY = 0.2;             /* s, a path is published                                        */
 static const double HABIT = 0.25;                /* m that another side of an obstacle must save                  */
@@ -44,8 +44,9 @@ static const double LOOSE = 1.6;    /* the lane is so much wider once it is in i
 static const double USUAL_STEP = 0.5, LONGEST_STEP = 1.5,
                     PACE = 0.3;                   /* s, s, 1: a double step; of the last one in the mean */
 static const double SLOWEST = 0.6, FASTEST = 1.3; /* of the speed at the ball, to make the steps fit            */
-static const double SOON = 0.6;                   /* of a double step: the kick is asked for                       */
 static const double SHOWN = 0.03;                 /* s, that a kick is shown to a walk that does not answer        */
+static const double IN_SIGHT = 1.8;               /* rad, the head can turn to the ball   */
+static const double SEEN_NOW = 0.5;               /* s, since the ball was seen: it is kicked */
 static const double KICK_TAKES = 1.2;             /* s                                                             */
 
 struct planner {
@@ -65,13 +66,14 @@ struct planner {
     NavigationState *state;
     Path *path;
     /* params */
-    double forward, backward, side, turn, turn_fast, brake;
+    double forward, backward, side, turn, turn_fast;
+    double change, change_side, change_turn, delay;
     double arrive, arrive_turn, leave, leave_turn; /* m, rad */
     double near;                                   /* m      */
     double body, room;                             /* m      */
     double ball_room, stand_off, ahead, aside;     /* m      */
     double kick_speed, dribble_speed;              /* m/s    */
-    double kick_width, kick_turn;                  /* m, rad */
+    double kick_reach, kick_width, kick_turn;      /* m, m, rad */
     double patience;                               /* s      */
     struct nm_pitch_size field;
     /* state */
@@ -80,7 +82,9 @@ struct planner {
         struct pose2 robot;
     } past[PAST]; /* where the robot was, in odom */
     uint32_t n_past;
-    struct pose2 robot, map_to_odom;
+    struct pose2 here;  /* the robot, in odom                         */
+    struct pose2 robot; /* where it will be when the walk does what it is told now */
+    struct pose2 map_to_odom;
     int64_t located;     /* ns, stamp of the last pose; 0: none       */
     uint8_t mode;        /* of the goal before                        */
     struct pose2 target; /* of the goal, in map or in odom            */
@@ -100,7 +104,7 @@ struct planner {
     double beyond;          /* m that it walks on after the end of the way */
     int64_t planned, shown; /* ns                                        */
     double first_side;
-    bool holds, arrived, in_lane;
+    bool holds, arrived, in_lane, swung;
     double foot;     /* 1: the left one kicks, -1: the right one  */
     int64_t asked;   /* ns, for a kick; 0: not                    */
     double step;     /* s, a double one, on average               */
@@ -129,7 +133,7 @@ static void remember(struct planner *f)
 {
     struct pose2 robot = flat(&f->odometry->pose.pose);
     if (!nm_fresh(f->nm, f->odometry) || !is_finite(robot)) return;
-    f->robot = robot;
+    f->here = robot;
     f->past[f->n_past % PAST].at = f->nm->now;
     f->past[f->n_past++ % PAST].robot = robot;
 }
@@ -142,7 +146,19 @@ static struct pose2 robot_then(const struct planner *f, int64_t at)
         uint32_t i = (f->n_past - back) % PAST;
         if (f->past[i].at <= at || back == known) return f->past[i].robot;
     }
-    return f->robot;
+    return f->here;
+}
+
+static bool walk_answers(const struct planner *f) { return nm_seconds(nm_age(f->nm, f->walk)) < 0.5; }
+
+/* Where the robot will be if it walks on for some seconds as it does now. */
+static struct pose2 moved_on(const struct planner *f, double seconds)
+{
+    const Twist *v = walk_answers(f) ? &f->walk->velocity : &f->odometry->twist.twist;
+    struct pose2 way = {v->linear.x * seconds, v->linear.y * seconds, v->angular.z * seconds};
+    double c = cos(way.theta / 2), s = sin(way.theta / 2); /* along the middle direction of the arc */
+    struct pose2 moved = {c * way.x - s * way.y, s * way.x + c * way.y, way.theta};
+    return is_finite(moved) ? pose2_mul(f->here, moved) : f->here;
 }
 
 static struct pose2 seen(const struct planner *f, struct pose2 in_odom)
@@ -390,7 +406,9 @@ static struct steer_limits limits_of(const struct planner *f)
                                  .side = limit(f->side, y),
                                  .turn = limit(f->turn, turn),
                                  .turn_fast = f->turn_fast,
-                                 .brake = f->brake};
+                                 .change = f->change,
+                                 .change_side = f->change_side,
+                                 .change_turn = f->change_turn};
 }
 
 /* Slower towards a robot that is near, and back from one that is too near: who pushes is penalised. */
@@ -415,6 +433,26 @@ static void put_velocity(struct planner *f, struct steer_velocity v)
     f->command->velocity = (Twist){{v.x, v.y, 0}, {0, 0, v.turn}};
 }
 
+/* Who goes around the ball and has come too near steps away from it. */
+static void keep_off_ball(const struct planner *f, struct steer_velocity *v)
+{
+    struct pose2 at = seen(f, f->ball_at);
+    double far = hypot(at.x, at.y), deep = f->ball_room - far;
+    if (!needs_ball(f->goal->mode) || f->in_lane || deep < 0 || !(far > 0)) return;
+    double out = fmin(3 * deep, f->side);
+    v->x -= out * at.x / far;
+    v->y -= out * at.y / far;
+}
+
+/* Whether the ball would be in sight if the robot faced its final orientation here: who goes behind the ball must not
+ * lose it. */
+static bool sees_ball_turned(const struct planner *f)
+{
+    if (!needs_ball(f->goal->mode)) return true;
+    double bearing = atan2(f->ball_at.y - f->robot.y, f->ball_at.x - f->robot.x);
+    return fabs(angle_normal(bearing - f->to.theta)) < IN_SIGHT;
+}
+
 /* Follows the way; returns the seconds that are left. */
 static double follow(struct planner *f, const struct plan *p, double end_speed)
 {
@@ -425,10 +463,12 @@ static double follow(struct planner *f, const struct plan *p, double end_speed)
                               .final = seen(f, f->to).theta,
                               .remaining = fmax(f->way.length - gone, hypot(end.x, end.y)) + f->beyond,
                               .end_speed = end_speed,
+                              .may_hold = sees_ball_turned(f),
                               .turn_early = p->turn_early,
                               .holds = f->holds};
     struct steer_velocity v = steer(&p->limits, &wish, &seconds);
     f->holds = wish.holds;
+    keep_off_ball(f, &v);
     yield_to_others(f, &v);
     put_velocity(f, v);
     f->state->remaining_distance = (float)wish.remaining;
@@ -464,13 +504,12 @@ static void go_and_stand(struct planner *f, const struct plan *p)
     double seconds = follow(f, p, 0);
     yield_to_others(f, &yielding);
     bool alone = yielding.x == free.x && yielding.y == free.y;
-    if (f->holds && !held_up && alone && f->way.n == 0 && hypot(to.x, to.y) < f->near) step_to(f, p, to);
+    struct pose2 from_here = pose2_mul(pose2_inv(f->here), f->to);
+    if (f->holds && !held_up && alone && f->way.n == 0 && hypot(to.x, to.y) < f->near) step_to(f, p, from_here);
     f->state->remaining_time = (float)seconds;
 }
 
 /* ---- kicks ---- */
-
-static bool walk_answers(const struct planner *f) { return nm_seconds(nm_age(f->nm, f->walk)) < 0.5; }
 
 static void ask_for_kick(struct planner *f, double direction)
 {
@@ -481,13 +520,16 @@ static void ask_for_kick(struct planner *f, double direction)
     f->command->kick_strength = g->kick_strength > 0 ? g->kick_strength : 1;
 }
 
-/* Whether the foot that kicks is the next one to lift, and will find the ball where it swings. */
-static bool in_reach(const struct planner *f, double x, double y, double wrong, double speed)
+/* Whether the foot that kicks is the next one to lift, and will find the ball where it swings. What counts is where the
+ * ball lies when that step begins. */
+static bool in_reach(const struct planner *f, struct pose2 ball)
 {
-    if (fabs(y) > f->kick_width || fabs(wrong) > f->kick_turn) return false;
-    if (!walk_answers(f)) return x < 0.05;
-    double rest = nm_seconds(f->nm->now - f->stepped), left = nm_clamp(0.5 * f->step - rest, 0, 1) * speed;
-    return f->walk->left_support == (f->foot > 0) && x - left < SOON * speed * f->step;
+    bool now = nm_seconds(f->nm->now - nm_stamp_ns(f->ball->last_seen)) < SEEN_NOW;
+    double left = nm_clamp(0.5 * f->step - nm_seconds(f->nm->now - f->stepped), 0, 1);
+    struct pose2 begin = walk_answers(f) ? moved_on(f, left) : f->robot, at = pose2_mul(pose2_inv(begin), ball);
+    bool reached = at.x < f->ball_ahead + f->kick_reach && fabs(at.y - f->foot * f->ball_aside) < f->kick_width &&
+                   fabs(at.theta) < f->kick_turn;
+    return now && reached && (!walk_answers(f) || f->walk->left_support == (f->foot > 0));
 }
 
 /* In the lane: straight on, sideways to the line of the foot, as fast as makes the way a whole number of double steps;
@@ -498,16 +540,16 @@ static void run_up(struct planner *f, const struct plan *p, struct pose2 ball)
     double x = at.x - f->ball_ahead, y = at.y - f->foot * f->ball_aside, wrong = at.theta;
     double stride = f->kick_speed * f->step, n = fmax(rint(x / stride), 1);
     double fit = nm_clamp(x / (n * f->step), SLOWEST * f->kick_speed, FASTEST * f->kick_speed);
-    double speed = fmin(fit + f->brake * fmax(x - 2 * stride, 0), p->limits.forward);
+    double speed = fmin(fit + steer_stopping(fmax(x - 2 * stride, 0), f->change), p->limits.forward);
     double need = fmax(fabs(y) / p->limits.side, fabs(wrong) / p->limits.turn) + 0.1; /* s, to be right */
     if (fabs(y) > f->kick_width || fabs(wrong) > f->kick_turn) speed = fmin(speed, x / need);
-    struct steer_velocity v = {fmax(speed, -0.1), nm_within(2.5 * y, p->limits.side),
-                               nm_within(2.5 * wrong, p->limits.turn)};
+    struct steer_velocity v = {fmax(speed, -0.1), nm_within(steer_stopping(y, f->change_side), p->limits.side),
+                               nm_within(steer_stopping(wrong, f->change_turn), p->limits.turn)};
     yield_to_others(f, &v);
     put_velocity(f, v);
     f->state->remaining_distance = (float)fmax(x, 0);
     f->state->remaining_time = (float)(fmax(x, 0) / f->kick_speed);
-    if (!in_reach(f, x, y, wrong, fmax(v.x, 0))) return;
+    if (!in_reach(f, ball)) return;
     f->asked = f->nm->now;
     ask_for_kick(f, f->goal->kick_direction + wrong);
 }
@@ -516,7 +558,9 @@ static void run_up(struct planner *f, const struct plan *p, struct pose2 ball)
 static bool kicks(struct planner *f)
 {
     double since = f->asked ? nm_seconds(f->nm->now - f->asked) : INFINITY;
-    if (since > KICK_TAKES) f->asked = 0;
+    bool swings = walk_answers(f) && f->walk->state == WalkState_KICKING, over = f->swung && !swings;
+    f->swung = f->asked && swings;
+    if (since > KICK_TAKES || over) f->asked = 0;
     if (!f->asked) return false;
     put_velocity(f, (struct steer_velocity){f->kick_speed, 0, 0});
     if (!walk_answers(f) && since < SHOWN) ask_for_kick(f, f->goal->kick_direction);
@@ -527,8 +571,8 @@ static void dribble(struct planner *f, const struct plan *p, struct pose2 ball)
 {
     struct pose2 at = seen(f, ball);
     double speed = fmin(f->dribble_speed, p->limits.forward);
-    put_velocity(f, (struct steer_velocity){speed, nm_within(2 * at.y, p->limits.side),
-                                            nm_within(1.5 * at.theta, p->limits.turn)});
+    put_velocity(f, (struct steer_velocity){speed, nm_within(steer_stopping(at.y, f->change_side), p->limits.side),
+                                            nm_within(steer_stopping(at.theta, f->change_turn), p->limits.turn)});
 }
 
 static void go_behind_ball(struct planner *f, const struct plan *p)
@@ -624,7 +668,7 @@ static void reset(struct planner *f)
     forget_way(f);
     f->n_past = f->n_others = 0;
     f->located = f->shown = f->stepped = 0;
-    f->robot = (struct pose2){0};
+    f->here = f->robot = (struct pose2){0};
     f->foot = 1;
     f->step = USUAL_STEP;
     f->ball_ahead = f->ahead; /* until the kick has said where the ball lies best */
@@ -635,6 +679,7 @@ static void reset(struct planner *f)
 static void step(struct planner *f)
 {
     remember(f);
+    f->robot = moved_on(f, f->delay);
     take_pose(f);
     take_ball(f);
     take_obstacles(f);
@@ -681,12 +726,15 @@ static const struct nm_port ports[] = {
     {0},
 };
 static const struct nm_param params[] = {
-    NM_PARAM(forward, 0.5, 0.05, 3, "m/s", "fastest walk forwards; the walk of this robot decides"),
-    NM_PARAM(backward, 0.4, 0.05, 3, "m/s", "the same backwards"),
-    NM_PARAM(side, 0.3, 0.05, 3, "m/s", "the same sideways"),
-    NM_PARAM(turn, 2, 0.1, 10, "rad/s", "fastest turn"),
+    NM_PARAM(forward, 0.53, 0.05, 3, "m/s", "fastest walk forwards; the walk of this robot decides"),
+    NM_PARAM(backward, 0.46, 0.05, 3, "m/s", "the same backwards"),
+    NM_PARAM(side, 0.39, 0.05, 3, "m/s", "the same sideways"),
+    NM_PARAM(turn, 2.8, 0.1, 10, "rad/s", "fastest turn"),
     NM_PARAM(turn_fast, 0.8, 0, 1, "1", "share of the turn that is lost at full speed"),
-    NM_PARAM(brake, 2, 0.2, 10, "1/s", "speed for each metre that is left; less for a walk that stops late"),
+    NM_PARAM(change, 1, 0.05, 20, "m/s2", "how fast the walk changes its speed, forwards and backwards"),
+    NM_PARAM(change_side, 0.3, 0.05, 20, "m/s2", "the same sideways"),
+    NM_PARAM(change_turn, 2.8, 0.1, 100, "rad/s2", "the same for turns"),
+    NM_PARAM(delay, 0.15, 0, 2, "s", "until the walk does what it is told: about a step"),
     NM_PARAM(arrive, 0.04, 0.005, 1, "m", "so near to its target it stands"),
     NM_PARAM(arrive_turn, 0.1, 0.01, 3, "rad", "the same for its orientation"),
     NM_PARAM(leave, 0.1, 0.01, 2, "m", "a robot that stands walks again if its target is farther than this"),
@@ -700,7 +748,9 @@ static const struct nm_param params[] = {
     NM_PARAM(ahead, 0.2, 0.05, 1, "m", "from the robot to a ball before its foot, until the topic kick_place says it"),
     NM_PARAM(aside, 0.05, 0, 0.3, "m", "the same to the side"),
     NM_PARAM(kick_speed, 0.3, 0.02, 2, "m/s", "of the last steps before a kick"),
-    NM_PARAM(kick_width, 0.04, 0.005, 0.2, "m", "a kick is asked for if the ball lies so near to the line of the foot"),
+    NM_PARAM(kick_reach, 0.04, -0.1, 0.5, "m",
+             "a kick is asked for if the ball lies at most so much farther away than best"),
+    NM_PARAM(kick_width, 0.04, 0.005, 0.2, "m", "and so near to the line of the foot"),
     NM_PARAM(kick_turn, 0.25, 0.02, 1, "rad", "and the direction is wrong by at most this"),
     NM_PARAM(dribble_speed, 0.35, 0.02, 2, "m/s", "with the ball at the feet"),
     NM_PARAM(patience, 1, 0.1, 1000, "s", "stands if no goal came for so long"),

@@ -2,12 +2,19 @@
 
 #include "base/clamp.h"
 
-static const double TURN_GAIN = 3;    /* 1/s, of the angle that is wrong                                   */
+static const double SOFT = 0.35;      /* s of the speed that it lags behind the fastest stop                 */
 static const double SLOWEST = 0.25;   /* share of the speed that is left while it turns as fast as it can  */
 static const double WAVERING = 0.3;   /* s that turning back to the way must save                          */
 static const double FIRST_TURN = 0.7; /* of the time of a turn at the beginning: it walks meanwhile        */
 static const double BESIDES = 0.15;   /* of the shorter one of walk and turn that comes on top of the other */
+static const double STRAIGHT = 0.5;   /* rad beside the way, and it walks straight on while it turns         */
 static const double THERE = 0.15;     /* m, so near to the end it only turns to its final orientation      */
+
+double steer_stopping(double distance, double change)
+{
+    double d = fabs(distance);
+    return copysign(change * (sqrt(SOFT * SOFT + 2 * d / change) - SOFT), distance);
+}
 
 /* The fastest walk in a direction of the robot's frame, m/s. Shares of forwards and sideways add up to one at most. */
 static double fastest(const struct steer_limits *l, double direction)
@@ -34,11 +41,14 @@ struct steer_velocity steer(const struct steer_limits *l, struct steer_wish *w, 
 {
     double bearing = atan2(w->ahead.y, w->ahead.x), facing = time_facing(l, w, bearing),
            holding = time_holding(l, w, bearing);
-    w->holds = w->turn_early || w->remaining < THERE || holding < facing + (w->holds ? WAVERING : 0);
+    bool sooner = holding < facing + (w->holds ? WAVERING : 0);
+    w->holds = w->turn_early || w->remaining < THERE || (w->may_hold && sooner);
     *seconds = w->holds ? holding : facing;
 
-    double wrong = w->holds ? w->final : bearing, turn = nm_within(TURN_GAIN * wrong, l->turn);
+    double wrong = w->holds ? w->final : bearing, turn = nm_within(steer_stopping(wrong, l->change_turn), l->turn);
     double share = l->turn_fast > 0 ? nm_clamp((1 - fabs(turn) / l->turn) / l->turn_fast, SLOWEST, 1) : 1;
-    double speed = fmin(share * fastest(l, bearing), w->end_speed + l->brake * w->remaining);
-    return (struct steer_velocity){speed * cos(bearing), speed * sin(bearing), turn};
+    /* steps to the side cost speed: who will soon face along the way makes none */
+    double aside = w->holds ? bearing : copysign(fmax(fabs(bearing) - STRAIGHT, 0), bearing);
+    double speed = fmin(share * fastest(l, aside), w->end_speed + steer_stopping(w->remaining, l->change));
+    return (struct steer_velocity){speed * cos(aside), speed * sin(aside), turn};
 }

@@ -12,7 +12,8 @@ struct steer_limits {
     double forward, backward, side; /* m/s; all above 0                                                */
     double turn;                    /* rad/s                                                           */
     double turn_fast;               /* share of the turn that is lost at full speed                    */
-    double brake;                   /* 1/s: speed allowed for each metre that is left                  */
+    double change, change_side;     /* m/s2, how fast the walk changes its speed                       */
+    double change_turn;             /* rad/s2                                                          */
 };
 
 struct steer_wish {
@@ -20,6 +21,7 @@ struct steer_wish {
     double final;       /* rad, orientation at the end, robot's frame                                */
     double remaining;   /* m along the way                                                           */
     double end_speed;   /* m/s at the end of the way; 0: it stops there                              */
+    bool may_hold;      /* the final orientation may be faced before the end                         */
     bool turn_early;    /* faces its final orientation from the beginning                            */
     bool holds;         /* in and out: it faces the final orientation now                            */
 };
@@ -27,6 +29,10 @@ struct steer_wish {
 struct steer_velocity {
     double x, y, turn; /* m/s, m/s, rad/s */
 };
+
+/* The fastest from which it can still stop within `distance`, if it brakes with `change`; with the sign of the
+ * distance. v^2 / (2 change) = distance, and over the last centimetres slower than that. */
+double steer_stopping(double distance, double change);
 
 /* The velocity now. `seconds` becomes the time that the way will take. */
 struct steer_velocity steer(const struct steer_limits *limits, struct steer_wish *wish, double *seconds);
