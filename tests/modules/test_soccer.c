@@ -29,7 +29,7 @@
 
 extern const struct nm_module soccer_module;
 
-static const double STEP = 1.0 / 30, SPEED = 0.3, TURN = 1, GOAL_X = 4.475;
+static const double STEP = 1.0 / 30, SPEED = 0.3, TURN = 1, GOAL_X = 4.475, BRAKE = 0.4;
 
 /* A robot that goes where its navigation goal says, and a ball that rolls where it is kicked. */
 struct toy {
@@ -84,9 +84,9 @@ static void roll(struct toy *t)
 {
     t->x += t->vx * STEP;
     t->y += t->vy * STEP;
-    t->vx *= 1 - 0.4 * STEP;
-    t->vy *= 1 - 0.4 * STEP;
-    if (hypot(t->vx, t->vy) < 0.05) t->vx = t->vy = 0;
+    double speed = hypot(t->vx, t->vy), keeps = speed > BRAKE * STEP ? 1 - BRAKE * STEP / speed : 0;
+    t->vx *= keeps;
+    t->vy *= keeps;
 }
 
 static void walk_towards(struct toy *t, struct pose2 to)

@@ -7,10 +7,16 @@
 static const double BODY = 0.2;       /* m, half of what a robot blocks                                  */
 static const double RANGE = 2.2;      /* m, the chance of a goal falls to 1/e over this distance          */
 static const double NEARER = 0.5;     /* m, who is nearer to the ball by this has it three times of four  */
+static const double SURE = 0.9;       /* nobody has the ball for more certain than this                   */
 static const double STOLEN = 0.3;     /* of the balls that a rival reaches first we still have so many    */
 static const double LATE = 2;         /* s, a rival who comes so much earlier has the ball for sure       */
 static const double WAITING = 0.01;   /* 1/s, what a second is worth                                      */
 static const double ROUND_BALL = 0.3; /* m, radius of the way around the ball                             */
+
+static const double DANGER = 0.5;  /* m before the own goal line                                       */
+static const double STAND = 0.22;  /* m behind the ball, where the robot stands when it kicks           */
+static const double ROOM = 0.4;    /* m, nearer to another robot it cannot stand there ...             */
+static const double CROWDED = 0.5; /* ... and this is what such a kick costs                           */
 
 enum { DIRECTIONS = 24, SAMPLES = 5 };
 /* quantiles of the normal distribution in five equal parts */
@@ -28,8 +34,8 @@ static double has_ball(const struct choice_world *w, double x, double y)
         else
             us = fmin(us, far);
     }
-    if (isinf(them)) return 0.9;
-    return 1 / (1 + exp(-(them - us) / NEARER));
+    if (isinf(them)) return SURE;
+    return nm_clamp(1 / (1 + exp(-(them - us) / NEARER)), 1 - SURE, SURE);
 }
 
 static double chance(double far) { return 0.05 + 0.8 * exp(-far / RANGE); }
@@ -61,6 +67,12 @@ static double free_way(const struct choice_world *w, double ux, double uy, doubl
     return reach;
 }
 
+/* Does the ball come to lie before the own goal, where every touch is dangerous? */
+static bool endangers(const struct choice_world *w, double x, double y)
+{
+    return x < DANGER - w->field->length / 2 && fabs(y) < w->field->goal_width / 2 + 0.2;
+}
+
 static double outcome(const struct choice_world *w, double angle, double reach)
 {
     double half_x = w->field->length / 2, half_y = w->field->width / 2, post = w->field->goal_width / 2 - 0.08;
@@ -75,6 +87,8 @@ static double outcome(const struct choice_world *w, double angle, double reach)
         if (fabs(y_line) < post) return ux < 0 ? -1 : w->direct_goal ? 1 : -0.05;
         return ux < 0 ? place_value(w, -half_x, half_y, 0.3) : -0.06; /* their corner, their goal kick */
     }
+    bool was = endangers(w, w->ball_x, w->ball_y);
+    if (endangers(w, x, y) || (!was && endangers(w, (x + w->ball_x) / 2, (y + w->ball_y) / 2))) return -0.6;
     return ball_value(w, x, y);
 }
 
@@ -99,6 +113,14 @@ static double too_late(const struct choice_world *w, double time)
     return nm_clamp((to_ball + time - w->last_time) / LATE, 0, 0.9);
 }
 
+/* How much of the place behind the ball others take up, 0 to 1. */
+static double taken(const struct choice_world *w, double angle)
+{
+    double x = w->ball_x - STAND * cos(angle), y = w->ball_y - STAND * sin(angle), least = ROOM;
+    for (uint32_t i = 0; i < w->n; i++) least = fmin(least, hypot(w->robots[i].x - x, w->robots[i].y - y));
+    return 1 - least / ROOM;
+}
+
 static void consider(const struct choice_world *w, enum kick_way way, double x, double y,
                      const struct kick_choice *last, double habit, struct kick_choice *best)
 {
@@ -110,11 +132,11 @@ static void consider(const struct choice_world *w, enum kick_way way, double x, 
     double reach = at_goal ? a->reach : fmin(far, a->reach);
     double time = time_until(w, a, angle), late = too_late(w, time);
     double value = (1 - late) * expected(w, a, angle, reach) + late * place_value(w, w->ball_x, w->ball_y, STOLEN) -
-                   WAITING * time;
+                   WAITING * time - CROWDED * taken(w, angle);
     if (last->way == way && fabs(angle_normal(atan2(last->y - w->ball_y, last->x - w->ball_x) - angle)) < 0.15)
         value += habit;
     if (value <= best->value) return;
-    *best = (struct kick_choice){way, x, y, nm_clamp(reach / a->reach, 0.25, 1), value, at_goal, false};
+    *best = (struct kick_choice){way, x, y, nm_clamp(sqrt(reach / a->reach), 0.3, 1), value, at_goal, false};
 }
 
 struct kick_choice choose_kick(const struct choice_world *w, const struct kick_choice *last, double habit)

@@ -30,7 +30,7 @@ static void think_about_kick(struct soccer *f)
     if (f->choice.way != KICK_WAY_NONE && nm_seconds(f->nm->now - f->chosen) < THINK) return;
     struct choice_world w = {
         .field = &f->field,
-        .ways = {[KICK_WAY_DRIBBLE] = {f->dribble_reach, 0.3, 0.3},
+        .ways = {[KICK_WAY_DRIBBLE] = {f->dribble_reach, f->walk_spread, 0.8},
                  [KICK_WAY_IN_WALK] = {f->walk_reach, f->walk_spread, 0.8},
                  [KICK_WAY_STANDING] = {f->stand_reach, f->stand_spread, f->stand_time}},
         .me = f->me,
@@ -54,7 +54,7 @@ static void walk_and_kick(struct soccer *f)
     if (c->way == KICK_WAY_STANDING) return;
     f->goal->kick = WalkCommand_KICK_FORWARD;
     f->goal->kick_strength =
-        (float)(c->way == KICK_WAY_DRIBBLE ? nm_clamp(f->dribble_reach / f->walk_reach, 0.2, 1) : c->strength);
+        (float)(c->way == KICK_WAY_DRIBBLE ? nm_clamp(sqrt(f->dribble_reach / f->walk_reach), 0.2, 1) : c->strength);
 }
 
 OPTION(play_ball)
