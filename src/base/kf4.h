@@ -1,5 +1,5 @@
-/* Kalman filter of a point that rolls on a plane: state x, y, vx, vy. Rolling friction is viscous: dv/dt = -friction v,
- * so that a step has a closed form (HULKs 2017, section 4.3; the same model predicts where the ball comes to rest). */
+/* Kalman filter of a point that moves on a plane: state x, y, vx, vy. Its velocity fades: dv/dt = -friction v, so that a
+ * step has a closed form. */
 #ifndef NM_BASE_KF4_H
 #define NM_BASE_KF4_H
 
@@ -12,14 +12,14 @@ struct kf4 {
     double p[4][4]; /* covariance     */
 };
 
-static inline void kf4_start(struct kf4 *f, double x, double y, double sigma, double speed_sigma)
+/* `r` is the covariance of a sighting: m^2, row-major. */
+static inline void kf4_start(struct kf4 *f, double x, double y, const double r[4], double speed_sigma)
 {
-    *f = (struct kf4){.x = {x, y, 0, 0}};
-    f->p[0][0] = f->p[1][1] = sigma * sigma;
+    *f = (struct kf4){.x = {x, y, 0, 0}, .p = {{r[0], r[1]}, {r[2], r[3]}}};
     f->p[2][2] = f->p[3][3] = speed_sigma * speed_sigma;
 }
 
-/* Rolls on for dt: v' = v e^(-k dt), x' = x + v (1 - e^(-k dt)) / k. `q` is the variance of the unknown acceleration,
+/* Moves on for dt: v' = v e^(-k dt), x' = x + v (1 - e^(-k dt)) / k. `q` is the variance of the unknown acceleration,
  * (m/s^2)^2 s. */
 static inline void kf4_predict(struct kf4 *f, double dt, double friction, double q)
 {
@@ -46,16 +46,16 @@ static inline void kf4_predict(struct kf4 *f, double dt, double friction, double
 }
 
 /* Squared distance of a sighting in units of its own and the state's uncertainty. */
-static inline double kf4_distance(const struct kf4 *f, double x, double y, double sigma)
+static inline double kf4_distance(const struct kf4 *f, double x, double y, const double r[4])
 {
     double dx = x - f->x[0], dy = y - f->x[1];
-    double a = f->p[0][0] + sigma * sigma, b = f->p[0][1], c = f->p[1][1] + sigma * sigma, det = a * c - b * b;
+    double a = f->p[0][0] + r[0], b = f->p[0][1] + r[1], c = f->p[1][1] + r[3], det = a * c - b * b;
     return (c * dx * dx - 2 * b * dx * dy + a * dy * dy) / det;
 }
 
-static inline void kf4_update(struct kf4 *f, double x, double y, double sigma)
+static inline void kf4_update(struct kf4 *f, double x, double y, const double r[4])
 {
-    double a = f->p[0][0] + sigma * sigma, b = f->p[0][1], c = f->p[1][1] + sigma * sigma, det = a * c - b * b;
+    double a = f->p[0][0] + r[0], b = f->p[0][1] + r[1], c = f->p[1][1] + r[3], det = a * c - b * b;
     double innovation[2] = {x - f->x[0], y - f->x[1]}, gain[4][2], p[4][4];
     for (int i = 0; i < 4; i++) {
         gain[i][0] = (f->p[i][0] * c - f->p[i][1] * b) / det;

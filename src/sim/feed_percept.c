@@ -13,13 +13,13 @@ static uint8_t kind_of(const struct nm_glimpse *g, const struct nm_percept *p)
     return g->team[p->truth] == g->own_team ? Percept_MATE : Percept_RIVAL;
 }
 
-static float size_of(const struct nm_glimpse *g, enum nm_percept_kind kind)
+static float size_of(const struct nm_glimpse *g, const struct nm_percept *p)
 {
-    switch (kind) {
+    switch (p->kind) {
     case NM_PERCEPT_BALL: return (float)(2 * g->pitch->ball_radius);
     case NM_PERCEPT_POST: return (float)g->pitch->post;
     case NM_PERCEPT_CIRCLE: return (float)(2 * g->pitch->circle_radius);
-    case NM_PERCEPT_ROBOT: return (float)(2 * NM_ROBOT_RADIUS);
+    case NM_PERCEPT_ROBOT: return (float)(2 * (p->truth < 0 ? NM_ROBOT_RADIUS : g->radius[p->truth]));
     default: return 0;
     }
 }
@@ -40,7 +40,7 @@ void nm_feed_percepts(const struct nm_glimpse *g, Percepts *to)
         const double covariance[4] = {p->xx, p->xy, p->xy, p->yy};
         memcpy(out->covariance, covariance, sizeof covariance);
         out->orientation = is_crossing(p->kind) ? (float)p->orientation : 0;
-        out->size = size_of(g, p->kind);
+        out->size = size_of(g, p);
     }
 }
 
@@ -103,7 +103,7 @@ void nm_feed_obstacles(const struct nm_glimpse *g, ObstaclesRelative *to)
                      : g->team[p->truth] ? ObstacleRelative_ROBOT_CYAN
                                          : ObstacleRelative_ROBOT_MAGENTA;
         out->position = (Point){p->x, p->y, 0};
-        out->width = size_of(g, p->kind);
+        out->width = size_of(g, p);
         out->confidence = (float)p->confidence;
     }
 }

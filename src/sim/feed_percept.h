@@ -17,6 +17,7 @@ struct nm_glimpse {
     const struct nm_pitch *pitch;
     uint32_t own_team;
     uint32_t team[NM_PLAYERS];
+    double radius[NM_PLAYERS]; /* m, of each robot: larger while it lies */
     uint32_t n;
     struct nm_percept percepts[NM_PERCEPTS];
     uint32_t n_segments;

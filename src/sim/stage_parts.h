@@ -31,6 +31,8 @@ enum port {
     PORT_GOAL,
     PORT_OBSTACLES,
     PORT_LINES,
+    PORT_CAMERA_POSE, /* with the percepts: in the flat world as the robot believes it to be, ... */
+    PORT_CAMERA_INFO, /* ... elsewhere the line-up computes it for the time of this message      */
     PORT_WORLD_TRUTH,
     PORT_BODY_TRUTH,
     PORT_LOG,
@@ -65,7 +67,8 @@ struct lookout {
 
 /* Eyes that see percepts in place of pictures. */
 struct sight {
-    bool wanted, lines;          /* of them: pieces of lines too */
+    bool wanted, lines;          /* of them: pieces of lines too                               */
+    bool upright;                /* the robot, when the image was taken                         */
     int64_t period, next, taken; /* ns; of the next image, and of the one on its way, -1: none */
     struct nm_perceiver eyes;
     struct nm_glimpse *glimpse; /* what that one showed */

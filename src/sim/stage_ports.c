@@ -5,12 +5,14 @@
 #include "geometry_msgs/Twist.h"
 #include "nav_msgs/Odometry.h"
 #include "nutmeg_msgs/Buttons.h"
+#include "nutmeg_msgs/CameraPose.h"
 #include "nutmeg_msgs/CameraTruth.h"
 #include "nutmeg_msgs/HeadCommand.h"
 #include "nutmeg_msgs/Leds.h"
 #include "nutmeg_msgs/WalkCommand.h"
 #include "nutmeg_msgs/WorldTruth.h"
 #include "sensor_msgs/BatteryState.h"
+#include "sensor_msgs/CameraInfo.h"
 #include "sensor_msgs/Image.h"
 #include "sim/stage_parts.h"
 #include "std_srvs/SetBool.h"
@@ -47,6 +49,8 @@ static const struct {
     [PORT_GOAL] = {"goal_relative", NM_PORT_OUT, &GoalRelative_type, SEES, 0},
     [PORT_OBSTACLES] = {"obstacles_relative", NM_PORT_OUT, &ObstaclesRelative_type, SEES, 0},
     [PORT_LINES] = {"line_relative", NM_PORT_OUT, &LineInformationRelative_type, SEES, 0},
+    [PORT_CAMERA_POSE] = {"camera/pose", NM_PORT_OUT, &CameraPose_type, FLAT, 0},
+    [PORT_CAMERA_INFO] = {"camera/camera_info", NM_PORT_OUT, &CameraInfo_type, 1 << NM_FIDELITY_PERCEPT, 0},
     [PORT_WORLD_TRUTH] = {"truth/world", NM_PORT_OUT, &WorldTruth_type, EVERY, 0},
     [PORT_BODY_TRUTH] = {"truth/body", NM_PORT_OUT, &BodyTruth_type, EVERY, 0},
     [PORT_LOG] = {"rosout", NM_PORT_QUEUE, &Log_type, EVERY, 32},

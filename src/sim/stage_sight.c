@@ -3,6 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "nutmeg_msgs/CameraPose.h"
+#include "sensor_msgs/CameraInfo.h"
+#include "sim/feed.h"
 #include "sim/stage_parts.h"
 
 static const double LYING_RADIUS = 0.3, LYING_HEIGHT = 0.15; /* m */
@@ -62,6 +65,8 @@ static void look(struct nm_stage *stage, uint32_t robot)
                                                    w.fallen ? LYING_RADIUS : NM_ROBOT_RADIUS,
                                                    w.fallen ? LYING_HEIGHT : other->body->height};
         g->team[i] = other->row.team;
+        if (i == robot) a->sight.upright = !w.fallen;
+        g->radius[i] = view.robots[i].radius;
     }
     g->header.stamp = nm_stamp(stage->now);
     nm_text(g->header.frame_id, "base_footprint");
@@ -82,16 +87,33 @@ void stage_look(struct nm_stage *stage)
     }
 }
 
+static void tell_camera_pose(const struct actor *a, CameraPose *to)
+{
+    const struct nm_glimpse *g = a->sight.glimpse;
+    struct pose3 camera = a->sight.eyes.camera_to_robot;
+    to->header = g->header;
+    nm_text(to->camera, "%s", g->camera);
+    to->pose =
+        (Pose){{camera.pos.x, camera.pos.y, camera.pos.z}, {camera.rot.x, camera.rot.y, camera.rot.z, camera.rot.w}};
+    to->valid = a->sight.upright;
+    to->tilt_deviation = (float)hypot(nm_percept_params.tilt_noise, nm_percept_params.tilt_drift);
+}
+
 static void tell(struct actor *a)
 {
     const struct nm_glimpse *g = a->sight.glimpse;
     void *to;
+    if ((to = nm_edge_out(a->edge, PORT_CAMERA_POSE))) tell_camera_pose(a, to);
+    if ((to = nm_edge_out(a->edge, PORT_CAMERA_INFO))) {
+        nm_feed_camera_info(a->body, 0, to);
+        ((CameraInfo *)to)->header.stamp = g->header.stamp;
+    }
     if ((to = nm_edge_out(a->edge, PORT_PERCEPTS))) nm_feed_percepts(g, to);
     if ((to = nm_edge_out(a->edge, PORT_BALL))) nm_feed_ball(g, to);
     if ((to = nm_edge_out(a->edge, PORT_GOAL))) nm_feed_goal(g, to);
     if ((to = nm_edge_out(a->edge, PORT_OBSTACLES))) nm_feed_obstacles(g, to);
     if ((to = nm_edge_out(a->edge, PORT_LINES))) nm_feed_lines(g, to);
-    for (uint32_t p = PORT_PERCEPTS; p <= PORT_LINES; p++)
+    for (uint32_t p = PORT_PERCEPTS; p <= PORT_CAMERA_INFO; p++)
         if (nm_edge_out(a->edge, p)) nm_edge_put(a->edge, p);
 }
 

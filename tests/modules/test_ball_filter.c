@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "core/harness.h"
+#include "core/stamp.h"
 #include "humanoid_league_msgs/BallRelative.h"
 #include "nav_msgs/Odometry.h"
 #include "nutmeg_msgs/BallModel.h"
@@ -16,9 +17,17 @@ extern const struct nm_module ball_filter_module;
 
 static double gauss(void) { return sqrt(-2 * log(1 - drand48())) * cos(2 * M_PI * drand48()); }
 
+/* The time of the next step, for what is measured then. */
+static Time soon(struct nm_harness *h, double seconds)
+{
+    const struct nm *nm = *(struct nm **)nm_harness_self(h);
+    return nm_stamp(nm->now + nm_ns(seconds));
+}
+
 static const BallModel *see(struct nm_harness *h, double x, double y)
 {
     BallRelative *seen = nm_harness_set(h, "ball_relative");
+    seen->header.stamp = soon(h, 0.033);
     seen->ball_relative.x = x;
     seen->ball_relative.y = y;
     seen->confidence = 1;
@@ -30,7 +39,8 @@ static void a_rolling_ball_is_tracked_to_its_rest(void **state)
 {
     (void)state;
     const double k = 0.5, v = 2;
-    struct nm_harness *h = nm_harness_new(&ball_filter_module, "friction=0.5");
+    struct nm_harness *h =
+        nm_harness_new(&ball_filter_module, "friction=0.5, brake=0, learn_brake=false, tilt_share=0");
     const BallModel *ball = NULL;
     double error = 0;
     int n = 0;
@@ -59,6 +69,7 @@ static void the_robots_own_motion_does_not_move_the_ball(void **state)
         struct pose2 robot = {0.5 * 0.033 * i, 0, 0.3 * 0.033 * i},
                      at = pose2_mul(pose2_inv(robot), (struct pose2){3, 1, 0});
         Odometry *o = nm_harness_set(h, "odometry");
+        o->header.stamp = soon(h, 0.033);
         o->pose.pose.position.x = robot.x;
         o->pose.pose.orientation = (Quaternion){0, 0, sin(robot.theta / 2), cos(robot.theta / 2)};
         ball = see(h, at.x, at.y);
@@ -70,16 +81,16 @@ static void the_robots_own_motion_does_not_move_the_ball(void **state)
     nm_harness_free(h);
 }
 
-static void one_false_sighting_is_ignored_and_three_are_another_ball(void **state)
+static void one_false_sighting_is_ignored_and_a_ball_that_stays_elsewhere_is_followed(void **state)
 {
     (void)state;
-    struct nm_harness *h = nm_harness_new(&ball_filter_module, "strikes=3");
+    struct nm_harness *h = nm_harness_new(&ball_filter_module, NULL);
     for (int i = 0; i < 30; i++) see(h, 1, 0);
     assert_true(see(h, 4, 2)->position.x < 1.1);
     assert_true(see(h, 1, 0)->position.x < 1.1);
-    see(h, 4, 2);
-    see(h, 4, 2);
-    assert_true(see(h, 4, 2)->position.x > 3.9);
+    int images = 0;
+    while (see(h, 4, 2)->position.x < 3.9 && images < 200) images++;
+    assert_in_range(images, 3, 150);
     nm_harness_free(h);
 }
 
@@ -100,7 +111,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_rolling_ball_is_tracked_to_its_rest),
         cmocka_unit_test(the_robots_own_motion_does_not_move_the_ball),
-        cmocka_unit_test(one_false_sighting_is_ignored_and_three_are_another_ball),
+        cmocka_unit_test(one_false_sighting_is_ignored_and_a_ball_that_stays_elsewhere_is_followed),
         cmocka_unit_test(an_unseen_ball_is_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,137 +1,404 @@
-/* Tracks the ball on the ground from single sightings, with viscous rolling friction, and predicts where it comes to
- * rest (HULKs 2017, section 4.3). The state lives in the odometry's frame, so that the robot's own motion does not move
- * the ball; sightings and the result are relative to the robot. A sighting too far from the track is another ball: if
- * it persists, the track starts again there. */
-#include "base/kf4.h"
+/* The ball on the ground as this robot believes it to be. Sightings are gathered into tracks (ball_track.h), because
+ * some of them are not the ball; the track with the best record is published. The tracks live in the odometry's frame
+ * at the time of the last image, so that neither the robot's own motion nor the age of an image moves the ball; what is
+ * published is predicted to the time of this step. A ball that should be in the picture but is not seen loses its
+ * record; one that is out of view or hidden by a robot is remembered. */
 #include "core/nm.h"
-#include "core/stamp.h"
 #include "humanoid_league_msgs/BallRelative.h"
-#include "nav_msgs/Odometry.h"
+#include "modules/world/ball_track.h"
+#include "modules/world/frames.h"
 #include "nutmeg_msgs/BallModel.h"
+#include "nutmeg_msgs/HcmState.h"
+#include "nutmeg_msgs/ObstacleModel.h"
+#include "nutmeg_msgs/Percepts.h"
+#include "nutmeg_msgs/WalkCommand.h"
+#include "nutmeg_msgs/WalkState.h"
+
+enum { TRACKS = 4, SIGHTINGS = 8 };
+
+static const double BALL_HEIGHT = 0.07;    /* m, of its centre                                                  */
+static const double RANGE = 5, FADE = 0.8; /* m: farther balls are missed more often than not; over which width */
+static const double PATIENCE = 0.4;        /* s, in which the record of a track follows what is seen             */
+static const double SWITCH = 0.15;         /* by which another track's record must be better                     */
+static const double LOST = 0.15;           /* a track with a worse record is dropped                             */
+static const double MEMORY = 20;           /* s, in which the record of an unseen ball falls to 1/e              */
+static const double KICK_TIME = 1;         /* s, from a command to kick until the ball rolls, at most            */
+static const double KICK_REACH = 0.5;      /* m, a ball farther from the robot is not kicked by it               */
+static const double NEARBY = 0.5;          /* m, a robot nearer to the ball may kick it                          */
+
+struct track {
+    bool on;
+    struct ball_track ball;
+    float record;      /* 0 to 1: recent confidence of its sightings, with 0 for those that should have been */
+    int64_t last_seen; /* ns */
+};
 
 struct ball_filter {
     struct nm *nm;
     /* in */
     const BallRelative *seen;
+    const Percepts *percepts;
     const Odometry *odometry;
+    const CameraPose *camera;
+    const ObstacleModel *obstacles;
+    const WalkCommand *walk_command;
+    const WalkState *walk;
+    const HcmState *hcm;
     /* out */
     BallModel *ball;
     /* params */
-    float friction;     /* 1/s     */
+    float friction; /* 1/s     */
+    float brake;    /* m/s^2   */
+    bool learn_brake;
     float near_noise;   /* m       */
     float far_noise;    /* 1/m     */
     float acceleration; /* m/s^2   */
-    float gate;         /* sigma   */
-    int32_t strikes;    /* sightings */
-    float forget;       /* s       */
+    float tilt_share, tilt_time;
+    float odometry_noise;
+    float gate; /* sigma   */
+    float kick_rate, kick_speed;
+    float forget; /* s       */
     float min_confidence;
+    float walk_speed, walk_delay, reach;
     /* state */
-    struct kf4 track; /* in the odometry's frame */
-    bool tracking;
-    int32_t others; /* sightings in a row that did not fit */
-    int64_t last_seen;
-    float confidence;
+    struct track tracks[TRACKS];
+    int32_t best;               /* -1: none */
+    int64_t time;               /* ns, of the tracks */
+    struct pose2 robot_to_odom; /* at that time */
+    struct trail trail;
+    double learned, learned_variance; /* m/s^2: the brake as the last rolling balls had it */
+    int64_t kick_until;               /* ns */
+    double kick_direction, kick_strength;
 };
 
-static struct pose2 robot_to_odometry(const Odometry *o)
+static struct ball_params params_of(const struct ball_filter *f)
 {
-    struct quat q = {o->pose.pose.orientation.w, o->pose.pose.orientation.x, o->pose.pose.orientation.y,
-                     o->pose.pose.orientation.z};
-    return (struct pose2){o->pose.pose.position.x, o->pose.pose.position.y, quat_yaw(q)};
+    return (struct ball_params){f->friction, f->acceleration, f->tilt_share, f->tilt_time, f->kick_rate, f->kick_speed};
 }
+
+static struct pose2 ball_of(const struct track *t)
+{
+    return pose2_point(t->ball.at[0].x[BALL_X], t->ball.at[0].x[BALL_Y]);
+}
+
+/* ---- sightings ---- */
+
+struct sightings {
+    uint32_t n;
+    struct {
+        struct ball_sighting at;
+        float confidence;
+        bool taken;
+    } each[SIGHTINGS];
+};
 
 /* The farther, the less certain: an error of the camera's pitch grows with the square of the distance. */
-static double sigma_at(const struct ball_filter *f, double distance)
+static void add_sighting(const struct ball_filter *f, struct sightings *s, Point p, const double c[4], float confidence,
+                         struct pose2 robot)
 {
-    return f->near_noise + f->far_noise * distance * distance;
+    double away = hypot(p.x, p.y);
+    if (confidence < f->min_confidence || !isfinite(p.x) || !isfinite(p.y) || s->n == SIGHTINGS) return;
+    double sigma = f->near_noise + f->far_noise * away * away, along = sigma * sigma, across = along;
+    if (c && c[0] > 0 && c[3] > 0 && away > 1e-6) {
+        double ux = p.x / away, uy = p.y / away, xy = (c[1] + c[2]) / 2;
+        double told = c[0] * ux * ux + 2 * xy * ux * uy + c[3] * uy * uy;
+        double beside = c[0] * uy * uy - 2 * xy * ux * uy + c[3] * ux * ux, least = 1e-4;
+        if (told > 0 && beside > 0) along = fmax(told, least), across = fmax(beside, least);
+    }
+    s->each[s->n].at = (struct ball_sighting){robot, p.x, p.y, along, across};
+    s->each[s->n].confidence = confidence;
+    s->each[s->n++].taken = false;
 }
 
-static void see(struct ball_filter *f, struct pose2 robot)
+/* The track that a sighting fits best takes it; better tracks choose first. */
+static void give_sightings(struct ball_filter *f, const struct ball_params *params, struct sightings *s, double dt,
+                           bool seen[TRACKS])
 {
-    const Point *p = &f->seen->ball_relative;
-    if (f->seen->confidence < f->min_confidence || !isfinite(p->x) || !isfinite(p->y)) return;
-    struct pose2 at = pose2_mul(robot, (struct pose2){p->x, p->y, 0});
-    double sigma = sigma_at(f, hypot(p->x, p->y));
+    bool asked[TRACKS] = {0};
+    for (int round = 0; round < TRACKS; round++) {
+        int next = -1;
+        for (int i = 0; i < TRACKS; i++)
+            if (f->tracks[i].on && !asked[i] && (next < 0 || f->tracks[i].record > f->tracks[next].record)) next = i;
+        if (next < 0) return;
+        asked[next] = true;
+        double nearest = (double)f->gate * f->gate;
+        int pick = -1;
+        for (uint32_t k = 0; k < s->n; k++) {
+            double d = s->each[k].taken ? INFINITY : ball_distance(&f->tracks[next].ball, params, &s->each[k].at);
+            if (d < nearest) nearest = d, pick = (int)k;
+        }
+        if (pick < 0) continue;
+        struct track *t = &f->tracks[next];
+        s->each[pick].taken = seen[next] = true;
+        ball_update(&t->ball, params, &s->each[pick].at);
+        t->last_seen = f->time;
+        t->record += (float)(1 - exp(-dt / PATIENCE)) * (s->each[pick].confidence - t->record);
+    }
+}
 
-    bool fits = f->tracking && kf4_distance(&f->track, at.x, at.y, sigma) < (double)f->gate * f->gate;
-    if (fits) {
-        kf4_update(&f->track, at.x, at.y, sigma);
-        f->others = 0;
-    } else if (!f->tracking || ++f->others >= f->strikes) {
-        kf4_start(&f->track, at.x, at.y, sigma, 2);
-        f->tracking = true;
-        f->others = 0;
-    } else {
+/* A sighting that no track explains is perhaps the ball. */
+static void start_tracks(struct ball_filter *f, const struct ball_params *params, const struct sightings *s)
+{
+    for (uint32_t k = 0; k < s->n; k++) {
+        struct track *worst = NULL;
+        if (s->each[k].taken) continue;
+        for (int i = 0; i < TRACKS; i++)
+            if (i != f->best && (!worst || !f->tracks[i].on || (worst->on && f->tracks[i].record < worst->record)))
+                worst = &f->tracks[i];
+        *worst = (struct track){.on = true, .record = s->each[k].confidence / 2, .last_seen = f->time};
+        ball_start(&worst->ball, params, &s->each[k].at, f->learned, f->learned_variance);
+    }
+}
+
+/* ---- what should be seen ---- */
+
+/* How likely a ball at this place is found in an image, as far as the robot knows where it looks. */
+static double chance_to_see(const struct ball_filter *f, struct pose2 ball)
+{
+    struct view view = view_now(f->nm, f->camera);
+    double away = hypot(ball.x, ball.y), bearing = atan2(ball.y, ball.x);
+    if (!view_sees(&view, (struct vec3){ball.x, ball.y, BALL_HEIGHT}, 30)) return 0;
+    for (uint32_t i = 0; i < f->obstacles->obstacles.n; i++) {
+        const Obstacle *o = &f->obstacles->obstacles.at[i];
+        double there = hypot(o->position.x, o->position.y);
+        double wide = asin(fmin((o->radius + BALL_HEIGHT) / fmax(there, 1e-3), 1));
+        if (there < away && fabs(angle_normal(atan2(o->position.y, o->position.x) - bearing)) < wide) return 0;
+    }
+    return 1 / (1 + exp((away - RANGE) / FADE));
+}
+
+static void miss(struct ball_filter *f, struct track *t, double dt)
+{
+    struct pose2 ball = pose2_mul(pose2_inv(f->robot_to_odom), ball_of(t));
+    double chance = chance_to_see(f, ball);
+    t->record *= (float)(exp(-chance * chance * dt / PATIENCE) * exp(-dt / MEMORY));
+}
+
+/* ---- kicks ---- */
+
+static void watch_own_kicks(struct ball_filter *f)
+{
+    bool asked = f->walk_command->kick != WalkCommand_KICK_NONE && nm_age(f->nm, f->walk_command) < nm_ns(0.1);
+    bool strong = f->hcm->left_leg_owner == HcmState_OWNER_KICK || f->hcm->right_leg_owner == HcmState_OWNER_KICK;
+    if (asked) {
+        f->kick_direction = f->walk_command->kick_direction;
+        f->kick_strength = f->walk_command->kick_strength;
+    } else if (strong) {
+        f->kick_direction = 0;
+        f->kick_strength = 1;
+    }
+    if (asked || strong || f->walk->state == WalkState_KICKING) f->kick_until = f->nm->now + nm_ns(KICK_TIME);
+}
+
+static void consider_kicks(struct ball_filter *f, struct track *t, struct ball_params params)
+{
+    struct pose2 ball = pose2_mul(pose2_inv(f->robot_to_odom), ball_of(t));
+    if (f->time < f->kick_until && hypot(ball.x, ball.y) < KICK_REACH) {
+        double speed = f->kick_strength * 2, angle = f->robot_to_odom.theta + f->kick_direction;
+        struct ball_kick own = {speed * cos(angle), speed * sin(angle), 0.5 * speed + 0.2, 2};
+        ball_branch(&t->ball, &params, &own);
         return;
     }
-    f->last_seen = f->nm->now;
-    f->confidence = f->seen->confidence;
+    for (uint32_t i = 0; i < f->obstacles->obstacles.n; i++) {
+        const Obstacle *o = &f->obstacles->obstacles.at[i];
+        if (o->kind == Obstacle_GOAL_POST || hypot(o->position.x - ball.x, o->position.y - ball.y) > NEARBY) continue;
+        params.kick_rate *= 10;
+        break;
+    }
+    ball_branch(&t->ball, &params, NULL);
 }
 
-static void tell(struct ball_filter *f, struct pose2 robot)
+/* ---- an image ---- */
+
+/* Brings all tracks to a time; odometry errs by a share of what the robot moves, more for a ball far off when it turns.
+ */
+static void advance(struct ball_filter *f, const struct ball_params *params, int64_t to)
 {
+    if (to <= f->time) return;
+    double dt = nm_seconds(to - f->time), share = (double)f->odometry_noise * f->odometry_noise;
+    struct pose2 robot = trail_at(&f->trail, to), moved = pose2_mul(pose2_inv(f->robot_to_odom), robot);
+    for (int i = 0; i < TRACKS; i++) {
+        struct track *t = &f->tracks[i];
+        if (!t->on) continue;
+        struct pose2 ball = ball_of(t);
+        double away = hypot(ball.x - robot.x, ball.y - robot.y);
+        ball_predict(&t->ball, params, dt);
+        ball_blur(&t->ball, share * (hypot(moved.x, moved.y) + fabs(moved.theta) * away * away));
+    }
+    f->time = to;
+    f->robot_to_odom = robot;
+}
+
+static void choose(struct ball_filter *f)
+{
+    for (int i = 0; i < TRACKS; i++)
+        if (f->tracks[i].on && f->tracks[i].record < LOST) f->tracks[i].on = false;
+    if (f->best >= 0 && !f->tracks[f->best].on) f->best = -1;
+    for (int i = 0; i < TRACKS; i++) {
+        const struct track *t = &f->tracks[i];
+        double beat = f->best < 0 ? f->min_confidence : f->tracks[f->best].record + SWITCH;
+        if (t->on && t->record > beat) f->best = i;
+    }
+}
+
+static void take_image(struct ball_filter *f, int64_t stamp, struct sightings *s)
+{
+    struct ball_params params = params_of(f);
+    double dt = f->time ? fmin(nm_seconds(stamp - f->time), 0.2) : 0.033;
+    bool seen[TRACKS] = {0};
+    advance(f, &params, stamp);
+    give_sightings(f, &params, s, fmax(dt, 0), seen);
+    for (int i = 0; i < TRACKS; i++) {
+        struct track *t = &f->tracks[i];
+        if (!t->on) continue;
+        if (seen[i])
+            consider_kicks(f, t, params);
+        else
+            miss(f, t, fmax(dt, 0));
+    }
+    start_tracks(f, &params, s);
+    choose(f);
+    const struct ball_hypothesis *best = f->best < 0 ? NULL : &f->tracks[f->best].ball.at[0];
+    if (best && best->rolls && f->learn_brake) {
+        f->learned = best->x[BALL_BRAKE];
+        f->learned_variance = best->p[BALL_BRAKE][BALL_BRAKE];
+    }
+}
+
+static void look(struct ball_filter *f)
+{
+    struct sightings s = {0};
+    if (nm_slot(f->percepts)->seq) {
+        if (!nm_fresh(f->nm, f->percepts)) return;
+        int64_t stamp = valid_at(f->percepts, f->percepts->header.stamp);
+        struct pose2 robot = trail_at(&f->trail, stamp);
+        for (uint32_t i = 0; i < f->percepts->percepts.n; i++) {
+            const Percept *p = &f->percepts->percepts.at[i];
+            if (p->kind == Percept_BALL && p->located)
+                add_sighting(f, &s, p->position, p->covariance, p->confidence, robot);
+        }
+        take_image(f, stamp, &s);
+    } else if (nm_fresh(f->nm, f->seen)) {
+        int64_t stamp = valid_at(f->seen, f->seen->header.stamp);
+        add_sighting(f, &s, f->seen->ball_relative, NULL, f->seen->confidence, trail_at(&f->trail, stamp));
+        take_image(f, stamp, &s);
+    }
+}
+
+/* ---- the result ---- */
+
+static void tell(struct ball_filter *f)
+{
+    const struct track *t = &f->tracks[f->best];
+    struct ball_hypothesis h = t->ball.at[0];
+    struct ball_track now = {.n = 1, .at = {h}};
+    struct ball_params params = params_of(f);
+    if (f->nm->now > f->time) ball_predict(&now, &params, nm_seconds(f->nm->now - f->time));
+    h = now.at[0];
+
     BallModel *ball = f->ball;
-    struct pose2 odometry_to_robot = pose2_inv(robot);
-    double c = cos(odometry_to_robot.theta), s = sin(odometry_to_robot.theta);
-    const double *x = f->track.x;
-    /* a ball with speed v rolls v / friction before it stops */
-    struct pose2 at = pose2_mul(odometry_to_robot, (struct pose2){x[0], x[1], 0});
+    struct pose2 robot = trail_at(&f->trail, f->nm->now), odom_to_robot = pose2_inv(robot);
+    double c = cos(odom_to_robot.theta), s = sin(odom_to_robot.theta), meet[2],
+           speed = hypot(h.x[BALL_VX], h.x[BALL_VY]);
+    double to_rest = fmin(ball_rest_time(speed, h.x[BALL_BRAKE], f->friction), 60);
+    double k = speed > 0 ? ball_way(speed, h.x[BALL_BRAKE], f->friction, to_rest, NULL) / speed : 0;
+    struct pose2 at = pose2_mul(odom_to_robot, pose2_point(h.x[BALL_X], h.x[BALL_Y]));
     struct pose2 rest =
-        pose2_mul(odometry_to_robot, (struct pose2){x[0] + x[2] / f->friction, x[1] + x[3] / f->friction, 0});
+        pose2_mul(odom_to_robot, pose2_point(h.x[BALL_X] + k * h.x[BALL_VX], h.x[BALL_Y] + k * h.x[BALL_VY]));
+    const struct ball_chase chase = {f->walk_speed, f->walk_delay, f->reach};
+    double when = ball_intercept(&h.x[BALL_X], &h.x[BALL_VX], h.x[BALL_BRAKE], f->friction,
+                                 (const double[2]){robot.x, robot.y}, &chase, meet);
+    struct pose2 there = pose2_mul(odom_to_robot, pose2_point(meet[0], meet[1]));
 
     nm_text(ball->header.frame_id, "base_footprint");
     ball->valid = true;
     ball->position = (Point){at.x, at.y, 0};
-    ball->velocity = (Vector3){c * x[2] - s * x[3], s * x[2] + c * x[3], 0};
+    ball->velocity = (Vector3){c * h.x[BALL_VX] - s * h.x[BALL_VY], s * h.x[BALL_VX] + c * h.x[BALL_VY], 0};
     ball->destination = (Point){rest.x, rest.y, 0};
-    ball->confidence = f->confidence;
-    ball->last_seen = nm_stamp(f->last_seen);
+    ball->interception = (Point){there.x, there.y, 0};
+    ball->interception_time = (float)when;
+    ball->confidence = t->record;
+    ball->last_seen = nm_stamp(t->last_seen);
     /* covariance turned into the robot's frame: R P R^T for both halves */
     double turn[4][4] = {{c, -s, 0, 0}, {s, c, 0, 0}, {0, 0, c, -s}, {0, 0, s, c}};
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 4; j++) {
             double sum = 0;
-            for (int k = 0; k < 4; k++)
-                for (int l = 0; l < 4; l++) sum += turn[i][k] * f->track.p[k][l] * turn[j][l];
+            for (int a = 0; a < 4; a++)
+                for (int b = 0; b < 4; b++) sum += turn[i][a] * h.p[a][b] * turn[j][b];
             ball->covariance[4 * i + j] = sum;
         }
 }
 
 static void step(struct ball_filter *f)
 {
-    struct pose2 robot = robot_to_odometry(f->odometry);
-    if (f->tracking)
-        kf4_predict(&f->track, nm_seconds(f->nm->dt), f->friction, (double)f->acceleration * f->acceleration);
-    if (nm_fresh(f->nm, f->seen)) see(f, robot);
-    if (f->tracking && nm_seconds(f->nm->now - f->last_seen) > f->forget) f->tracking = false;
-
-    if (f->tracking) tell(f, robot);
-    nm_show(f->nm, "speed", f->tracking ? hypot(f->track.x[2], f->track.x[3]) : 0);
+    trail_take(&f->trail, f->odometry);
+    watch_own_kicks(f);
+    look(f);
+    if (f->best >= 0 && nm_seconds(f->nm->now - f->tracks[f->best].last_seen) > f->forget) {
+        f->tracks[f->best].on = false;
+        f->best = -1;
+        choose(f);
+    }
+    const struct ball_hypothesis *h = f->best < 0 ? NULL : &f->tracks[f->best].ball.at[0];
+    if (h) tell(f);
+    nm_show(f->nm, "speed", h ? hypot(h->x[BALL_VX], h->x[BALL_VY]) : 0);
+    nm_show(f->nm, "brake", f->learned);
     nm_put(f->nm, f->ball);
 }
 
-static void reset(struct ball_filter *f) { f->tracking = false; }
+static void reset(struct ball_filter *f)
+{
+    for (int i = 0; i < TRACKS; i++) f->tracks[i].on = false;
+    f->best = -1;
+    f->time = 0;
+    f->trail.n = 0;
+    f->learned = f->brake;
+    f->learned_variance = f->learn_brake ? 0.04 : 0;
+    f->kick_until = 0;
+}
+
+static int init(struct ball_filter *f)
+{
+    reset(f);
+    return 0;
+}
 
 #define SELF struct ball_filter
 static const struct nm_port ports[] = {
-    NM_IN(seen, BallRelative, "ball_relative"),
+    NM_IN(seen, BallRelative, "ball_relative", .optional = true),
+    NM_IN(percepts, Percepts, "percepts", .optional = true),
     NM_IN(odometry, Odometry, "odometry"),
+    NM_IN(camera, CameraPose, "camera/pose", .optional = true),
+    NM_LAST(obstacles, ObstacleModel, "obstacles", .optional = true),
+    NM_LAST(walk_command, WalkCommand, "walk_command", .optional = true),
+    NM_LAST(walk, WalkState, "walk_state", .optional = true),
+    NM_LAST(hcm, HcmState, "hcm_state", .optional = true),
     NM_OUT(ball, BallModel, "ball"),
     {0},
 };
 static const struct nm_param params[] = {
-    NM_PARAM(friction, 0.4, 0.05, 5, "1/s",
-             "share of its speed that a rolling ball loses in a second; larger on long turf"),
-    NM_PARAM(near_noise, 0.02, 0.001, 1, "m", "standard deviation of a sighting at the robot's feet"),
+    NM_PARAM(friction, 0, 0, 5, "1/s", "share of its speed that a rolling ball loses in a second, besides the brake"),
+    NM_PARAM(brake, 0.77, 0, 4, "m/s^2",
+             "what turf takes from the speed of a rolling ball; 0.77 on 30 mm, 0.5 on 8 mm"),
+    NM_PARAM_SWITCH(learn_brake, true, "corrects the brake by the balls that were seen rolling"),
+    NM_PARAM(near_noise, 0.02, 0.001, 1, "m",
+             "standard deviation of a sighting at the robot's feet, if it states none"),
     NM_PARAM(far_noise, 0.02, 0, 1, "1/m", "how much this standard deviation grows with the square of the distance"),
-    NM_PARAM(acceleration, 1.5, 0.01, 50, "m/s^2",
-             "acceleration that the ball may have: larger follows kicks sooner, smaller is smoother"),
-    NM_PARAM(gate, 4, 1, 20, "1",
-             "a sighting farther from the track than this many standard deviations is another ball"),
-    NM_PARAM(strikes, 3, 1, 30, "1", "after this many such sightings in a row the track starts again there"),
-    NM_PARAM(forget, 5, 0.1, 60, "s", "time without a sighting after which the ball is lost"),
+    NM_PARAM(acceleration, 0.3, 0.01, 50, "m/s^2", "acceleration that a rolling ball may have besides braking"),
+    NM_PARAM(tilt_share, 0.7, 0, 1, "1",
+             "part of a sighting's variance that comes from a slow error of the camera's tilt"),
+    NM_PARAM(tilt_time, 0.8, 0.01, 60, "s", "how long that error lasts"),
+    NM_PARAM(odometry_noise, 0.06, 0, 1, "1", "share of its way by which the robot's odometry errs, at 1 m"),
+    NM_PARAM(gate, 4, 1, 20, "1", "a sighting farther from a track than this many standard deviations is another ball"),
+    NM_PARAM(kick_rate, 0.05, 0.0001, 10, "1/s", "how often somebody kicks the ball; ten times this near other robots"),
+    NM_PARAM(kick_speed, 1.5, 0.1, 10, "m/s", "standard deviation of the ball's speed after a kick"),
+    NM_PARAM(forget, 8, 0.1, 60, "s", "time without a sighting after which the ball is lost"),
     NM_PARAM(min_confidence, 0.3, 0, 1, "1", "sightings with less confidence are ignored"),
+    NM_PARAM(walk_speed, 0.3, 0.01, 3, "m/s", "speed of this robot on its way to the ball, for the interception"),
+    NM_PARAM(walk_delay, 0.3, 0, 5, "s", "time that it needs to start"),
+    NM_PARAM(reach, 0.15, 0, 1, "m", "it meets the ball when it is this near"),
     {0},
 };
-NM_MODULE(ball_filter, "Tracks the ball on the ground from single sightings, with rolling friction.", NM_PORTS(ports),
-          NM_PARAMS(params), .step = NM_CALL(step), .reset = NM_CALL(reset))
+NM_MODULE(ball_filter, "Tracks the ball on the ground: resting, rolling or kicked, and where it can be met.",
+          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step), .reset = NM_CALL(reset))

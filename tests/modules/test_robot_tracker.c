@@ -1,0 +1,221 @@
+/* The robot tracker: velocities against robots that walk straight, teams, numbers, mates that nobody sees, posts. */
+#include "world_rig.h"
+
+#include "nutmeg_msgs/ObstacleModel.h"
+
+extern const struct nm_module robot_tracker_module;
+
+static const Obstacle *nearest(struct nm_harness *h, const char *topic, double x, double y)
+{
+    const ObstacleModel *model = nm_harness_get(h, topic);
+    const Obstacle *best = NULL;
+    double least = 0.5;
+    for (uint32_t i = 0; i < model->obstacles.n; i++) {
+        const Obstacle *o = &model->obstacles.at[i];
+        double d = hypot(o->position.x - x, o->position.y - y);
+        if (d < least) least = d, best = o;
+    }
+    return best;
+}
+
+static uint32_t count(struct nm_harness *h, const char *topic, uint8_t kind)
+{
+    const ObstacleModel *model = nm_harness_get(h, topic);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < model->obstacles.n; i++) n += model->obstacles.at[i].kind == kind;
+    return n;
+}
+
+static void a_walking_rival_is_followed_with_its_velocity(void **state)
+{
+    (void)state;
+    struct nm_harness *h = nm_harness_new(&robot_tracker_module, NULL);
+    struct nm_dice dice = nm_dice_new(1, 0, 0);
+    double error = 0;
+    int n = 0;
+    /* it crosses in front of the robot, which walks and turns itself */
+    for (int i = 0; i < 120; i++) {
+        double t = i * STEP, image = t - 0.02;
+        struct pose2 then = {0.2 * image, 0, 0.1 * image};
+        struct pose2 rival = {2, -1 + 0.25 * image, 0}, seen = pose2_mul(pose2_inv(then), rival);
+        give_odometry(h, (struct pose2){0.2 * t, 0, 0.1 * t});
+        add_percept(give_image(h, 0.02), Percept_RIVAL, seen.x + 0.06 * nm_dice_gauss(&dice),
+                    seen.y + 0.06 * nm_dice_gauss(&dice), 0.06);
+        nm_harness_step(h, STEP);
+        if (t < 1.5) continue;
+        struct pose2 now = {0.2 * t, 0, 0.1 * t}, at = pose2_mul(pose2_inv(now), (struct pose2){2, -1 + 0.25 * t, 0});
+        const Obstacle *o = nearest(h, "obstacles", at.x, at.y);
+        assert_non_null(o);
+        assert_int_equal(o->kind, Obstacle_RIVAL);
+        assert_true(hypot(o->position.x - at.x, o->position.y - at.y) < 0.15);
+        double vx = 0.25 * sin(now.theta), vy = 0.25 * cos(now.theta);
+        error += hypot(o->velocity.x - vx, o->velocity.y - vy);
+        n++;
+    }
+    assert_true(error / n < 0.12);
+    assert_int_equal(count(h, "obstacles", Obstacle_RIVAL), 1);
+    nm_harness_free(h);
+}
+
+static void two_robots_that_stand_close_are_two(void **state)
+{
+    (void)state;
+    struct nm_harness *h = nm_harness_new(&robot_tracker_module, NULL);
+    for (int i = 0; i < 60; i++) {
+        Percepts *image = give_image(h, 0.02);
+        give_odometry(h, (struct pose2){0});
+        add_percept(image, Percept_RIVAL, 1.5, 0.25, 0.05);
+        add_percept(image, Percept_MATE, 1.5, -0.25, 0.05);
+        nm_harness_step(h, STEP);
+    }
+    assert_int_equal(count(h, "obstacles", Obstacle_RIVAL), 1);
+    assert_int_equal(count(h, "obstacles", Obstacle_MATE), 1);
+    nm_harness_free(h);
+}
+
+static void a_robot_seen_once_is_not_believed_and_one_that_is_gone_is_forgotten(void **state)
+{
+    (void)state;
+    struct nm_harness *h = nm_harness_new(&robot_tracker_module, "forget=3");
+    give_odometry(h, (struct pose2){0});
+    add_percept(give_image(h, 0.02), Percept_ROBOT, 2, 1, 0.05)->confidence = 0.5f;
+    nm_harness_step(h, STEP);
+    assert_int_equal(count(h, "obstacles", Obstacle_ROBOT), 0);
+    for (int i = 0; i < 30; i++) {
+        add_percept(give_image(h, 0.02), Percept_ROBOT, 2, 1, 0.05);
+        nm_harness_step(h, STEP);
+    }
+    assert_int_equal(count(h, "obstacles", Obstacle_ROBOT), 1);
+    for (int i = 0; i < 85; i++) { /* 2.8 s without it: remembered, as nobody knows where the camera looks */
+        give_image(h, 0.02);
+        nm_harness_step(h, STEP);
+    }
+    assert_int_equal(count(h, "obstacles", Obstacle_ROBOT), 1);
+    for (int i = 0; i < 15; i++) {
+        give_image(h, 0.02);
+        nm_harness_step(h, STEP);
+    }
+    assert_int_equal(count(h, "obstacles", Obstacle_ROBOT), 0);
+    nm_harness_free(h);
+}
+
+static void a_mate_near_a_seen_robot_gives_it_its_number(void **state)
+{
+    (void)state;
+    struct nm_harness *h = nm_harness_new(&robot_tracker_module, NULL);
+    for (int i = 0; i < 60; i++) {
+        TeamState *team = nm_harness_set(h, "team_state");
+        Percepts *image = give_image(h, 0.02);
+        /* this robot stands at (-1, 1) and looks to the left touchline */
+        give_odometry(h, (struct pose2){0});
+        give_pose(h, (struct pose2){-1, 1, M_PI / 2}, 0.05);
+        add_mate(h, team, 3, (struct pose2){-1, 2.6, 0});
+        add_mate(h, team, 4, (struct pose2){3, -2, 0})->state = TeamMessage_STATE_FALLEN;
+        add_percept(image, Percept_ROBOT, 1.5, 0.05, 0.05); /* the vision does not know the shirt */
+        nm_harness_step(h, STEP);
+    }
+    const Obstacle *seen = nearest(h, "obstacles", 1.5, 0.05), *in_map = nearest(h, "team_obstacles", -1.05, 2.5);
+    assert_non_null(seen);
+    assert_int_equal(seen->kind, Obstacle_MATE);
+    assert_int_equal(seen->player_number, 3);
+    assert_int_equal(in_map->player_number, 3);
+    /* nobody sees number 4: it stands where it says, and lies */
+    const Obstacle *unseen = nearest(h, "team_obstacles", 3, -2), *relative = nearest(h, "obstacles", -3, -4);
+    assert_non_null(unseen);
+    assert_int_equal(unseen->player_number, 4);
+    assert_true(unseen->fallen && unseen->radius > 0.3f);
+    assert_non_null(relative);
+    assert_int_equal(count(h, "team_obstacles", Obstacle_MATE), 2);
+    nm_harness_free(h);
+}
+
+static void a_rival_near_a_mate_stays_a_rival(void **state)
+{
+    (void)state;
+    struct nm_harness *h = nm_harness_new(&robot_tracker_module, NULL);
+    for (int i = 0; i < 60; i++) {
+        TeamState *team = nm_harness_set(h, "team_state");
+        give_odometry(h, (struct pose2){0});
+        give_pose(h, (struct pose2){0, 0, 0}, 0.05);
+        add_mate(h, team, 2, (struct pose2){2, 0.5, 0});
+        add_percept(give_image(h, 0.02), Percept_RIVAL, 2, 0, 0.05);
+        nm_harness_step(h, STEP);
+    }
+    assert_int_equal(nearest(h, "obstacles", 2, 0)->kind, Obstacle_RIVAL);
+    assert_int_equal(count(h, "obstacles", Obstacle_MATE), 1);
+    nm_harness_free(h);
+}
+
+static void a_robot_that_lies_is_wide(void **state)
+{
+    (void)state;
+    struct nm_harness *h = nm_harness_new(&robot_tracker_module, NULL);
+    for (int i = 0; i < 60; i++) {
+        give_odometry(h, (struct pose2){0});
+        add_percept(give_image(h, 0.02), Percept_RIVAL, 2, 0, 0.05)->size = i < 30 ? 0.32f : 0.6f;
+        nm_harness_step(h, STEP);
+        if (i == 29) assert_false(nearest(h, "obstacles", 2, 0)->fallen);
+    }
+    assert_true(nearest(h, "obstacles", 2, 0)->fallen);
+    assert_true(nearest(h, "obstacles", 2, 0)->radius > 0.25f);
+    nm_harness_free(h);
+}
+
+static void the_team_knows_what_a_mate_sees_but_not_this_robot_as_an_obstacle(void **state)
+{
+    (void)state;
+    struct nm_harness *h = nm_harness_new(&robot_tracker_module, NULL);
+    TeamState *team = nm_harness_set(h, "team_state");
+    TeamMessage *mate = add_mate(h, team, 2, (struct pose2){2, 2, 0});
+    const double places[2][2] = {{1, -2}, {0.1, 0.1}}; /* a rival; ourselves */
+    for (int i = 0; i < 2; i++) {
+        Obstacle *o = nm_append(&mate->obstacles, &Obstacle_type);
+        o->kind = Obstacle_RIVAL;
+        o->position = (Point){places[i][0], places[i][1], 0};
+        o->confidence = 0.8f;
+    }
+    give_odometry(h, (struct pose2){0});
+    give_pose(h, (struct pose2){0, 0, 0}, 0.05);
+    nm_harness_step(h, STEP);
+    assert_non_null(nearest(h, "team_obstacles", 1, -2));
+    assert_int_equal(count(h, "team_obstacles", Obstacle_RIVAL), 1);
+    assert_int_equal(count(h, "obstacles", Obstacle_RIVAL), 0);
+    nm_harness_free(h);
+}
+
+static void the_posts_are_where_the_field_has_them(void **state)
+{
+    (void)state;
+    struct nm_harness *h = nm_harness_new(&robot_tracker_module, NULL);
+    give_odometry(h, (struct pose2){0});
+    give_pose(h, (struct pose2){3, 0, 0}, 0.05);
+    nm_harness_step(h, STEP);
+    assert_int_equal(count(h, "team_obstacles", Obstacle_GOAL_POST), 4);
+    assert_int_equal(nearest(h, "obstacles", 1.475, 1.35)->kind, Obstacle_GOAL_POST);
+    /* a robot that does not know its place knows the post it sees */
+    struct nm_harness *lost = nm_harness_new(&robot_tracker_module, NULL);
+    for (int i = 0; i < 30; i++) {
+        give_odometry(lost, (struct pose2){0});
+        add_percept(give_image(lost, 0.02), Percept_GOAL_POST, 1, 1, 0.05);
+        nm_harness_step(lost, STEP);
+    }
+    assert_int_equal(nearest(lost, "obstacles", 1, 1)->kind, Obstacle_GOAL_POST);
+    assert_int_equal(count(lost, "obstacles", Obstacle_GOAL_POST), 1);
+    nm_harness_free(lost);
+    nm_harness_free(h);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_walking_rival_is_followed_with_its_velocity),
+        cmocka_unit_test(two_robots_that_stand_close_are_two),
+        cmocka_unit_test(a_robot_seen_once_is_not_believed_and_one_that_is_gone_is_forgotten),
+        cmocka_unit_test(a_mate_near_a_seen_robot_gives_it_its_number),
+        cmocka_unit_test(a_rival_near_a_mate_stays_a_rival),
+        cmocka_unit_test(a_robot_that_lies_is_wide),
+        cmocka_unit_test(the_team_knows_what_a_mate_sees_but_not_this_robot_as_an_obstacle),
+        cmocka_unit_test(the_posts_are_where_the_field_has_them),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
