@@ -1,5 +1,5 @@
-/* Kalman filter of a point that moves on a plane: state x, y, vx, vy. Its velocity fades: dv/dt = -friction v, so that a
- * step has a closed form. */
+/* Kalman filter of a point that moves on a plane: state x, y, vx, vy. Its velocity fades: dv/dt = -friction v, so that
+ * a step has a closed form. */
 #ifndef NM_BASE_KF4_H
 #define NM_BASE_KF4_H
 

@@ -19,7 +19,9 @@ enum { TRACKS = 4, SIGHTINGS = 8 };
 static const double BALL_HEIGHT = 0.07;    /* m, of its centre                                                  */
 static const double RANGE = 5, FADE = 0.8; /* m: farther balls are missed more often than not; over which width */
 static const double PATIENCE = 0.4;        /* s, in which the record of a track follows what is seen             */
+static const double BLIND = 0.1;           /* s, the same for a robot that does not know where it looks            */
 static const double SWITCH = 0.15;         /* by which another track's record must be better                     */
+static const double STALE = 1;             /* s, a track besides the best that was not seen for so long is dropped */
 static const double LOST = 0.15;           /* a track with a worse record is dropped                             */
 static const double MEMORY = 20;           /* s, in which the record of an unseen ball falls to 1/e              */
 static const double KICK_TIME = 1;         /* s, from a command to kick until the ball rolls, at most            */
@@ -55,7 +57,6 @@ struct ball_filter {
     float acceleration; /* m/s^2   */
     float tilt_share, tilt_time;
     float odometry_noise;
-    float gate; /* sigma   */
     float kick_rate, kick_speed;
     float forget; /* s       */
     float min_confidence;
@@ -110,26 +111,23 @@ static void add_sighting(const struct ball_filter *f, struct sightings *s, Point
     s->each[s->n++].taken = false;
 }
 
-/* The track that a sighting fits best takes it; better tracks choose first. */
+/* The best pair of a track and a sighting first, until nothing fits any more. */
 static void give_sightings(struct ball_filter *f, const struct ball_params *params, struct sightings *s, double dt,
                            bool seen[TRACKS])
 {
-    bool asked[TRACKS] = {0};
-    for (int round = 0; round < TRACKS; round++) {
-        int next = -1;
+    double fits[TRACKS][SIGHTINGS];
+    for (int i = 0; i < TRACKS; i++)
+        for (uint32_t k = 0; k < s->n; k++)
+            fits[i][k] = f->tracks[i].on ? ball_fits(&f->tracks[i].ball, params, &s->each[k].at) : -INFINITY;
+    for (;;) {
+        int track = -1, pick = -1;
+        double best = BALL_CLUTTER;
         for (int i = 0; i < TRACKS; i++)
-            if (f->tracks[i].on && !asked[i] && (next < 0 || f->tracks[i].record > f->tracks[next].record)) next = i;
-        if (next < 0) return;
-        asked[next] = true;
-        double nearest = (double)f->gate * f->gate;
-        int pick = -1;
-        for (uint32_t k = 0; k < s->n; k++) {
-            double d = s->each[k].taken ? INFINITY : ball_distance(&f->tracks[next].ball, params, &s->each[k].at);
-            if (d < nearest) nearest = d, pick = (int)k;
-        }
-        if (pick < 0) continue;
-        struct track *t = &f->tracks[next];
-        s->each[pick].taken = seen[next] = true;
+            for (uint32_t k = 0; k < s->n; k++)
+                if (!seen[i] && !s->each[k].taken && fits[i][k] > best) best = fits[i][k], track = i, pick = (int)k;
+        if (track < 0) return;
+        struct track *t = &f->tracks[track];
+        s->each[pick].taken = seen[track] = true;
         ball_update(&t->ball, params, &s->each[pick].at);
         t->last_seen = f->time;
         t->record += (float)(1 - exp(-dt / PATIENCE)) * (s->each[pick].confidence - t->record);
@@ -229,15 +227,26 @@ static void advance(struct ball_filter *f, const struct ball_params *params, int
     f->robot_to_odom = robot;
 }
 
+/* A robot that does not know where it looks cannot tell a ball out of view from one that is gone: what it sees now soon
+ * counts more. */
+static double standing(const struct ball_filter *f, const struct track *t)
+{
+    struct view view = view_now(f->nm, f->camera);
+    return view.known ? t->record : t->record * exp(-nm_seconds(f->time - t->last_seen) / BLIND);
+}
+
 static void choose(struct ball_filter *f)
 {
-    for (int i = 0; i < TRACKS; i++)
-        if (f->tracks[i].on && f->tracks[i].record < LOST) f->tracks[i].on = false;
+    for (int i = 0; i < TRACKS; i++) {
+        struct track *t = &f->tracks[i];
+        bool stale = i != f->best && nm_seconds(f->time - t->last_seen) > STALE;
+        if (t->on && (t->record < LOST || stale)) t->on = false;
+    }
     if (f->best >= 0 && !f->tracks[f->best].on) f->best = -1;
     for (int i = 0; i < TRACKS; i++) {
         const struct track *t = &f->tracks[i];
-        double beat = f->best < 0 ? f->min_confidence : f->tracks[f->best].record + SWITCH;
-        if (t->on && t->record > beat) f->best = i;
+        double beat = f->best < 0 ? f->min_confidence : standing(f, &f->tracks[f->best]) + SWITCH;
+        if (t->on && standing(f, t) > beat) f->best = i;
     }
 }
 
@@ -290,7 +299,7 @@ static void look(struct ball_filter *f)
 static void tell(struct ball_filter *f)
 {
     const struct track *t = &f->tracks[f->best];
-    struct ball_hypothesis h = t->ball.at[0];
+    struct ball_hypothesis h = ball_belief(&t->ball);
     struct ball_track now = {.n = 1, .at = {h}};
     struct ball_params params = params_of(f);
     if (f->nm->now > f->time) ball_predict(&now, &params, nm_seconds(f->nm->now - f->time));
@@ -390,7 +399,6 @@ static const struct nm_param params[] = {
              "part of a sighting's variance that comes from a slow error of the camera's tilt"),
     NM_PARAM(tilt_time, 0.8, 0.01, 60, "s", "how long that error lasts"),
     NM_PARAM(odometry_noise, 0.06, 0, 1, "1", "share of its way by which the robot's odometry errs, at 1 m"),
-    NM_PARAM(gate, 4, 1, 20, "1", "a sighting farther from a track than this many standard deviations is another ball"),
     NM_PARAM(kick_rate, 0.05, 0.0001, 10, "1/s", "how often somebody kicks the ball; ten times this near other robots"),
     NM_PARAM(kick_speed, 1.5, 0.1, 10, "m/s", "standard deviation of the ball's speed after a kick"),
     NM_PARAM(forget, 8, 0.1, 60, "s", "time without a sighting after which the ball is lost"),

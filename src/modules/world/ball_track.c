@@ -3,18 +3,18 @@
 #include <math.h>
 #include <string.h>
 
-static const double CRAWL = 0.02;      /* m/s, slower balls have no direction                              */
-static const double SLOW = 0.4;        /* m/s, slower balls may come to rest before the next image         */
-static const double FAINT = -12;       /* logarithm of a weight that is dropped                            */
-static const double UNPROVEN = -2;     /* the same once the ball has not been seen ...                     */
-static const double UNSEEN = 0.3;      /* s, ... for this time                                             */
-static const double CLUTTER = -6.9;    /* logarithm of 0.02 false sightings in 20 m^2, in 1/m^2            */
-static const double EYE = 0.5;         /* m, about the height of a camera                                  */
-static const double BRANCH = 0.06;     /* s between two considered kicks                                   */
-static const double SAME = 0.02;       /* m, hypotheses of one kind nearer than this are one ...           */
-static const double SAME_SPEED = 0.05; /* m/s, ... if their speeds are as near                             */
-static const double HORIZON = 10;      /* s, for how long a rolling ball is chased                         */
-static const double MOST_BRAKE = 4;    /* m/s^2                                                            */
+static const double CRAWL = 0.02;       /* m/s, slower balls have no direction                              */
+static const double SLOW = 0.4;         /* m/s, slower balls may come to rest before the next image         */
+static const double FAINT = -12;        /* logarithm of a weight that is dropped                            */
+static const double UNPROVEN = -2;      /* the same once the ball has not been seen ...                     */
+static const double UNSEEN = 0.3;       /* s, ... for this time                                             */
+static const double LIKELY_RESTS = 0.2; /* a ball that rolls with a smaller chance is said to rest */
+static const double EYE = 0.5;          /* m, about the height of a camera                                  */
+static const double BRANCH = 0.06;      /* s between two considered kicks                                   */
+static const double SAME = 0.02;        /* m, hypotheses of one kind nearer than this are one ...           */
+static const double SAME_SPEED = 0.05;  /* m/s, ... if their speeds are as near                             */
+static const double HORIZON = 10;       /* s, for how long a rolling ball is chased                         */
+static const double MOST_BRAKE = 4;     /* m/s^2                                                            */
 
 /* ---- rolling ---- */
 
@@ -43,19 +43,30 @@ double ball_way(double speed, double brake, double friction, double t, double *a
     return way;
 }
 
+/* s too late for the ball of a time t, where it is then; not positive: the robot is there in time. */
+static double too_late(const double x[2], const double v[2], double brake, double friction, const double robot[2],
+                       const struct ball_chase *chase, double t, double at[2])
+{
+    double speed = sqrt(v[0] * v[0] + v[1] * v[1]),
+           k = speed > 0 ? ball_way(speed, brake, friction, t, NULL) / speed : 0;
+    at[0] = x[0] + k * v[0];
+    at[1] = x[1] + k * v[1];
+    double dx = at[0] - robot[0], dy = at[1] - robot[1], far = sqrt(dx * dx + dy * dy) - chase->reach;
+    return far > 0 ? chase->delay + far / chase->speed - t : -t;
+}
+
+/* Ball and robot approach each other no faster than with both their speeds, so that being late by so much allows a step
+ * of a known length without missing the meeting. */
 double ball_intercept(const double x[2], const double v[2], double brake, double friction, const double robot[2],
                       const struct ball_chase *chase, double at[2])
 {
+    const double least = 0.005;
     double speed = hypot(v[0], v[1]), rest = ball_rest_time(speed, brake, friction), last = fmin(rest, HORIZON);
-    for (double t = 0;; t = fmin(t + 0.02, last)) {
-        double k = speed > 0 ? ball_way(speed, brake, friction, t, NULL) / speed : 0;
-        at[0] = x[0] + k * v[0];
-        at[1] = x[1] + k * v[1];
-        double far = hypot(at[0] - robot[0], at[1] - robot[1]) - chase->reach;
-        double takes = far > 0 ? chase->delay + far / chase->speed : 0;
-        if (takes <= t) return t;
-        if (t >= last) return rest <= HORIZON ? takes : INFINITY;
-    }
+    double closing = 1 + speed / chase->speed, late, t = 0;
+    while ((late = too_late(x, v, brake, friction, robot, chase, t, at)) > 0 && t < last)
+        t = fmin(t + fmax(late / closing, least), last);
+    if (late <= 0) return t;
+    return rest <= HORIZON ? t + late : INFINITY;
 }
 
 /* ---- one hypothesis ---- */
@@ -208,9 +219,11 @@ static double innovate(const struct ball_hypothesis *h, const struct measured *m
     return det;
 }
 
-static double squared(const double nu[2], const double s[2][2])
+/* Logarithm of the density of an innovation. */
+static double density(const double nu[2], const double s[2][2], double det)
 {
-    return nu[0] * nu[0] * s[0][0] + nu[0] * nu[1] * (s[0][1] + s[1][0]) + nu[1] * nu[1] * s[1][1];
+    double d = nu[0] * nu[0] * s[0][0] + nu[0] * nu[1] * (s[0][1] + s[1][0]) + nu[1] * nu[1] * s[1][1];
+    return -0.5 * (d + log(det)) - log(2 * M_PI);
 }
 
 /* A sighting that something else than this ball explains better leaves the hypothesis as it is, but weakens it. */
@@ -218,9 +231,9 @@ static void update(struct ball_hypothesis *h, const struct ball_params *params, 
 {
     struct measured about = measure(params, seen, &h->x[BALL_X]), *m = &about;
     double pht[BALL_STATE][2], nu[2], s[2][2], gain[BALL_STATE][2];
-    double det = innovate(h, m, pht, nu, s), likely = -0.5 * (squared(nu, s) + log(det)) - log(2 * M_PI);
-    h->weight += fmax(likely, CLUTTER);
-    if (likely < CLUTTER) return;
+    double det = innovate(h, m, pht, nu, s), likely = density(nu, s, det);
+    h->weight += fmax(likely, BALL_CLUTTER);
+    if (likely < BALL_CLUTTER) return;
     for (int i = 0; i < BALL_STATE; i++) {
         for (int a = 0; a < 2; a++) gain[i][a] = pht[i][0] * s[0][a] + pht[i][1] * s[1][a];
         h->x[i] += gain[i][0] * nu[0] + gain[i][1] * nu[1];
@@ -317,15 +330,15 @@ void ball_branch(struct ball_track *t, const struct ball_params *params, const s
     t->since = 0;
 }
 
-double ball_distance(const struct ball_track *t, const struct ball_params *params, const struct ball_sighting *seen)
+double ball_fits(const struct ball_track *t, const struct ball_params *params, const struct ball_sighting *seen)
 {
-    double pht[BALL_STATE][2], nu[2], s[2][2], nearest = INFINITY;
+    double pht[BALL_STATE][2], nu[2], s[2][2], best = -INFINITY;
     for (uint32_t i = 0; i < t->n; i++) {
         struct measured m = measure(params, seen, &t->at[i].x[BALL_X]);
-        innovate(&t->at[i], &m, pht, nu, s);
-        nearest = fmin(nearest, squared(nu, s));
+        double det = innovate(&t->at[i], &m, pht, nu, s);
+        best = fmax(best, t->at[i].weight + density(nu, s, det));
     }
-    return nearest;
+    return best;
 }
 
 void ball_update(struct ball_track *t, const struct ball_params *params, const struct ball_sighting *seen)
@@ -333,4 +346,25 @@ void ball_update(struct ball_track *t, const struct ball_params *params, const s
     for (uint32_t i = 0; i < t->n; i++) update(&t->at[i], params, seen);
     t->unseen = 0;
     sort(t);
+}
+
+struct ball_hypothesis ball_belief(const struct ball_track *t)
+{
+    double share[BALL_HYPOTHESES], sum = 0, rolling = 0;
+    for (uint32_t i = 0; i < t->n; i++) {
+        share[i] = exp(t->at[i].weight);
+        sum += share[i];
+        if (t->at[i].rolls) rolling += share[i];
+    }
+    if (t->n == 1 || (!t->at[0].rolls && rolling < LIKELY_RESTS * sum)) return t->at[0];
+    struct ball_hypothesis all = {.rolls = true};
+    for (uint32_t i = 0; i < t->n; i++)
+        for (int k = 0; k < BALL_STATE; k++) all.x[k] += share[i] / sum * t->at[i].x[k];
+    for (uint32_t i = 0; i < t->n; i++)
+        for (int k = 0; k < BALL_STATE; k++)
+            for (int l = 0; l < BALL_STATE; l++) {
+                double apart = (t->at[i].x[k] - all.x[k]) * (t->at[i].x[l] - all.x[l]);
+                all.p[k][l] += share[i] / sum * (t->at[i].p[k][l] + apart);
+            }
+    return all;
 }

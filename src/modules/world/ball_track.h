@@ -80,9 +80,13 @@ void ball_predict(struct ball_track *track, const struct ball_params *params, do
 void ball_blur(struct ball_track *track, double variance);
 /* Lets somebody kick the ball now. NULL: in any direction, with the chance of params. */
 void ball_branch(struct ball_track *track, const struct ball_params *params, const struct ball_kick *kick);
-/* Squared distance of a sighting from the nearest hypothesis, in units of its and the sighting's uncertainty. */
-double ball_distance(const struct ball_track *track, const struct ball_params *params,
-                     const struct ball_sighting *seen);
+/* How well a sighting fits: the logarithm of its density (1/m^2) under the best hypothesis. Below BALL_CLUTTER
+ * something else explains it better. */
+#define BALL_CLUTTER (-6.9) /* 0.02 false sightings in 20 m^2 */
+double ball_fits(const struct ball_track *track, const struct ball_params *params, const struct ball_sighting *seen);
+/* What all hypotheses together say: the one that rests where that is likely, else the mean of those that roll and rest
+ * with the covariance of all. */
+struct ball_hypothesis ball_belief(const struct ball_track *track);
 void ball_update(struct ball_track *track, const struct ball_params *params, const struct ball_sighting *seen);
 
 #endif
