@@ -1,16 +1,36 @@
-/* nutmeg play: what `make play` calls. Plays a training session in the simulator, or a line-up for a while, and ends
- * with the score. */
+/* nutmeg play: what `make play` calls. Plays a match or a training session in the simulator, or a line-up for a while,
+ * and ends with the score. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmd/commands.h"
+#include "cmd/play_match.h"
 #include "cmd/play_training.h"
+
+/* "10m", "90s", "2" (minutes): seconds, or -1. */
+static double read_minutes(const char *text)
+{
+    char *end;
+    double value = strtod(text, &end);
+    double unit = !strcmp(end, "s") ? 1 : !*end || !strcmp(end, "m") || !strcmp(end, "min") ? 60 : -1;
+    return end == text || unit < 0 || !(value > 0) || value > 1000 ? -1 : value * unit;
+}
 
 int cmd_play(int argc, char **argv)
 {
     const double line_up = 20; /* s */
     struct playing_options options = {.seconds = -1, .score = true, .log = LOGGING_NONE};
-    const char *told = getenv("NM_PLAY_SECONDS");
+    struct match_options match = {.league = "hsl", .fidelity = "percept", .air = MATCH_AIR};
+    const char *told = getenv("NM_PLAY_SECONDS"), *half = "2m", *speed = "1";
     const struct flag flags[] = {
+        TEXT("league", &match.league, "NAME", "rules of a match: hl, spl or hsl (default: hsl)"),
+        TEXT("half", &half, "TIME", "length of a half: 10m, 90s (default: 2m)"),
+        TEXT("speed", &speed, "X", "speed of a match relative to real time: a number, or max (default: 1)"),
+        WHOLE("players", &match.players, 1, 7, "N", "robots of a team (default: the league's)"),
+        TEXT("fidelity", &match.fidelity, "HOW", "percept: bodies with physics; flat: discs on a plane, much faster"),
+        TEXT("red", &match.teams[0], "WHO", "the red team: a robot, a line-up, or both, such as darwin,beginner"),
+        TEXT("blue", &match.teams[1], "WHO", "the blue team (default of both: kid70,match)"),
+        SWITCH("knock-out", &match.knock_out, "a draw is followed by extra time and a shoot-out"),
         PLAYING_FLAGS(&options),
         SWITCH("virtual", &options.virtual_time, "runs in virtual time, as fast as possible"),
         LINEUP_FLAGS(&options.flags),
@@ -18,10 +38,11 @@ int cmd_play(int argc, char **argv)
     };
     const struct usage usage = {
         "nutmeg play",
-        "[LINEUP]",
-        "Plays a training session in the simulator: robots walk, fall, get up and shoot. Writes pictures\n"
-        "to out/ and prints the score. With a LINEUP it plays that line-up for 20 seconds, with a status\n"
-        "line of cycles, rates and missed deadlines. NM_PLAY_SECONDS sets the duration of both.",
+        "[match|training|LINEUP]",
+        "match: two teams in the simulator, with a referee; prints the score and what the robots did.\n"
+        "training (default): robots walk, fall, get up and shoot; writes pictures to out/ and prints\n"
+        "the score. With a LINEUP it plays that line-up for 20 seconds, with a status line of cycles,\n"
+        "rates and missed deadlines. NM_PLAY_SECONDS limits the duration of each.",
         flags,
         0,
         1};
@@ -34,12 +55,22 @@ int cmd_play(int argc, char **argv)
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     if (logging_check(&usage, &options.log)) return EXIT_USAGE;
+    match.half = read_minutes(half);
+    if (match.half < 0) return usage_wrong(&usage, "--half wants a time such as 10m or 90s, not '%s'", half);
+    char *end;
+    double pace = strcmp(speed, "max") ? strtod(speed, &end) : 0;
+    if (strcmp(speed, "max") && (*end || !(pace > 0) || pace > 1e6))
+        return usage_wrong(&usage, "--speed wants a number above 0, or max, not '%s'", speed);
+    if (options.virtual_time) pace = 0;
     struct setup setup;
     setup_begin(&setup);
-    bool session = !n && play_training;
-    if (options.seconds < 0) options.seconds = session ? 0 : line_up;
-    options.lineup = n ? argv[1] : "play";
-    code = session ? play_training(&setup, &options) : playing_run(&setup, &options);
+    const char *what = n ? argv[1] : "training";
+    bool session = !strcmp(what, "training") && play_training, plays = !strcmp(what, "match") && play_match;
+    if (options.seconds < 0) options.seconds = session || plays ? 0 : line_up;
+    options.lineup = what;
+    code = plays     ? play_match(&setup, &options, &match, pace)
+           : session ? play_training(&setup, &options)
+                     : playing_run(&setup, &options);
     setup_end(&setup);
     return code;
 }

@@ -24,6 +24,7 @@ int cmd_node(int argc, char **argv);
 int cmd_param(int argc, char **argv);
 int cmd_play(int argc, char **argv);
 int cmd_plot(int argc, char **argv);
+int cmd_referee(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_robot(int argc, char **argv);
 int cmd_run(int argc, char **argv);

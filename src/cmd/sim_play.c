@@ -86,6 +86,12 @@ static void show_progress(struct playing *p, double now)
 {
     double simulated = nm_seconds(nm_stage_now(nm_run_stage(p->run)));
     if (p->options->quiet) return;
+    if (p->options->progress) {
+        char words[200] = "";
+        p->options->progress(p->options->user, nm_run_stage(p->run), words, sizeof words);
+        progress_tell(&p->progress, "%s  %.1f x real time", words, simulated / (now - p->began));
+        return;
+    }
     progress_tell(&p->progress, "%s seed %llu  %.1f of %.1f s  %.1f x real time", p->scenario->name,
                   (unsigned long long)p->seed, simulated, nm_run_length(p->run), simulated / (now - p->began));
 }
@@ -151,6 +157,7 @@ static int ready(void *user, uint32_t robot, struct nm_player *player, struct nm
 
 static void close_run(struct playing *p)
 {
+    if (p->options->closing) p->options->closing(p->options->user);
     sim_control_free(&p->control);
     for (uint32_t i = 0; i < p->n_logs; i++) logging_close(p->logs[i], stderr);
     p->n_logs = 0;
@@ -244,7 +251,9 @@ static int play_once(struct playing *p, struct nm_err *err)
         if (p->wire) sim_wire_turn(p->wire);
         if (p->live && nm_stage_now(nm_run_stage(p->run)) % VIEWERS == 0) nm_live_poll(p->live);
         if (p->photos && sim_photos_take(p->photos, err)) return -1;
-        if (p->options->look && p->options->look(p->options->user, nm_run_stage(p->run), err)) return -1;
+        int looked = p->options->look ? p->options->look(p->options->user, nm_run_stage(p->run), err) : 0;
+        if (looked < 0) return -1;
+        if (looked) more = 0;
         show_progress(p, now);
         keep_pace(p, now);
     }

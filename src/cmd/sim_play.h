@@ -27,9 +27,12 @@ struct sim_options {
     bool processes;           /* … and this process starts them                */
     const char *domain;       /* of DDS; NULL: what ROS_DOMAIN_ID says         */
     bool network;             /* DDS beyond this machine                       */
-    /* Called with each brain before it starts, and with the stage after every step. NULL: not. */
+    /* Called with each brain before it starts; with the stage after every step (1: it is over); for the line of
+     * progress; and before the stage is freed. NULL: not. */
     int (*ready)(void *user, uint32_t robot, struct nm_player *player, struct nm_err *err);
     int (*look)(void *user, struct nm_stage *stage, struct nm_err *err);
+    void (*progress)(void *user, struct nm_stage *stage, char *to, size_t size);
+    void (*closing)(void *user);
     void *user;
 };
 

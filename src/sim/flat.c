@@ -137,6 +137,9 @@ static void part(struct nm_flat *flat, struct nm_flat_robot *a, struct nm_flat_r
     double dx = b->pose.x - a->pose.x, dy = b->pose.y - a->pose.y, apart = hypot(dx, dy);
     double deep = radius_of(flat, a) + radius_of(flat, b) - apart;
     if (!(deep > 0)) return;
+    uint32_t first = (uint32_t)(a - flat->robots), second = (uint32_t)(b - flat->robots);
+    flat->touches.robots[first] |= 1u << second;
+    flat->touches.robots[second] |= 1u << first;
     double nx = apart > 1e-9 ? dx / apart : 1, ny = apart > 1e-9 ? dy / apart : 0;
     double share = a->fallen == b->fallen ? 0.5 : a->fallen ? 0 : 1; /* who lies stays */
     struct vec3 va = velocity_of(a), vb = velocity_of(b);
@@ -171,6 +174,7 @@ static void touch(struct nm_flat *flat, uint32_t index)
     speed = fmax(speed, 0);
     flat->ball_velocity = (struct vec3){speed * cos(angle), speed * sin(angle), 0};
     flat->last_touch = (int32_t)index;
+    flat->touches.ball |= 1u << index;
     r->kicks++;
 }
 
@@ -253,8 +257,10 @@ static void roll(struct nm_flat *flat, double dt)
     for (uint32_t i = 0; i < flat->n; i++) {
         const struct nm_flat_robot *r = &flat->robots[i];
         if (!r->present) continue;
-        if (bounce(flat, r->pose.x, r->pose.y, radius_of(flat, r) * 0.75, velocity_of(r), ROBOT_BOUNCE))
+        if (bounce(flat, r->pose.x, r->pose.y, radius_of(flat, r) * 0.75, velocity_of(r), ROBOT_BOUNCE)) {
             flat->last_touch = (int32_t)i;
+            flat->touches.ball |= 1u << i;
+        }
     }
 }
 
@@ -271,6 +277,7 @@ void nm_flat_step(struct nm_flat *flat, uint32_t steps)
     double dt = (double)flat->options.step * 1e-9;
     while (steps--) {
         flat->now += flat->options.step;
+        memset(&flat->touches, 0, sizeof flat->touches);
         move_robots(flat, dt);
         move_ball(flat, dt);
     }

@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "sim/field.h"
 #include "sim/scene.h"
+#include "sim/world.h"
 
 struct nm_walk_velocity {
     double x, y, turn; /* m/s, m/s, rad/s in the robot's frame */
@@ -87,6 +88,7 @@ struct nm_flat {
     struct vec3 ball, ball_velocity; /* z: the radius, and 0 */
     double ball_brake;               /* m/s2                 */
     int32_t last_touch;              /* robot, -1: nobody    */
+    struct nm_touches touches;       /* in the last step     */
 };
 
 /* The pitch must outlive the world and its copies. */

@@ -255,7 +255,14 @@ void nm_stage_whereabouts(const struct nm_stage *stage, uint32_t robot, struct n
     }
     nm_world_truth(stage->world, robot, &truth);
     *where = (struct nm_whereabouts){truth.base_to_field, truth.velocity, truth.angular_velocity,
-                                     stage->actors[robot].fallen};
+                                     stage->actors[robot].fallen, 0};
+    const struct nm_group *neck = &stage->actors[robot].body->head;
+    for (uint32_t j = 0; j < neck->n; j++) where->head += truth.q[neck->joints[j]];
+}
+
+const struct nm_touches *nm_stage_touches(const struct nm_stage *stage)
+{
+    return stage->flat ? &stage->flat->touches : nm_world_touches(stage->world);
 }
 
 struct vec3 nm_stage_ball(const struct nm_stage *stage, struct vec3 *velocity)

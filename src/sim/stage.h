@@ -117,10 +117,13 @@ struct nm_whereabouts {
     struct pose3 base_to_field;
     struct vec3 velocity, angular_velocity; /* in the field's axes                               */
     bool fallen;                            /* the trunk lies: tilted by more than 53 degrees, or low */
+    double head;                            /* rad, sum of the angles of its neck: whether it looks around */
 };
 void nm_stage_whereabouts(const struct nm_stage *stage, uint32_t robot, struct nm_whereabouts *where);
 /* Between its feet, on the ground: the frame of all percepts. Of a body with physics as of the last nm_stage_scene. */
 struct pose2 nm_stage_footprint(const struct nm_stage *stage, uint32_t robot);
+/* Who touched whom in the last step. */
+const struct nm_touches *nm_stage_touches(const struct nm_stage *stage);
 uint64_t nm_stage_goals(const struct nm_stage *stage, uint32_t robot); /* sets of goals that its servos were given */
 /* ns, the stamp of the newest of them; -1 before the first. */
 int64_t nm_stage_goals_made(const struct nm_stage *stage, uint32_t robot);

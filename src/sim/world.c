@@ -251,6 +251,7 @@ struct nm_world *nm_world_new(const struct nm_pitch *pitch, const struct nm_worl
     w->saved_warm = nm_take_n(&w->arena, double, w->model->nv + 1);
     int ball = mj_name2id(w->model, mjOBJ_JOINT, "ball");
     w->ball_q = w->model->jnt_qposadr[ball];
+    w->ball_body = w->model->jnt_bodyid[ball];
     w->ball_v = w->model->jnt_dofadr[ball];
     w->pendulum_body = mj_name2id(w->model, mjOBJ_BODY, "pendulum");
     w->pendulum_geom = w->pendulum_body < 0 ? -1 : w->model->body_geomadr[w->pendulum_body];

@@ -134,6 +134,12 @@ void nm_world_truth(const struct nm_world *world, uint32_t robot, struct nm_trut
 /* Its motors, n_joints: the goals that have arrived there, and what they give. */
 const struct nm_servo_state *nm_world_motors(const struct nm_world *world, uint32_t robot);
 struct pose3 nm_world_ball(const struct nm_world *world, struct vec3 *velocity);
+/* Who touched whom in the last step. */
+struct nm_touches {
+    uint32_t ball;               /* robots that touched the ball, a bit each   */
+    uint32_t robots[NM_PLAYERS]; /* of each robot: others that it touched      */
+};
+const struct nm_touches *nm_world_touches(const struct nm_world *world);
 
 /* Everything a camera can see, with the robots' frames if `kin` is not NULL (one for each robot). The scene must have
  * been made with the world's pitch. */

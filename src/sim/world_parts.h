@@ -66,7 +66,8 @@ struct nm_world {
     int64_t now, tick;
     uint32_t n;
     struct robot *robots;
-    int ball_q, ball_v;
+    int ball_q, ball_v, ball_body;
+    struct nm_touches touches;
     int pendulum_body, pendulum_geom; /* -1: none                                           */
     int64_t pendulum_met;             /* ns, when it met a trunk since it was let go; -1: not yet */
     int8_t *side_of_geom;             /* foot 0 or 1, -1 otherwise */

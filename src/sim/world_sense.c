@@ -158,7 +158,18 @@ static void load_cells(const struct nm_body *body, int side, struct vec3 at_link
     cells[3] += force * (1 - u) * (1 - v);
 }
 
-/* Forces on feet from the contacts that were just solved. */
+static void note_touch(struct nm_world *w, const mjContact *c)
+{
+    const int geoms[2] = {c->geom1, c->geom2};
+    for (int k = 0; k < 2; k++) {
+        uint32_t robot = w->robot_of_geom[geoms[k]], other = w->robot_of_geom[geoms[1 - k]];
+        if (robot >= w->n || robot == other) continue;
+        if (other < w->n) w->touches.robots[robot] |= 1u << other;
+        if (w->model->geom_bodyid[geoms[1 - k]] == w->ball_body) w->touches.ball |= 1u << robot;
+    }
+}
+
+/* Forces on feet, and who touches whom, from the contacts that were just solved. */
 void world_read_contacts(struct nm_world *w)
 {
     const mjModel *m = w->model;
@@ -167,9 +178,11 @@ void world_read_contacts(struct nm_world *w)
         memset(w->robots[i].cells, 0, sizeof w->robots[i].cells);
         memset(w->robots[i].foot_force, 0, sizeof w->robots[i].foot_force);
     }
+    memset(&w->touches, 0, sizeof w->touches);
     for (int i = 0; i < d->ncon; i++) {
         const mjContact *c = &d->contact[i];
         if (c->efc_address < 0) continue;
+        note_touch(w, c);
         if (w->robot_of_geom[c->geom1] == w->robot_of_geom[c->geom2]) continue; /* its feet meet each other */
         for (int k = 0; k < 2; k++) {
             int geom = k ? c->geom2 : c->geom1, side = w->side_of_geom[geom];
@@ -188,6 +201,8 @@ void world_read_contacts(struct nm_world *w)
         }
     }
 }
+
+const struct nm_touches *nm_world_touches(const struct nm_world *w) { return &w->touches; }
 
 struct pose3 nm_world_ball(const struct nm_world *w, struct vec3 *velocity)
 {

@@ -17,12 +17,13 @@ declare -A may=(
     [body]="base codec body"
     [nn]="base codec nn"
     [modules]="base codec core body nn messages"
-    [edge]="base codec core body nn messages edge"
-    [sim]="base codec core body nn messages sim"
-    [learn]="base codec core body nn messages sim learn"
-    [record]="base codec core body messages edge record"
-    [cmd]="base codec core body nn messages edge sim learn modules record cmd bench"
-    [bench]="base codec core body nn messages edge sim learn modules record cmd bench"
+    [edge]="base codec core body nn messages referee edge"
+    [referee]="base codec core referee"
+    [sim]="base codec core body nn messages referee sim"
+    [learn]="base codec core body nn messages referee sim learn"
+    [record]="base codec core body messages referee edge record"
+    [cmd]="base codec core body nn messages referee edge sim learn modules record cmd bench"
+    [bench]="base codec core body nn messages referee edge sim learn modules record cmd bench"
 )
 faults=0
 fault() {

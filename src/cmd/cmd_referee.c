@@ -1,0 +1,254 @@
+/* nutmeg referee: a game controller on the network. Orders come from the terminal or from a script; robots are told
+ * twice a second. */
+#include <fcntl.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cmd/commands.h"
+#include "cmd/console.h"
+#include "cmd/options.h"
+#include "cmd/stopping.h"
+#include "core/nm.h"
+#include "edge/air/controller.h"
+#include "edge/air/udp.h"
+#include "referee/orders.h"
+
+enum { RADIOS = 5 };
+
+struct office {
+    struct nm_match match;
+    struct nm_controller controller;
+    struct nm_radio *radios[RADIOS]; /* control, returns, monitors, two teams */
+    int64_t began;                   /* ns of the clock                       */
+    int script;                      /* -1: its end was reached               */
+    bool prompt, quit, bad;
+    int64_t waits; /* ns: no order is read before */
+    char line[256];
+    size_t n;
+    int64_t shown;          /* ns */
+    enum nm_game_state was; /* that was printed last */
+    bool alive[2][NM_GAME_PLAYERS];
+};
+
+/* ---- what is said ---- */
+
+static void say(struct office *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(struct office *o, const char *format, ...)
+{
+    va_list args;
+    clear_line(stdout);
+    printf("%7.1f s  ", nm_seconds(o->match.now));
+    va_start(args, format);
+    vprintf(format, args);
+    va_end(args);
+    printf("\n");
+    fflush(stdout);
+}
+
+static void show(struct office *o)
+{
+    char words[100];
+    nm_match_words(&o->match, words, sizeof words);
+    say(o, "%s", words);
+    o->was = o->match.state;
+}
+
+static void show_all(struct office *o)
+{
+    static const char *const links[] = {"-", "alive", "late", "offline"};
+    struct table table;
+    show(o);
+    table_begin(&table, (const char *const[]){"team", ">player", "robot", "penalty", ">seconds", NULL});
+    for (uint32_t t = 0; t < 2; t++)
+        for (uint32_t p = 1; p <= o->match.options.roster; p++) {
+            const struct nm_match_player *player = &o->match.teams[t].players[p - 1];
+            table_row(&table, "%u\t%u\t%s\t%s\t%.0f", o->match.options.team_numbers[t], p,
+                      links[nm_controller_link(&o->controller, t, p, o->match.now)],
+                      player->penalised ? nm_offence_names[player->offence] : "", nm_seconds(player->left));
+        }
+    table_print(&table, stdout);
+    for (uint32_t t = 0; t < 2; t++) {
+        const struct nm_match_team *team = &o->match.teams[t];
+        printf("team %u: %llu messages%s\n", o->match.options.team_numbers[t], (unsigned long long)team->sent,
+               team->talked_too_much ? ", more or longer ones than allowed: its goals do not count" : "");
+    }
+}
+
+static void message(void *user, uint32_t team, uint32_t bytes)
+{
+    struct office *o = user;
+    nm_match_happen(&o->match, &(struct nm_match_event){.kind = NM_MATCH_MESSAGE, .team = team, .bytes = bytes}, NULL);
+}
+
+static void told(void *user, uint32_t team, const struct nm_game_return *what)
+{
+    struct office *o = user;
+    bool *alive = &o->alive[team][what->player - 1];
+    if (!*alive) say(o, "player %u of team %u is there", what->player, what->team);
+    *alive = true;
+    if (what->version == 2 && what->word == NM_GAME_SAYS_GOALKEEPER) o->match.teams[team].keeper = what->player;
+}
+
+/* ---- orders ---- */
+
+static void obey(struct office *o, const char *line)
+{
+    struct nm_err err = {0};
+    struct nm_match_event event;
+    double seconds;
+    while (*line == ' ' || *line == '\t') line++;
+    if (!*line || *line == '#') return;
+    if (!strcmp(line, "quit"))
+        o->quit = true;
+    else if (!strcmp(line, "help"))
+        printf("%sstatus, wait SECONDS, help, quit\n", nm_orders_help);
+    else if (!strcmp(line, "status"))
+        show_all(o);
+    else if (sscanf(line, "wait %lf", &seconds) == 1 && seconds >= 0 && seconds < 1e6)
+        o->waits = o->match.now + nm_ns(seconds);
+    else if (nm_order_read(&o->match, line, &event, &err) || nm_match_happen(&o->match, &event, &err)) {
+        o->bad = true;
+        complain(&err);
+    } else
+        show(o);
+    fflush(stdout);
+}
+
+static void read_orders(struct office *o)
+{
+    char *end;
+    while (!o->quit && o->match.now >= o->waits) {
+        while ((end = memchr(o->line, '\n', o->n)) && o->match.now >= o->waits && !o->quit) {
+            char line[sizeof o->line];
+            size_t length = (size_t)(end - o->line);
+            memcpy(line, o->line, length);
+            line[length] = '\0';
+            o->n -= length + 1;
+            memmove(o->line, end + 1, o->n);
+            obey(o, line);
+        }
+        if (o->match.now < o->waits || o->quit || o->script < 0) return;
+        if (o->n == sizeof o->line) o->n = 0; /* no order is so long */
+        ssize_t n = read(o->script, o->line + o->n, sizeof o->line - o->n);
+        if (n < 0) return; /* nothing yet */
+        if (n == 0) {
+            o->script = -1;
+            if (!o->n) return;
+            o->line[o->n < sizeof o->line ? o->n++ : o->n - 1] = '\n';
+            continue;
+        }
+        o->n += (size_t)n;
+    }
+}
+
+/* ---- life ---- */
+
+static int open_radios(struct office *o, bool network, struct nm_err *err)
+{
+    const uint16_t ports[RADIOS] = {0, NM_GAME_RETURN_PORT, NM_GAME_MONITOR_PORT,
+                                    (uint16_t)(NM_GAME_TEAM_PORT + o->match.options.team_numbers[0]),
+                                    (uint16_t)(NM_GAME_TEAM_PORT + o->match.options.team_numbers[1])};
+    for (int i = 0; i < RADIOS; i++) {
+        struct nm_udp_options options = {.port = ports[i], .shared = i >= 3};
+        o->radios[i] = nm_udp_open(&options, err);
+        if (!o->radios[i]) return -1;
+    }
+    nm_controller_init(&o->controller,
+                       &(struct nm_controller_options){.all = network ? NM_AIR_ALL : 0x7fffffff, /* 127.255.255.255 */
+                                                       .control = o->radios[0],
+                                                       .returns = o->radios[1],
+                                                       .monitors = o->radios[2],
+                                                       .teams = {o->radios[3], o->radios[4]},
+                                                       .message = message,
+                                                       .told = told,
+                                                       .user = o});
+    return 0;
+}
+
+static int run(struct office *o, struct nm_err *err)
+{
+    struct pollfd fds[RADIOS + 1];
+    o->began = nm_clock();
+    show(o);
+    while (!stopping() && !o->quit) {
+        int64_t now = nm_clock() - o->began;
+        nm_match_advance(&o->match, now);
+        read_orders(o);
+        if (nm_controller_poll(&o->controller, &o->match, now, err)) return -1;
+        if (o->match.state != o->was) show(o);
+        if (o->script < 0 && !o->prompt && o->match.now >= o->waits) return 0; /* the script has ended */
+        bool reads = o->script >= 0 && o->match.now >= o->waits;
+        for (int i = 0; i < RADIOS; i++) fds[i] = (struct pollfd){.fd = nm_udp_fd(o->radios[i]), .events = POLLIN};
+        fds[RADIOS] = (struct pollfd){.fd = reads ? o->script : -1, .events = POLLIN};
+        poll(fds, RADIOS + 1, 20);
+    }
+    return 0;
+}
+
+int cmd_referee(int argc, char **argv)
+{
+    const char *league = "hsl", *script = NULL;
+    int64_t red = 1, blue = 2, players = 0, roster = 0, version = 0;
+    double half = 10;
+    struct office o = {0};
+    struct nm_match_options m = {0};
+    bool network = false, second = false;
+    const struct flag flags[] = {
+        TEXT("league", &league, "NAME", "rules and packets: hl, spl or hsl (default: hsl)"),
+        WHOLE("version", &version, 12, 20, "N", "version of the packets (default: hl 12, spl 18, hsl 20)"),
+        WHOLE("red", &red, 1, 254, "N", "number of the first team, which defends the left side (default: 1)"),
+        WHOLE("blue", &blue, 1, 254, "N", "number of the second team (default: 2)"),
+        WHOLE("players", &players, 1, 20, "N", "robots of a team on the field (default: the league's)"),
+        WHOLE("roster", &roster, 1, 20, "N", "robots of a team with substitutes (default: as many as on the field)"),
+        NUMBER("half", &half, 0.1, 60, "MIN", "minutes of a half (default: 10)"),
+        SWITCH("blue-kick-off", &second, "the second team has the first kick-off"),
+        SWITCH("knock-out", &m.knock_out, "a draw may be followed by extra time and a shoot-out"),
+        SWITCH("no-delay", &m.no_delay, "packets tell whistle and goals at once"),
+        TEXT("script", &script, "FILE", "takes orders from this file and ends with it (default: the terminal)"),
+        SWITCH("network", &network, "sends to all machines of the network (default: to this machine only)"),
+        {0},
+    };
+    const struct usage usage = {
+        "nutmeg referee",
+        "",
+        "A game controller: tells robots the state of the match twice a second (UDP port 3838), hears that\n"
+        "they are alive (3939), counts team messages (10000 + team) and serves monitors (3636). Orders\n"
+        "such as 'ready', 'play', 'goal red' or 'penalty blue 3 pushing' come from the terminal, a pipe\n"
+        "or a script, a line each; the order 'help' lists them. 'wait 5' waits five seconds.",
+        flags,
+        0,
+        0};
+    int code, n = usage_begin(&usage, argc, argv, &code);
+    struct nm_err err = {0};
+    if (n < 0) return code;
+    for (m.league = 0; m.league < NM_GAME_LEAGUES && strcmp(league, nm_rules[m.league].name);) m.league++;
+    if (m.league == NM_GAME_LEAGUES) return usage_wrong(&usage, "--league wants hl, spl or hsl, not '%s'", league);
+    m.version = (uint8_t)version;
+    m.team_numbers[0] = (uint8_t)red;
+    m.team_numbers[1] = (uint8_t)blue;
+    m.team_colours[0] = 1;
+    m.players = (uint32_t)players;
+    m.roster = (uint32_t)roster;
+    m.kick_off = second;
+    m.half = 60 * half;
+    o.script = script ? open(script, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+    if (o.script < 0) return usage_wrong(&usage, "cannot read the script %s", script);
+    if (nm_match_begin(&o.match, &m, &err) || open_radios(&o, network, &err)) {
+        complain(&err);
+        return EXIT_USAGE;
+    }
+    o.prompt = !script && isatty(STDIN_FILENO);
+    if (!script) fcntl(STDIN_FILENO, F_SETFL, fcntl(STDIN_FILENO, F_GETFL) | O_NONBLOCK);
+    stop_by_signals();
+    code = run(&o, &err) ? EXIT_FAILED : o.bad && !o.prompt ? EXIT_FAILED : EXIT_OK;
+    show_all(&o);
+    for (int i = 0; i < RADIOS; i++) nm_radio_close(o.radios[i]);
+    if (script) close(o.script);
+    if (err.n) complain(&err);
+    return code;
+}

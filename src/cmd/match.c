@@ -1,0 +1,306 @@
+#include "cmd/match.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/sim_play.h"
+#include "core/files.h"
+#include "core/stamp.h"
+#include "geometry_msgs/PoseWithCovarianceStamped.h"
+#include "nutmeg_msgs/Whistle.h"
+
+enum { PORT_WHISTLE, PORT_POSE, PORTS };
+static const uint32_t NETWORK = 0x0a000000;                         /* 10.0.0.0; the referee is 10.0.0.1    */
+static const uint8_t TEAM_NUMBERS[2] = {1, 2}, COLOURS[2] = {1, 0}; /* red and blue                        */
+static const int64_t LOOK = 100000000;                              /* ns between two looks at the poses    */
+static const double LONGEST = 20;                                   /* times the two halves: then it has hung */
+
+/* ---- words ---- */
+
+static int read_league(const char *word, enum nm_game_league *league, struct nm_err *err)
+{
+    for (*league = 0; *league < NM_GAME_LEAGUES; (*league)++)
+        if (!strcmp(word, nm_rules[*league].name)) return 0;
+    return nm_fail(err, "--league wants hl, spl or hsl, not '%s'", word);
+}
+
+struct team {
+    const char *robot, *lineup; /* folder, file */
+};
+
+/* "darwin", "beginner" or "darwin,beginner": what is the name of a robot is one. */
+static int read_team(struct setup *setup, const char *text, const char *flag, const char *usual, bool flat,
+                     struct team *team, struct nm_err *err)
+{
+    char words[256], *rest = words;
+    const char *lineup = NULL;
+    team->robot = setup_robot(setup, "kid70", err);
+    if (snprintf(words, sizeof words, "%s", text ? text : "") >= (int)sizeof words)
+        return nm_fail(err, "%s: this is too long", flag);
+    for (char *word; (word = strsep(&rest, ",")) && *word;) {
+        struct nm_err none = {0};
+        const char *robot = setup_robot(setup, word, &none);
+        if (robot)
+            team->robot = robot;
+        else
+            lineup = nm_take_text(&setup->arena, word);
+    }
+    const char *form = !lineup ? usual : lineup;
+    if (!lineup || (flat && !strchr(lineup, '/') && !strchr(lineup, '.'))) {
+        /* a line-up of the flat world has no body: its name ends so */
+        const char *other = nm_take_format(&setup->arena, "%s_flat", form);
+        const char *path = nm_take_format(&setup->arena, "%s/lineups/%s.yaml", setup->root, other);
+        if (flat && !access(path, R_OK)) form = other;
+    }
+    team->lineup = sim_find(setup, "lineups", "line-up", form, err);
+    return team->robot && team->lineup
+               ? 0
+               : nm_fail(err, "%s: '%s' names no robot and no line-up", flag, text ? text : form);
+}
+
+/* ---- the scenario ---- */
+
+struct writer {
+    char *at;
+    size_t room, used;
+};
+
+static void add(struct writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add(struct writer *w, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(w->at + w->used, w->room - w->used, format, args);
+    va_end(args);
+    w->used += n > 0 && (size_t)n < w->room - w->used ? (size_t)n : 0;
+}
+
+static bool has_param(const struct nm_module *module, const char *name)
+{
+    return nm_param_find(module, name, NULL) >= 0;
+}
+
+/* Modules that play in a match want to know who they are and how large the field is. */
+static void add_settings(struct writer *w, const struct nm_lineup *lineup, uint32_t team, uint32_t number,
+                         const struct nm_pitch_size *f)
+{
+    const struct {
+        const char *name;
+        double value;
+    } lengths[] = {
+        {"field_length", f->length},
+        {"field_width", f->width},
+        {"line_width", f->line_width},
+        {"goal_area_length", f->goal_area_length},
+        {"goal_area_width", f->goal_area_width},
+        {"penalty_area_length", f->penalty_area_length},
+        {"penalty_area_width", f->penalty_area_width},
+        {"penalty_mark", f->penalty_mark},
+        {"circle_radius", f->circle_radius},
+        {"goal_width", f->goal_width},
+        {"goal_depth", f->goal_depth},
+        {"post", f->post},
+        {"border", f->border},
+    };
+    for (uint32_t i = 0; i < lineup->n_instances; i++) {
+        const struct nm_lineup_instance *instance = &lineup->instances[i];
+        if (has_param(instance->module, "team") && has_param(instance->module, "player"))
+            add(w, "      - %s.team=%u\n      - %s.player=%u\n", instance->name, TEAM_NUMBERS[team], instance->name,
+                number);
+        for (size_t k = 0; has_param(instance->module, "field_length") && k < sizeof lengths / sizeof *lengths; k++)
+            if (has_param(instance->module, lengths[k].name))
+                add(w, "      - %s.%s=%.6g\n", instance->name, lengths[k].name, lengths[k].value);
+    }
+}
+
+static int add_team(struct writer *w, struct setup *setup, uint32_t team, uint32_t players, const struct team *who,
+                    const struct nm_pitch_size *field, struct nm_err *err)
+{
+    static const char *const names[2] = {"red", "blue"};
+    struct lineup_flags flags = {.robot = who->robot};
+    struct nm_lineup_options options = setup_options(setup, &flags);
+    struct nm_lineup *lineup = nm_lineup_load(who->lineup, &setup->registry, &options, err);
+    if (!lineup) return -1;
+    for (uint32_t n = 1; n <= players; n++) {
+        struct pose2 at = nm_start_place(field, team ? 1 : -1, n);
+        add(w, "  - name: %s%u\n    team: %u\n    number: %u\n    robot: %s\n    lineup: %s\n", names[team], n,
+            team + 1, n, who->robot, who->lineup);
+        add(w, "    at: [%.4f, %.4f, %.4f]\n    set:\n", at.x, at.y, at.theta);
+        add_settings(w, lineup, team, n, field);
+    }
+    nm_lineup_free(lineup);
+    return 0;
+}
+
+static int make_scenario(struct match *m, struct setup *setup, const struct team teams[2], struct nm_err *err)
+{
+    static const char *const fields[NM_GAME_LEAGUES] = {"kid", "spl", "kid"};
+    struct writer w = {.room = 1 << 20};
+    struct nm_pitch pitch;
+    const char *field = fields[m->league];
+    const char *path = nm_take_format(&setup->arena, "%s/fields/%s.yaml", setup->root, field);
+    if (nm_pitch_read(&pitch, path, err)) return -1;
+    struct nm_pitch_size size = nm_pitch_size(&pitch);
+    uint32_t players = (uint32_t)m->options.players;
+    w.at = nm_take(&setup->arena, w.room);
+    add(&w, "about: a match, %u against %u\nfield: %s\nfidelity: %s\nseeds: %llu\nrandom: 0.5\n", players, players,
+        field, m->options.fidelity, (unsigned long long)m->options.seed);
+    add(&w, "duration: %.0f s\ncolours: [red, blue]\nball: {at: [0, 0]}\nrobots:\n",
+        LONGEST * 2 * m->options.half + 600);
+    for (uint32_t t = 0; t < 2; t++)
+        if (add_team(&w, setup, t, players, &teams[t], &size, err)) return -1;
+    m->scenario = nm_scenario_parse("match", w.at, w.used, setup->root, err);
+    return m->scenario ? 0 : -1;
+}
+
+/* ---- life ---- */
+
+static void message(void *user, uint32_t team, uint32_t bytes)
+{
+    struct match *m = user;
+    nm_judge_message(m->judge, team, bytes);
+}
+
+static int open_air(struct match *m, struct nm_err *err)
+{
+    m->options.air.seed = m->options.seed;
+    m->air = nm_air_new(&m->options.air, err);
+    if (!m->air) return -1;
+    struct nm_controller_options o = {.all = NM_AIR_ALL, .message = message, .user = m};
+    o.returns = o.control = nm_air_radio(m->air, (struct nm_air_place){NETWORK + 1, NM_GAME_RETURN_PORT}, err);
+    for (int t = 0; t < 2; t++) {
+        uint16_t port = (uint16_t)(NM_GAME_TEAM_PORT + TEAM_NUMBERS[t]);
+        o.teams[t] = nm_air_radio(m->air, (struct nm_air_place){NETWORK + 1, port}, err);
+    }
+    if (!o.control || !o.teams[0] || !o.teams[1]) return -1;
+    nm_controller_init(&m->controller, &o);
+    return 0;
+}
+
+int match_begin(struct match *m, struct setup *setup, const struct match_options *options, struct nm_err *err)
+{
+    struct team teams[2];
+    bool flat = options->fidelity && !strcmp(options->fidelity, "flat");
+    memset(m, 0, sizeof *m);
+    m->options = *options;
+    if (read_league(options->league, &m->league, err)) return -1;
+    if (!flat && strcmp(options->fidelity, "percept"))
+        return nm_fail(err, "--fidelity wants percept or flat, not '%s'", options->fidelity);
+    if (!m->options.players) m->options.players = (int64_t)nm_rules[m->league].players;
+    if (2 * m->options.players > NM_PLAYERS)
+        return nm_fail(err, "--players: a team has at most %d robots", NM_PLAYERS / 2);
+    if (!(m->options.half > 0)) m->options.half = nm_rules[m->league].half;
+    int bad = read_team(setup, options->teams[0], "--red", "match", flat, &teams[0], err);
+    bad |= read_team(setup, options->teams[1], "--blue", "match", flat, &teams[1], err);
+    if (!bad && !make_scenario(m, setup, teams, err) && !open_air(m, err)) return 0;
+    match_end(m);
+    return -1;
+}
+
+void match_close(struct match *m)
+{
+    for (uint32_t i = 0; i < NM_PLAYERS; i++) {
+        nm_radio_edge_free(m->radios[i]);
+        m->radios[i] = NULL;
+    }
+    nm_judge_free(m->judge);
+    m->judge = NULL;
+}
+
+void match_end(struct match *m)
+{
+    match_close(m);
+    nm_air_free(m->air);
+    nm_scenario_free(m->scenario);
+    m->air = NULL;
+    m->scenario = NULL;
+}
+
+int match_ready(void *user, uint32_t robot, struct nm_player *player, struct nm_err *err)
+{
+    struct match *m = user;
+    const struct nm_edge_port ports[PORTS] = {
+        [PORT_WHISTLE] = {"whistle", NM_PORT_OUT_QUEUE | NM_EDGE_OPTIONAL, &Whistle_type, 0, 0},
+        [PORT_POSE] = {"pose", NM_PORT_IN | NM_EDGE_OPTIONAL, &PoseWithCovarianceStamped_type, 0, 0},
+    };
+    const struct nm_scenario_robot *row = &m->scenario->robots[robot];
+    m->edges[robot] = nm_edge_new(player, "referee", ports, PORTS, err);
+    m->radios[robot] =
+        nm_radio_edge_air(player, m->air, NETWORK + 16 * (uint32_t)TEAM_NUMBERS[row->team] + row->number, err);
+    return m->edges[robot] && m->radios[robot] ? 0 : -1;
+}
+
+/* ---- every step ---- */
+
+static void whistle(void *user, uint32_t robot, double confidence)
+{
+    struct match *m = user;
+    m->whistled[robot] = confidence;
+}
+
+static void note(void *user, const struct nm_note *note)
+{
+    struct match *m = user;
+    nm_scorebook_note(&m->book, note);
+    if (m->note) m->note(m->user, note);
+}
+
+static int make_judge(struct match *m, struct nm_stage *stage, struct nm_err *err)
+{
+    struct nm_judge_options o = NM_JUDGE_OPTIONS;
+    o.match = (struct nm_match_options){.league = m->league,
+                                        .team_numbers = {TEAM_NUMBERS[0], TEAM_NUMBERS[1]},
+                                        .team_colours = {COLOURS[0], COLOURS[1]},
+                                        .players = (uint32_t)m->options.players,
+                                        .kick_off = (uint32_t)(m->options.seed & 1),
+                                        .half = m->options.half,
+                                        .knock_out = m->options.knock_out};
+    o.seed = m->options.seed;
+    o.whistle = whistle;
+    o.note = note;
+    o.user = m;
+    m->judge = nm_judge_new(stage, &o, err);
+    if (!m->judge) return -1;
+    nm_scorebook_new(&m->book, stage, m->judge);
+    return 0;
+}
+
+static void serve_robot(struct match *m, uint32_t i, int64_t now)
+{
+    nm_edge_begin(m->edges[i], now);
+    const PoseWithCovarianceStamped *pose = nm_edge_in(m->edges[i], PORT_POSE);
+    if (pose && nm_edge_fresh(m->edges[i], PORT_POSE)) {
+        const Pose *p = &pose->pose.pose;
+        double yaw = quat_yaw((struct quat){p->orientation.w, p->orientation.x, p->orientation.y, p->orientation.z});
+        if (nm_judge_match(m->judge)->state == NM_GAME_PLAYING)
+            nm_scorebook_pose(&m->book, i, (struct pose2){p->position.x, p->position.y, yaw});
+    }
+    Whistle *heard = m->whistled[i] > 0 ? nm_edge_push(m->edges[i], PORT_WHISTLE) : NULL;
+    if (heard) {
+        heard->heard = nm_stamp(now);
+        heard->confidence = (float)m->whistled[i];
+        heard->frequency = 3000;
+        heard->player_number = (uint8_t)m->scenario->robots[i].number;
+    }
+    m->whistled[i] = 0;
+    nm_edge_end(m->edges[i]);
+}
+
+int match_look(void *user, struct nm_stage *stage, struct nm_err *err)
+{
+    struct match *m = user;
+    int64_t now = nm_stage_now(stage);
+    if (!m->judge && make_judge(m, stage, err)) return -1;
+    nm_air_advance(m->air, now);
+    nm_judge_step(m->judge);
+    if (nm_controller_poll(&m->controller, nm_judge_match(m->judge), now, err)) return -1;
+    nm_scorebook_step(&m->book);
+    for (uint32_t i = 0; i < m->book.n; i++) {
+        nm_radio_edge_poll(m->radios[i], now);
+        if (m->whistled[i] > 0 || now % LOOK == 0) serve_robot(m, i, now);
+    }
+    return nm_judge_match(m->judge)->over;
+}

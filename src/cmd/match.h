@@ -1,0 +1,54 @@
+/* A match in the simulator: two teams of line-ups, the judge, the air between them, and the book of statistics. `nutmeg
+ * play` shows one (play_match.c), `nutmeg bench match` plays many. */
+#ifndef NM_CMD_MATCH_H
+#define NM_CMD_MATCH_H
+
+#include "cmd/setup.h"
+#include "edge/air/controller.h"
+#include "edge/air/memory.h"
+#include "edge/air/radio_edge.h"
+#include "sim/judge.h"
+#include "sim/scenario.h"
+#include "sim/scorebook.h"
+
+struct match_options {
+    const char *league;   /* hl, spl, hsl                                                          */
+    const char *fidelity; /* percept, flat                                                         */
+    const char *teams[2]; /* red and blue: a robot, a line-up, or both with a comma between; NULL  */
+    int64_t players;      /* of a team; 0: the league's                                            */
+    double half;          /* s; 0: the league's                                                    */
+    uint64_t seed;
+    bool knock_out;
+    struct nm_air_options air;
+};
+/* What a robot's radio has in a hall with a good network. */
+#define MATCH_AIR                                                                                                      \
+    ((struct nm_air_options){                                                                                          \
+        .loss = 0.02, .duplicate = 0.005, .reorder = 0.005, .delay = 5000000, .jitter = 15000000, .hold = 100000000})
+
+struct match {
+    struct match_options options;
+    enum nm_game_league league;
+    struct nm_scenario *scenario;
+    struct nm_air *air;
+    struct nm_controller controller;
+    struct nm_radio_edge *radios[NM_PLAYERS];
+    struct nm_edge *edges[NM_PLAYERS]; /* whistle in, pose out              */
+    double whistled[NM_PLAYERS];       /* confidence of a whistle to be told, 0: none */
+    struct nm_judge *judge;            /* from the first step on            */
+    struct nm_scorebook book;
+    void (*note)(void *user, const struct nm_note *note); /* of the judge; may be NULL */
+    void *user;
+};
+
+/* The words of options are checked and the scenario is made; -1 with sentences. */
+int match_begin(struct match *match, struct setup *setup, const struct match_options *options, struct nm_err *err);
+void match_end(struct match *match); /* after the run */
+
+/* For nm_run_options and sim_options, with the match as user. match_look is called after every step; 1: it is over. */
+int match_ready(void *match, uint32_t robot, struct nm_player *player, struct nm_err *err);
+int match_look(void *match, struct nm_stage *stage, struct nm_err *err);
+/* Before the stage is freed. */
+void match_close(struct match *match);
+
+#endif

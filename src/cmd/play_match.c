@@ -1,0 +1,139 @@
+/* A match as `make play` shows it: two teams in the simulator, open to viewers, with one line that tells the clock, the
+ * score and what goes on. At the end it prints the score and the tables. */
+#include "cmd/play_match.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/console.h"
+#include "cmd/sim_play.h"
+#include "cmd/stopping.h"
+
+struct show {
+    struct match match;
+    const struct playing_options *options;
+    double limit; /* s of simulated time, 0: none */
+};
+
+static const char *const team_names[2] = {"red", "blue"};
+
+/* ---- while it plays ---- */
+
+static void progress(void *user, struct nm_stage *stage, char *to, size_t size)
+{
+    struct show *s = user;
+    char words[100] = "";
+    (void)stage;
+    if (!s->match.judge) return;
+    nm_match_words(nm_judge_match(s->match.judge), words, sizeof words);
+    snprintf(to, size, "%s  falls %u:%u", words, nm_scorebook_team(&s->match.book, 0).falls,
+             nm_scorebook_team(&s->match.book, 1).falls);
+}
+
+static int ready(void *user, uint32_t robot, struct nm_player *player, struct nm_err *err)
+{
+    struct show *s = user;
+    return match_ready(&s->match, robot, player, err);
+}
+
+static int look(void *user, struct nm_stage *stage, struct nm_err *err)
+{
+    struct show *s = user;
+    int over = match_look(&s->match, stage, err);
+    return over;
+}
+
+static void closing(void *user)
+{
+    struct show *s = user;
+    match_close(&s->match);
+}
+
+/* Goals and penalties stay on the terminal above the line. */
+static void told(void *user, const struct nm_note *note)
+{
+    (void)user;
+    if (note->kind != NM_NOTE_GOAL && note->kind != NM_NOTE_NO_GOAL && note->kind != NM_NOTE_PENALTY &&
+        note->kind != NM_NOTE_SET_PLAY)
+        return;
+    clear_line(stderr);
+    const char *who = note->kind == NM_NOTE_SET_PLAY ? team_names[note->team] : "";
+    printf("%6.1f s  %s%s%s\n", (double)note->time * 1e-9, who, *who ? ": " : "", note->text);
+    fflush(stdout);
+}
+
+/* ---- at the end ---- */
+
+static void add_row(struct table *table, const char *name, const struct nm_book_row *row, double in_play)
+{
+    char error[32] = "-";
+    if (row->poses) snprintf(error, sizeof error, "%.2f", row->error / (double)row->poses);
+    table_row(table, "%s\t%.0f %%\t%u\t%u\t%u\t%u\t%u\t%u\t%u\t%u\t%u\t%.1f\t%s", name,
+              in_play > 0 ? 100 * row->possession / in_play : 0, row->goals, row->own_goals, row->shots, row->on_goal,
+              row->passes, row->kicks, row->kicks_out, row->falls, row->penalties, row->path, error);
+}
+
+static void print_table(const struct match *m)
+{
+    static const char *const heads[] = {"",           ">ball",     ">goals",      ">own goals", ">shots",
+                                        ">on goal",   ">passes",   ">kicks",      ">out",       ">falls",
+                                        ">penalties", ">walked m", ">position m", NULL};
+    const struct nm_scorebook *b = &m->book;
+    struct table table;
+    table_begin(&table, heads);
+    for (uint32_t t = 0; t < 2; t++) {
+        struct nm_book_row sum = nm_scorebook_team(b, t);
+        add_row(&table, team_names[t], &sum, b->in_play);
+        for (uint32_t i = 0; i < b->n; i++)
+            if (m->scenario->robots[i].team == t)
+                add_row(&table, m->scenario->robots[i].name, &b->robots[i], b->in_play);
+    }
+    table_print(&table, stdout);
+}
+
+static void tell(const struct show *s, const struct sim_outcome *outcome)
+{
+    const struct match *m = &s->match;
+    const struct nm_scorebook *b = &m->book;
+    print_table(m);
+    printf("ball in play %.0f %% of %.0f s; two opponents at a ball that rests for 5 s: %u times\n",
+           b->playing > 0 ? 100 * b->in_play / b->playing : 0, b->playing, b->duels);
+    printf("%.1f s simulated, %.1f x real time\n", nm_seconds(outcome->result.time),
+           nm_seconds(outcome->result.time) / outcome->wall);
+}
+
+int play_match(struct setup *setup, const struct playing_options *options, struct match_options *match, double speed)
+{
+    struct nm_err err = {0};
+    struct show show = {.options = options};
+    struct sim_outcome outcome;
+    match->seed = options->seed ? (uint64_t)options->seed : 1;
+    struct sim_options o = {.scenario = "match",
+                            .first = match->seed,
+                            .last = match->seed,
+                            .seconds = options->seconds,
+                            .speed = speed,
+                            .workers = 2,
+                            .jobs = 1,
+                            .log = options->log,
+                            .live = options->live.port ? options->live.port : "",
+                            .ready = ready,
+                            .look = look,
+                            .progress = progress,
+                            .closing = closing,
+                            .user = &show};
+    if (match_begin(&show.match, setup, match, &err)) {
+        complain(&err);
+        return EXIT_USAGE;
+    }
+    show.match.note = told;
+    show.match.user = &show;
+    stop_by_signals();
+    int code = sim_play(setup, &o, show.match.scenario, match->seed, &outcome, &err) ? EXIT_FAILED : EXIT_OK;
+    if (code == EXIT_OK) tell(&show, &outcome);
+    if (interrupted()) code = tell_interrupted("the match was stopped after %.1f s", nm_seconds(outcome.result.time));
+    match_end(&show.match);
+    if (err.n) complain(&err);
+    return code;
+}

@@ -1,0 +1,13 @@
+/* A match to watch: what `make play` shows. */
+#ifndef NM_CMD_PLAY_MATCH_H
+#define NM_CMD_PLAY_MATCH_H
+
+#include "cmd/match.h"
+#include "cmd/playing.h"
+
+/* `options` of the player: seconds, seed, log and live; `speed`: against the clock, 0: as fast as it goes. The exit
+ * code. NULL in builds without the simulator. */
+int play_match(struct setup *setup, const struct playing_options *options, struct match_options *match, double speed)
+    __attribute__((weak));
+
+#endif

@@ -1,0 +1,179 @@
+#include "sim/scorebook.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double KICK = 0.4;  /* m/s: a touch that makes the ball so much faster is a kick     */
+static const double LOOK = 0.15; /* s after the kick its direction is looked at                   */
+static const double BESIDE = 1;  /* m beside a post: still a shot                                 */
+static const double PASS = 0.7;  /* m that a pass rolls at least                                  */
+static const double JUMP = 0.5;  /* m in one step: carried by hand                                */
+static const double DUEL = 0.4, DUEL_TIME = 5, DUEL_MOVED = 0.05; /* m from the ball, s, m of the ball      */
+
+static double to_seconds(int64_t ns) { return (double)ns * 1e-9; }
+
+void nm_scorebook_new(struct nm_scorebook *b, struct nm_stage *stage, const struct nm_judge *judge)
+{
+    memset(b, 0, sizeof *b);
+    b->stage = stage;
+    b->judge = judge;
+    b->n = nm_stage_robots(stage);
+    b->holder = b->kicker = -1;
+    b->duel_since = -1;
+}
+
+static void follow_robot(struct nm_scorebook *b, uint32_t i)
+{
+    struct nm_whereabouts w;
+    nm_stage_whereabouts(b->stage, i, &w);
+    struct pose2 at = {w.base_to_field.pos.x, w.base_to_field.pos.y, quat_yaw(w.base_to_field.rot)};
+    double way = hypot(at.x - b->last[i].x, at.y - b->last[i].y);
+    const struct nm_match *m = nm_judge_match(b->judge);
+    const struct nm_stage_robot *row = nm_stage_robot(b->stage, i);
+    bool plays = !m->teams[row->team].players[row->shirt.number - 1].penalised;
+    if (way < JUMP && !w.fallen) b->robots[i].path += way;
+    if (plays && m->state != NM_GAME_INITIAL && m->state != NM_GAME_FINISHED)
+        b->robots[i].upright += to_seconds(nm_stage_tick(b->stage));
+    b->robots[i].falls += w.fallen && !b->fallen[i];
+    b->fallen[i] = w.fallen;
+    b->last[i] = at;
+}
+
+/* How far a ball of this speed still rolls: flat.c and the world's turf agree on 2 m/s. */
+static double rolls(const struct nm_pitch *pitch, double speed)
+{
+    double far = 4.2 - 1.6 * fmin(pitch->turf / 0.03, 1);
+    return far * speed * speed / 4;
+}
+
+static void look_at_kick(struct nm_scorebook *b, struct vec3 ball, struct vec3 velocity)
+{
+    const struct nm_pitch *pitch = nm_stage_pitch(b->stage);
+    uint32_t team = nm_stage_robot(b->stage, (uint32_t)b->kicker)->team;
+    double goal = -nm_match_side(nm_judge_match(b->judge), team), speed = hypot(velocity.x, velocity.y);
+    double line = goal * pitch->length / 2, ahead = (line - ball.x) * goal;
+    struct nm_book_row *row = &b->robots[b->kicker];
+    row->kicks++;
+    if (velocity.x * goal <= 0.1 * speed || ahead <= 0) return;
+    double y = ball.y + velocity.y * ahead / fabs(velocity.x), way = hypot(ahead, y - ball.y);
+    if (fabs(y) > pitch->goal_width / 2 + BESIDE || rolls(pitch, speed) < way) return;
+    row->shots++;
+    row->on_goal += fabs(y) < pitch->goal_width / 2;
+    if (b->n_shots < NM_BOOK_SHOTS)
+        b->shots[b->n_shots++] = (struct nm_book_shot){
+            (float)b->kicked_from.x, (float)b->kicked_from.y, (float)line, (float)y, (uint8_t)team, false};
+}
+
+static void follow_ball(struct nm_scorebook *b)
+{
+    struct vec3 velocity, ball = nm_stage_ball(b->stage, &velocity);
+    int64_t now = nm_stage_now(b->stage);
+    double speed = hypot(velocity.x, velocity.y);
+    uint32_t touching = nm_stage_touches(b->stage)->ball;
+    int last = nm_judge_last_touch(b->judge);
+    if (nm_judge_match(b->judge)->state != NM_GAME_PLAYING) {
+        b->holder = b->kicker = -1;
+        b->speed = speed;
+        return;
+    }
+    if (b->kicker >= 0 && to_seconds(now - b->kicked) > LOOK) {
+        look_at_kick(b, ball, velocity);
+        b->kicker = -1;
+    }
+    if (touching && last >= 0) {
+        bool mate =
+            b->holder >= 0 && b->holder != last &&
+            nm_stage_robot(b->stage, (uint32_t)b->holder)->team == nm_stage_robot(b->stage, (uint32_t)last)->team;
+        if (mate && hypot(ball.x - b->held_at.x, ball.y - b->held_at.y) > PASS) b->robots[b->holder].passes++;
+        b->holder = last;
+        b->held_at = ball;
+        if (speed > b->speed + KICK && b->kicker < 0) {
+            b->kicker = last;
+            b->kicked = now;
+            b->kicked_from = ball;
+        }
+    }
+    /* slowly, so that a push over several steps is a kick, too */
+    b->speed = speed < b->speed ? speed : b->speed + fmin(speed - b->speed, 4 * to_seconds(nm_stage_tick(b->stage)));
+    if (last < 0) b->holder = -1;
+    if (b->holder >= 0 && nm_judge_in_play(b->judge))
+        b->robots[b->holder].possession += to_seconds(nm_stage_tick(b->stage));
+}
+
+static void follow_duel(struct nm_scorebook *b)
+{
+    struct vec3 ball = nm_stage_ball(b->stage, NULL);
+    bool near[2] = {false, false};
+    for (uint32_t i = 0; i < b->n; i++)
+        near[nm_stage_robot(b->stage, i)->team] |= hypot(b->last[i].x - ball.x, b->last[i].y - ball.y) < DUEL;
+    bool moved = hypot(ball.x - b->duel_at.x, ball.y - b->duel_at.y) > DUEL_MOVED;
+    if (!near[0] || !near[1] || moved || b->duel_since < 0 || !nm_judge_in_play(b->judge)) {
+        b->duel_at = ball;
+        b->duel_since = nm_stage_now(b->stage);
+        b->duel_told = false;
+    } else if (!b->duel_told && to_seconds(nm_stage_now(b->stage) - b->duel_since) > DUEL_TIME) {
+        b->duel_told = true;
+        b->duels++;
+    }
+}
+
+void nm_scorebook_step(struct nm_scorebook *b)
+{
+    double dt = to_seconds(nm_stage_tick(b->stage));
+    const struct nm_match *m = nm_judge_match(b->judge);
+    for (uint32_t i = 0; i < b->n; i++) follow_robot(b, i);
+    follow_ball(b);
+    follow_duel(b);
+    if (m->state == NM_GAME_PLAYING) b->playing += dt;
+    if (m->state == NM_GAME_PLAYING && !m->stopped && m->taking == NM_GAME_NOT_TAKING) b->in_play += dt;
+}
+
+void nm_scorebook_note(struct nm_scorebook *b, const struct nm_note *note)
+{
+    struct nm_book_row *row = note->robot >= 0 ? &b->robots[note->robot] : NULL;
+    if (note->kind == NM_NOTE_GOAL && b->kicker >= 0) { /* too near to be looked at before it was in */
+        b->robots[b->kicker].kicks++;
+        b->robots[b->kicker].shots++;
+        b->robots[b->kicker].on_goal++;
+        b->kicker = -1;
+    }
+    if (!row) return;
+    uint32_t team = nm_stage_robot(b->stage, (uint32_t)note->robot)->team;
+    if (note->kind == NM_NOTE_GOAL && (int)team == note->team) row->goals++;
+    if (note->kind == NM_NOTE_GOAL && (int)team != note->team) row->own_goals++;
+    if (note->kind == NM_NOTE_GOAL && b->n_shots) b->shots[b->n_shots - 1].goal = true;
+    if (note->kind == NM_NOTE_OUT) row->kicks_out++;
+    if (note->kind == NM_NOTE_PENALTY) row->penalties++;
+    if (note->kind == NM_NOTE_PENALTY && note->offence == NM_OFFENCE_PUSHING) row->pushing++;
+}
+
+void nm_scorebook_pose(struct nm_scorebook *b, uint32_t robot, struct pose2 pose)
+{
+    uint32_t team = nm_stage_robot(b->stage, robot)->team;
+    struct pose2 field = pose2_mul(nm_judge_team_to_field(b->judge, team), pose);
+    double error = hypot(field.x - b->last[robot].x, field.y - b->last[robot].y);
+    struct nm_book_row *row = &b->robots[robot];
+    if (!isfinite(error)) return;
+    row->error += error;
+    row->poses++;
+    if (error > row->error_max) row->error_max = error;
+}
+
+struct nm_book_row nm_scorebook_team(const struct nm_scorebook *b, uint32_t team)
+{
+    struct nm_book_row sum = {0};
+    for (uint32_t i = 0; i < b->n; i++) {
+        const struct nm_book_row *row = &b->robots[i];
+        if (nm_stage_robot(b->stage, i)->team != team) continue;
+        sum.possession += row->possession;
+        sum.goals += row->goals, sum.own_goals += row->own_goals;
+        sum.shots += row->shots, sum.on_goal += row->on_goal;
+        sum.kicks += row->kicks, sum.passes += row->passes;
+        sum.kicks_out += row->kicks_out, sum.falls += row->falls;
+        sum.penalties += row->penalties, sum.pushing += row->pushing;
+        sum.path += row->path, sum.upright += row->upright;
+        sum.error += row->error, sum.poses += row->poses;
+        sum.error_max = fmax(sum.error_max, row->error_max);
+    }
+    return sum;
+}
