@@ -15,7 +15,7 @@ static bool shoots_out(const struct nm_match *m) { return m->phase == NM_GAME_SH
 static bool interrupted(const struct nm_match *m) { return m->state == NM_GAME_PLAYING && m->set_play; }
 
 /* READY and SET count from the first whistle of a half on; in play-offs of the SPL they never do. */
-bool nm_match_clock_runs(const struct nm_match *m)
+static bool clock_runs(const struct nm_match *m)
 {
     if (paused(m)) return false;
     if (shoots_out(m)) return m->state == NM_GAME_PLAYING;
@@ -25,7 +25,7 @@ bool nm_match_clock_runs(const struct nm_match *m)
     return m->played && !stands && (m->state == NM_GAME_READY || m->state == NM_GAME_SET);
 }
 
-bool nm_match_penalties_run(const struct nm_match *m)
+static bool penalties_count(const struct nm_match *m)
 {
     if (paused(m) || m->stopped || (m->rules->halts_clock && interrupted(m))) return false;
     return m->state == NM_GAME_PLAYING || m->state == NM_GAME_READY;
@@ -59,7 +59,7 @@ static struct nm_match_face face_of(const struct nm_match *m)
                                   .set_play = m->set_play,
                                   .kicking = m->kicking,
                                   .secondary = m->secondary,
-                                  .half_left = nm_match_clock_runs(m) ? INT64_MAX : m->half_left,
+                                  .half_left = clock_runs(m) ? INT64_MAX : m->half_left,
                                   .scores = {m->teams[0].score, m->teams[1].score}};
 }
 
@@ -666,8 +666,8 @@ void nm_match_advance(struct nm_match *m, int64_t now)
         int64_t step = now - m->now;
         bool counts = secondary_runs(m);
         if (counts && step > m->secondary) step = m->secondary;
-        if (nm_match_clock_runs(m)) m->half_left -= step;
-        if (nm_match_penalties_run(m)) penalties_run(m, step);
+        if (clock_runs(m)) m->half_left -= step;
+        if (penalties_count(m)) penalties_run(m, step);
         m->now += step;
         if (counts && (m->secondary -= step) <= 0) {
             m->secondary = 0;

@@ -133,9 +133,6 @@ void nm_match_advance(struct nm_match *match, int64_t now);
 /* The packet for robots, or undelayed for monitors. */
 void nm_match_packet(const struct nm_match *match, bool truth, uint8_t number, struct nm_game_packet *packet);
 
-/* Whether the main clock runs, and those of penalties. */
-bool nm_match_clock_runs(const struct nm_match *match);
-bool nm_match_penalties_run(const struct nm_match *match);
 /* Of the score, or of the shoot-out if there is one: 0, 1, or -1: nobody (yet). */
 int nm_match_winner(const struct nm_match *match);
 /* -1: the team's own goal is at -x, 1: at +x. */

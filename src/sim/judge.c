@@ -17,7 +17,9 @@ static const double FROZEN = 1; /* s: HL, from positions that are taken to the c
 
 /* ---- words and hands ---- */
 
-void judge_note(struct nm_judge *j, enum nm_note_kind kind, int team, int robot, const char *format, ...)
+static void tell(struct nm_judge *j, enum nm_note_kind kind, int team, int robot, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+static void tell(struct nm_judge *j, enum nm_note_kind kind, int team, int robot, const char *format, ...)
 {
     struct nm_note note = {.kind = kind, .time = j->now, .team = team, .robot = robot};
     va_list args;
@@ -28,14 +30,14 @@ void judge_note(struct nm_judge *j, enum nm_note_kind kind, int team, int robot,
     j->options.note(j->options.user, &note);
 }
 
-int judge_happen(struct nm_judge *j, struct nm_match_event event) { return nm_match_happen(&j->match, &event, NULL); }
+static int happen(struct nm_judge *j, struct nm_match_event event) { return nm_match_happen(&j->match, &event, NULL); }
 
-struct nm_match_player *judge_player(struct nm_judge *j, const struct watched *w)
+static struct nm_match_player *player_of(struct nm_judge *j, const struct watched *w)
 {
     return &j->match.teams[w->team].players[w->number - 1];
 }
 
-bool judge_plays(struct nm_judge *j, uint32_t robot) { return !judge_player(j, &j->robots[robot])->penalised; }
+bool judge_plays(struct nm_judge *j, uint32_t robot) { return !player_of(j, &j->robots[robot])->penalised; }
 
 static const char *name_of(const struct nm_judge *j, int robot)
 {
@@ -87,6 +89,8 @@ static void whistle(struct nm_judge *j)
     }
 }
 
+static void restart_play(struct nm_judge *j, enum nm_exit how, struct vec3 at, int guilty);
+
 /* ---- penalties ---- */
 
 static int free_slot(const struct nm_judge *j, uint32_t team)
@@ -105,7 +109,7 @@ static void seat(struct nm_judge *j, uint32_t robot)
     place_robot(j, robot,
                 nm_penalty_place(j->match.options.league, &j->field, nm_match_side(&j->match, w->team), j->ball,
                                  (uint32_t)w->slot));
-    judge_happen(j, (struct nm_match_event){.kind = NM_MATCH_SEATED, .team = w->team, .player = w->number});
+    happen(j, (struct nm_match_event){.kind = NM_MATCH_SEATED, .team = w->team, .player = w->number});
 }
 
 void judge_penalise(struct nm_judge *j, uint32_t robot, enum nm_offence offence)
@@ -121,7 +125,7 @@ void judge_penalise(struct nm_judge *j, uint32_t robot, enum nm_offence offence)
     w->pushing = 0;
     w->holding = -1;
     if (!(free_kick && row->free_kick_instead)) {
-        if (judge_happen(j, e)) return;
+        if (happen(j, e)) return;
         if (row->consequence == NM_REMOVED || row->consequence == NM_MOVED_OUT) seat(j, robot);
     }
     struct nm_note note = {.kind = NM_NOTE_PENALTY, .time = j->now, .team = (int)w->team, .robot = (int)robot};
@@ -130,7 +134,7 @@ void judge_penalise(struct nm_judge *j, uint32_t robot, enum nm_offence offence)
     if (j->options.note) j->options.note(j->options.user, &note);
     if (!free_kick) return;
     bool area = nm_in_own_penalty_area(&j->field, nm_match_side(&j->match, w->team), at);
-    judge_restart(j, area ? NM_EXIT_FOUL_IN_OWN_PENALTY_AREA : NM_EXIT_FOUL, ball, (int)w->team);
+    restart_play(j, area ? NM_EXIT_FOUL_IN_OWN_PENALTY_AREA : NM_EXIT_FOUL, ball, (int)w->team);
 }
 
 /* Whose time is over comes back from where it waits. */
@@ -138,15 +142,15 @@ static void let_in(struct nm_judge *j)
 {
     for (uint32_t i = 0; i < j->n; i++) {
         struct watched *w = &j->robots[i];
-        const struct nm_match_player *p = judge_player(j, w);
+        const struct nm_match_player *p = player_of(j, w);
         if (w->slot < 0) continue;
         if (p->penalised && !p->waits && p->left <= 0 &&
             nm_offence_rows[j->match.options.league][p->offence].consequence == NM_REMOVED)
-            judge_happen(j, (struct nm_match_event){.kind = NM_MATCH_RELEASE, .team = w->team, .player = w->number});
+            happen(j, (struct nm_match_event){.kind = NM_MATCH_RELEASE, .team = w->team, .player = w->number});
         if (p->penalised) continue;
         w->slot = -1;
         w->still = w->active = j->now;
-        judge_note(j, NM_NOTE_RETURN, (int)w->team, (int)i, "%s may come back", name_of(j, (int)i));
+        tell(j, NM_NOTE_RETURN, (int)w->team, (int)i, "%s may come back", name_of(j, (int)i));
     }
 }
 
@@ -161,15 +165,15 @@ static void remember(struct nm_judge *j, bool kick_off, bool direct, int team)
     j->restart.kicker = -1;
 }
 
-void judge_restart(struct nm_judge *j, enum nm_exit how, struct vec3 at, int guilty)
+static void restart_play(struct nm_judge *j, enum nm_exit how, struct vec3 at, int guilty)
 {
     const struct nm_restart_row *row = &nm_restart_rows[j->match.options.league][how];
     uint32_t team = (uint32_t)(1 - guilty);
     struct vec3 place = nm_restart_at(&j->field, row->place, at, nm_match_side(&j->match, (uint32_t)guilty));
     struct nm_match_event e = {.kind = NM_MATCH_KICK, .team = team, .set_play = row->set_play};
-    if (judge_happen(j, e)) return;
+    if (happen(j, e)) return;
     remember(j, false, row->direct, (int)team);
-    judge_note(j, NM_NOTE_SET_PLAY, (int)team, -1, "%s", nm_match_set_play_names[row->set_play]);
+    tell(j, NM_NOTE_SET_PLAY, (int)team, -1, "%s", nm_match_set_play_names[row->set_play]);
     if (j->match.rules->stops_play) whistle(j);
     if (j->match.taking == NM_GAME_PLACING) {
         j->ball_place = place;
@@ -207,17 +211,17 @@ static void goal(struct nm_judge *j, int end)
     bool good = counts(j, team);
     const char *who = name_of(j, j->last_touch);
     if (j->match.phase == NM_GAME_SHOOTOUT && team != j->match.kicking) {
-        judge_happen(j, (struct nm_match_event){.kind = NM_MATCH_FINISH});
+        happen(j, (struct nm_match_event){.kind = NM_MATCH_FINISH});
         return;
     }
     whistle(j);
-    if (good) judge_happen(j, (struct nm_match_event){.kind = NM_MATCH_GOAL, .team = (uint32_t)team});
-    judge_note(j, good ? NM_NOTE_GOAL : NM_NOTE_NO_GOAL, team, j->last_touch, "%s %s%s  %u:%u",
-               good ? "goal by" : "no goal, direct from a restart:", who, good && own ? " (own goal)" : "",
-               j->match.teams[0].score, j->match.teams[1].score);
+    if (good) happen(j, (struct nm_match_event){.kind = NM_MATCH_GOAL, .team = (uint32_t)team});
+    tell(j, good ? NM_NOTE_GOAL : NM_NOTE_NO_GOAL, team, j->last_touch, "%s %s%s  %u:%u",
+         good ? "goal by" : "no goal, direct from a restart:", who, good && own ? " (own goal)" : "",
+         j->match.teams[0].score, j->match.teams[1].score);
     if (!good)
-        judge_restart(j, own ? NM_EXIT_GOAL_LINE_BY_DEFENDER : NM_EXIT_GOAL_LINE_BY_ATTACKER, j->ball,
-                      j->last_touch >= 0 ? (int)j->robots[j->last_touch].team : team);
+        restart_play(j, own ? NM_EXIT_GOAL_LINE_BY_DEFENDER : NM_EXIT_GOAL_LINE_BY_ATTACKER, j->ball,
+                     j->last_touch >= 0 ? (int)j->robots[j->last_touch].team : team);
 }
 
 static void out(struct nm_judge *j, enum nm_exit how)
@@ -225,11 +229,11 @@ static void out(struct nm_judge *j, enum nm_exit how)
     /* nobody touched it: the side that had the restart */
     int guilty = j->last_touch >= 0 ? (int)j->robots[j->last_touch].team : j->restart.team >= 0 ? j->restart.team : 0;
     if (j->match.phase == NM_GAME_SHOOTOUT) {
-        judge_happen(j, (struct nm_match_event){.kind = NM_MATCH_FINISH});
+        happen(j, (struct nm_match_event){.kind = NM_MATCH_FINISH});
         return;
     }
-    judge_note(j, NM_NOTE_OUT, guilty, j->last_touch, "out by %s", name_of(j, j->last_touch));
-    judge_restart(j, how, j->ball, guilty);
+    tell(j, NM_NOTE_OUT, guilty, j->last_touch, "out by %s", name_of(j, j->last_touch));
+    restart_play(j, how, j->ball, guilty);
 }
 
 /* ---- looking ---- */
@@ -334,7 +338,7 @@ static void line_up_shot(struct nm_judge *j)
     for (uint32_t i = 0; i < j->n; i++) {
         struct watched *w = &j->robots[i];
         bool keeps = w->team != shooters && w->number == j->match.teams[w->team].keeper;
-        struct nm_match_player *p = judge_player(j, w);
+        struct nm_match_player *p = player_of(j, w);
         w->slot = -1;
         *p = (struct nm_match_player){.penalised = i != chosen && !keeps, .offence = NM_OFFENCE_SUBSTITUTED};
         if (i == chosen)
@@ -352,7 +356,7 @@ static void enter_state(struct nm_judge *j)
     static const char *const names[] = {"INITIAL", "READY", "SET", "PLAYING", "FINISHED", "STANDBY"};
     const struct nm_match *m = &j->match;
     bool shootout = m->phase == NM_GAME_SHOOTOUT, penalty_kick = m->set_play == NM_GAME_PENALTY_KICK;
-    judge_note(j, NM_NOTE_STATE, m->kicking, -1, "%s", names[m->state]);
+    tell(j, NM_NOTE_STATE, m->kicking, -1, "%s", names[m->state]);
     j->out_since = -1;
     if (m->state == NM_GAME_INITIAL) line_up(j);
     if (m->state == NM_GAME_READY && !penalty_kick) put_ball(j, (struct vec3){0, 0, 0});
@@ -371,14 +375,14 @@ static void in_initial(struct nm_judge *j)
 {
     if (judge_for(j, j->match.since) < j->options.initial) return;
     bool shootout = j->match.phase == NM_GAME_SHOOTOUT;
-    judge_happen(j, (struct nm_match_event){.kind = shootout ? NM_MATCH_SHOT : NM_MATCH_READY});
+    happen(j, (struct nm_match_event){.kind = shootout ? NM_MATCH_SHOT : NM_MATCH_READY});
 }
 
 static void in_ready(struct nm_judge *j)
 {
     bool all_stand;
     judge_look_in_ready(j, &all_stand);
-    if (all_stand) judge_happen(j, (struct nm_match_event){.kind = NM_MATCH_SET});
+    if (all_stand) happen(j, (struct nm_match_event){.kind = NM_MATCH_SET});
 }
 
 static void in_set(struct nm_judge *j)
@@ -386,7 +390,7 @@ static void in_set(struct nm_judge *j)
     judge_look_in_set(j, false);
     if (judge_for(j, j->match.since) < j->match.rules->set) return;
     whistle(j);
-    judge_happen(j, (struct nm_match_event){.kind = NM_MATCH_PLAY});
+    happen(j, (struct nm_match_event){.kind = NM_MATCH_PLAY});
 }
 
 /* The steps of a set play that a clock or the ball decides. True: nobody may play yet. */
@@ -397,14 +401,14 @@ static bool take_set_play(struct nm_judge *j)
     if (m->taking == NM_GAME_PLACING) {
         if (since < m->rules->placing) return true;
         put_ball(j, j->ball_place);
-        judge_happen(j, (struct nm_match_event){.kind = NM_MATCH_PLACED});
+        happen(j, (struct nm_match_event){.kind = NM_MATCH_PLACED});
         return true;
     }
     if (m->taking == NM_GAME_PREPARING && m->secondary <= 0)
-        judge_happen(j, (struct nm_match_event){.kind = NM_MATCH_FREEZE});
+        happen(j, (struct nm_match_event){.kind = NM_MATCH_FREEZE});
     if (m->taking == NM_GAME_FROZEN && since > FROZEN) {
         judge_look_at_set_play(j, true);
-        judge_happen(j, (struct nm_match_event){.kind = NM_MATCH_EXECUTE});
+        happen(j, (struct nm_match_event){.kind = NM_MATCH_EXECUTE});
         whistle(j);
     }
     return false;
@@ -420,18 +424,17 @@ static void first_touch(struct nm_judge *j)
     if (foul || early) {
         const struct watched *w = j->last_touch >= 0 ? &j->robots[j->last_touch] : NULL;
         if (early && w)
-            judge_happen(j, (struct nm_match_event){.kind = NM_MATCH_WARN, .team = w->team, .player = w->number});
+            happen(j, (struct nm_match_event){.kind = NM_MATCH_WARN, .team = w->team, .player = w->number});
         else if (foul)
             judge_penalise(j, (uint32_t)j->last_touch, NM_OFFENCE_ENCROACHING);
-        if (foul && early) judge_happen(j, (struct nm_match_event){.kind = NM_MATCH_RETAKE});
+        if (foul && early) happen(j, (struct nm_match_event){.kind = NM_MATCH_RETAKE});
         if (foul) {
             put_ball(j, j->ball_place);
             return;
         }
     }
     j->placed = false;
-    if (m->kicking >= 0 && m->phase != NM_GAME_SHOOTOUT)
-        judge_happen(j, (struct nm_match_event){.kind = NM_MATCH_FREE});
+    if (m->kicking >= 0 && m->phase != NM_GAME_SHOOTOUT) happen(j, (struct nm_match_event){.kind = NM_MATCH_FREE});
 }
 
 static bool stuck(struct nm_judge *j)
@@ -440,7 +443,7 @@ static bool stuck(struct nm_judge *j)
     bool open = m->kicking < 0 && !m->set_play && m->phase != NM_GAME_SHOOTOUT;
     if (!open || judge_for(j, j->alone) < m->rules->stuck_global) return false;
     whistle(j);
-    judge_happen(j, (struct nm_match_event){.kind = NM_MATCH_DROP});
+    happen(j, (struct nm_match_event){.kind = NM_MATCH_DROP});
     return true;
 }
 
@@ -453,7 +456,7 @@ static bool time_up(struct nm_judge *j)
     bool at_once = j->match.options.league == NM_GAME_HL || j->match.phase == NM_GAME_SHOOTOUT;
     if (!at_once && speed > AT_REST && judge_for(j, j->out_since) < TIME_UP) return false;
     whistle(j);
-    judge_happen(j, (struct nm_match_event){.kind = NM_MATCH_FINISH});
+    happen(j, (struct nm_match_event){.kind = NM_MATCH_FINISH});
     return true;
 }
 
@@ -488,7 +491,7 @@ static void in_finished(struct nm_judge *j)
                                     : m->first_half                                          ? NM_MATCH_SECOND_HALF
                                     : m->phase == NM_GAME_NORMAL && m->rules->extra_half > 0 ? NM_MATCH_EXTRA_TIME
                                                                                              : NM_MATCH_SHOOTOUT;
-    judge_happen(j, (struct nm_match_event){.kind = next});
+    happen(j, (struct nm_match_event){.kind = next});
 }
 
 void nm_judge_step(struct nm_judge *j)
@@ -549,7 +552,7 @@ const struct nm_match *nm_judge_match(const struct nm_judge *j) { return &j->mat
 
 void nm_judge_message(struct nm_judge *j, uint32_t team, uint32_t bytes)
 {
-    judge_happen(j, (struct nm_match_event){.kind = NM_MATCH_MESSAGE, .team = team, .bytes = bytes});
+    happen(j, (struct nm_match_event){.kind = NM_MATCH_MESSAGE, .team = team, .bytes = bytes});
 }
 
 bool nm_judge_in_play(const struct nm_judge *j)

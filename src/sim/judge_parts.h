@@ -58,15 +58,10 @@ struct nm_judge {
     } restart;
 };
 
-void judge_note(struct nm_judge *j, enum nm_note_kind kind, int team, int robot, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
-int judge_happen(struct nm_judge *j, struct nm_match_event event);
-struct nm_match_player *judge_player(struct nm_judge *j, const struct watched *w);
 /* On the field and free to play. */
 bool judge_plays(struct nm_judge *j, uint32_t robot);
 /* Removes, holds or cautions, and gives the free kick that follows. */
 void judge_penalise(struct nm_judge *j, uint32_t robot, enum nm_offence offence);
-void judge_restart(struct nm_judge *j, enum nm_exit how, struct vec3 at, int guilty_team);
 
 /* offences.c, one look each step */
 void judge_look_in_ready(struct nm_judge *j, bool *all_stand);
