@@ -55,7 +55,7 @@ static int measure(struct nm_bench *bench, struct setup *setup, struct nm_err *e
         alone += bare(&w, periods) / (BARE * PERIOD * periods);
         nm_walking_free(&w);
     }
-    struct nm_learn_options options = {1, WORLDS, 1};
+    struct nm_learn_options options = {.seed = 1, .worlds = WORLDS, .threads = 1};
     struct nm_trainer *t = nm_trainer_new(body, &pitch, &options, err);
     int bad = !t || nm_trainer_batch(t, err) ? -1 : 0;
     uint64_t before = t ? nm_trainer_ticks(t) : 0;

@@ -15,11 +15,13 @@
 #include "cmd/setup.h"
 #include "cmd/stopping.h"
 #include "core/files.h"
+#include "learn/crew.h"
 #include "learn/trainer.h"
 #include "nn/onnx.h"
 
 enum { TEST_SEED = 50001, TEST_RUNS = 4 };
-static const double TEST_SECONDS = 8, SAVE_EVERY = 60;
+static const double TEST_SECONDS = 8;
+static const double SAVE_EVERY = 60, SAVE_EVERY_TOGETHER = 5; /* s: the more processes, the more can be lost */
 static const char *const WAYS[NM_WALK_WAYS + 1] = {"forward", "back", "side", "turn", "stand"};
 
 struct order {
@@ -34,8 +36,13 @@ struct job {
     struct nm_pitch pitch;
     const struct nm_body *body;
     struct nm_trainer *trainer;
+    struct nm_crew *crew; /* NULL: this process learns alone */
+    bool parted;          /* the others may still be learning */
     const char *output, *state, *plot, *card;
 };
+
+/* Only one of the processes writes files and speaks. */
+static bool speaks(const struct job *job) { return !job->crew || !job->crew->rank; }
 
 static int prepare(struct job *job, const struct order *o, struct nm_err *err)
 {
@@ -52,8 +59,9 @@ static int prepare(struct job *job, const struct order *o, struct nm_err *err)
     job->state = nm_take_format(arena, "%s.state", stem);
     job->plot = nm_take_format(arena, "%s.svg", stem);
     job->card = nm_take_format(arena, "%s.txt", stem);
-    if (nm_make_folders(job->output, err)) return -1;
-    struct nm_learn_options options = {(uint64_t)o->seed, (uint32_t)o->worlds, (uint32_t)o->threads};
+    if (speaks(job) && nm_make_folders(job->output, err)) return -1;
+    struct nm_learn_options options = {(uint64_t)o->seed, (uint32_t)o->worlds, (uint32_t)o->threads, job->crew,
+                                       stopping};
     job->trainer = nm_trainer_new(job->body, &job->pitch, &options, err);
     return !job->trainer || (o->resume && nm_trainer_load(job->trainer, job->state, err)) ? -1 : 0;
 }
@@ -68,26 +76,40 @@ static void tell(struct progress *progress, const struct nm_learned *row, double
                   row->limits.most[3] * row->reached[3], row->limits.push, row->watts);
 }
 
-/* Until the time is over or somebody stops it; 1 then. */
+/* Whether another batch fits into the time: what the first process says counts for all. 0: the time is over, 1: go on,
+ * 2: somebody wants to stop, -1: a process is gone. */
+static int ask_all(const struct job *job, bool time)
+{
+    double votes[2] = {speaks(job) && time, stopping()};
+    if (job->crew && job->crew->sum(job->crew, votes, 2)) return stopping() ? 2 : -1;
+    return votes[1] > 0 ? 2 : votes[0] > 0;
+}
+
+/* Until the time is over or somebody stops it; 1 then. Whatever happens, what was learned is kept. */
 static int train(struct job *job, double seconds, struct nm_err *err)
 {
     double begun = nm_clock_seconds(), saved = -INFINITY, now = begun, longest = 0;
     struct progress progress;
-    int stopped = 0;
-    progress_begin(&progress, "learning");
-    while (now + longest < begun + seconds && !(stopped = stopping())) {
+    int go = 1, bad = 0;
+    if (speaks(job)) progress_begin(&progress, "learning");
+    while (!bad && (go = ask_all(job, now + longest < begun + seconds)) == 1) {
         uint32_t n;
-        if (nm_trainer_batch(job->trainer, err)) return progress_end(&progress), -1;
+        bad = nm_trainer_batch(job->trainer, err);
         longest = fmax(longest, nm_clock_seconds() - now);
         now = nm_clock_seconds();
         const struct nm_learned *curve = nm_trainer_curve(job->trainer, &n);
+        if (bad || !speaks(job)) continue;
         tell(&progress, &curve[n - 1], begun + seconds - now);
-        if (now - saved < SAVE_EVERY) continue;
+        if (now - saved < (job->crew ? SAVE_EVERY_TOGETHER : SAVE_EVERY)) continue;
         saved = now;
-        if (nm_trainer_save(job->trainer, job->state, err)) return progress_end(&progress), -1;
+        if (nm_trainer_save(job->trainer, job->state, err)) bad = -1;
     }
-    progress_end(&progress);
-    return nm_trainer_save(job->trainer, job->state, err) ? -1 : stopped;
+    if (speaks(job)) progress_end(&progress);
+    job->parted = bad || go < 0;
+    if (go < 0) nm_fail(err, "another process of this training has ended or cannot be reached");
+    if (speaks(job) && nm_trainer_save(job->trainer, job->state, err)) return -1;
+    if (bad >= 0 && go >= 0) return bad || go == 2;
+    return nm_fail(err, "--resume continues from %s, the state of the last whole batch", job->state);
 }
 
 static int write_policy(const struct job *job, struct nm_err *err)
@@ -118,24 +140,25 @@ static void print_scores(const struct nm_learn_score *scores, FILE *to)
 static int write_card(const struct job *job, const struct order *o, const struct nm_learn_score *scores,
                       struct nm_err *err)
 {
-    char *text = NULL, date[40];
+    char *text = NULL, date[40], together[40] = "";
     size_t size = 0;
     uint32_t n;
     const struct nm_learned *curve = nm_trainer_curve(job->trainer, &n);
     time_t now = (time_t)(nm_wall() / NM_SECOND);
     struct tm tm;
     strftime(date, sizeof date, "%Y-%m-%d", gmtime_r(&now, &tm));
+    if (job->crew) snprintf(together, sizeof together, "mpirun -n %u ", job->crew->size);
     FILE *to = open_memstream(&text, &size);
     if (!to) abort();
     fprintf(to,
             "Walking policy for %s\n\nmade      %s by nutmeg learn walk, revision %s\nrobot     %s, %.3f kg\n"
-            "command   nutmeg learn walk --robot %s --seed %lld --worlds %lld\n"
+            "command   %snutmeg learn walk --robot %s --seed %lld --worlds %lld\n"
             "learned   %.2f million steps of %g ms in %.1f minutes; simulation only\n"
             "worlds    true play in half of them (0.23 to 1.26 degrees), delays 4 to 16 ms each way, turf 0 to 30 mm,\n"
             "          friction 0.5 to 1, battery 20 to 100 %% full, pushes up to %.2f N s, bodies within 1.5 x the "
             "spread\n"
             "test      seeds %d to %d of the same kind of worlds, which training did not see; %g s each\n\n",
-            job->body->name, date, program_revision(), job->body->path, job->body->mass, job->body->name,
+            job->body->name, date, program_revision(), job->body->path, job->body->mass, together, job->body->name,
             (long long)o->seed, (long long)o->worlds, curve[n - 1].steps * 1e-6, NM_GAIT_PERIOD * 1e3,
             curve[n - 1].seconds / 60, curve[n - 1].limits.push, TEST_SEED, TEST_SEED + TEST_RUNS - 1, TEST_SECONDS);
     print_scores(scores, to);
@@ -150,10 +173,10 @@ static int learn(struct job *job, const struct order *o, struct nm_err *err)
     struct nm_learn_score scores[NM_WALK_WAYS + 1];
     uint32_t n;
     if (prepare(job, o, err)) return -1;
-    stop_by_signals();
     int stopped = train(job, 60 * o->minutes, err);
     const struct nm_learned *curve = nm_trainer_curve(job->trainer, &n);
     if (stopped < 0) return -1;
+    if (!speaks(job)) return stopped ? EXIT_INTERRUPTED : EXIT_OK;
     if (!n) return nm_fail(err, "nothing was learned: there was no time for one batch");
     if (learn_plot(curve, n, job->body->name, job->plot, err)) return -1;
     if (stopped)
@@ -171,8 +194,7 @@ static int learn(struct job *job, const struct order *o, struct nm_err *err)
 
 static int walk(int argc, char **argv)
 {
-    struct order o = {.minutes = 60, .seed = 1, .worlds = 256, .threads = sysconf(_SC_NPROCESSORS_ONLN)};
-    if (o.threads > 64) o.threads = 64;
+    struct order o = {.minutes = 60, .seed = 1, .worlds = 256};
     const struct flag flags[] = {
         TEXT("robot", &o.robot, "NAME", "folder in robots/", .letter = 'r'),
         NUMBER("minutes", &o.minutes, 0.01, 1e5, "N", "minutes of learning (default: 60)", .letter = 'm'),
@@ -190,7 +212,8 @@ static int walk(int argc, char **argv)
         "nutmeg learn walk",
         "--robot NAME",
         "Teaches the robot of a folder to walk in the simulator, by reinforcement learning on all cores.\n"
-        "Writes a policy as an ONNX file. Ctrl-C keeps a checkpoint.",
+        "Writes a policy as an ONNX file. Ctrl-C keeps a checkpoint. With Open MPI several machines learn\n"
+        "together: mpirun -n 3 nutmeg learn walk …",
         flags,
         0,
         0};
@@ -201,9 +224,14 @@ static int walk(int argc, char **argv)
     struct job *job = calloc(1, sizeof *job);
     if (!job) abort();
     setup_begin(&job->setup);
-    int bad = learn(job, &o, &err); /* an exit code, or -1 with a sentence */
-    complain(&err);
+    stop_by_signals();
+    job->crew = nm_crew_mpi(stopping, &err);
+    if (!o.threads) o.threads = sysconf(_SC_NPROCESSORS_ONLN) / (job->crew ? nm_crew_on_this_machine(job->crew) : 1);
+    o.threads = o.threads < 1 ? 1 : o.threads > 64 ? 64 : o.threads;
+    int bad = err.n ? -1 : learn(job, &o, &err); /* an exit code, or -1 with sentences */
+    if (speaks(job)) complain(&err);
     nm_trainer_free(job->trainer);
+    nm_crew_leave(job->crew, !job->parted);
     setup_end(&job->setup);
     free(job);
     return bad >= 0 ? bad : err.n ? EXIT_USAGE : EXIT_FAILED;

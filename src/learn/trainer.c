@@ -72,6 +72,17 @@ struct nm_trainer {
     struct scratch *scratch; /* one a thread */
     uint32_t small_from, small_n;
 
+    struct nm_crew *crew;
+    uint32_t first_world; /* of this process */
+    bool lost;            /* another process is gone */
+    struct {              /* as it was after the last batch, to go back to */
+        float *numbers;   /* parameters, and both of adam's                */
+        uint64_t steps;
+        double rate, reached[NM_WALK_WAYS];
+        struct nm_walk_limits limits;
+        struct nm_dice dice;
+    } kept;
+
     double seconds, steps; /* of work before this process; policies' in all */
     int64_t started;
     uint64_t batches;
@@ -129,6 +140,7 @@ static void make_buffers(struct nm_trainer *t)
     t->walked = nm_take_n(a, struct nm_walked, n);
     t->watts = nm_take_n(a, double, t->options.worlds);
     t->order = nm_take_n(a, uint32_t, n);
+    t->kept.numbers = nm_take_n(a, float, 3 * t->n);
     for (uint32_t i = 0; i < n; i++) t->order[i] = i;
     for (int p = 0; p < PARTS; p++) t->parts[p].gradient = nm_take_n(a, float, t->n);
     t->scratch = nm_take_n(a, struct scratch, t->options.threads);
@@ -149,7 +161,7 @@ static int make_worlds(struct nm_trainer *t, struct nm_err *err)
         struct nm_walking *walking = &t->walkings[w];
         nm_walking_free(walking);
         /* seeds of training are large numbers, those of tests small ones */
-        uint64_t seed = nm_spread(nm_spread(t->options.seed ^ nm_spread(t->batches)) + w) | 1ull << 63;
+        uint64_t seed = nm_spread(nm_spread(t->options.seed ^ nm_spread(t->batches)) + t->first_world + w) | 1ull << 63;
         if (nm_walking_new(walking, &t->gait, t->pitch, seed, err)) return -1;
         walking->limits = &t->limits;
     }
@@ -167,10 +179,16 @@ struct nm_trainer *nm_trainer_new(const struct nm_body *body, const struct nm_pi
     t->pitch = pitch;
     t->dice = nm_dice_new(options->seed, 41, 0);
     t->started = nm_clock();
+    t->crew = options->crew;
     if (options->worlds < 8 || options->worlds > 65536)
         nm_fail(err, "%u worlds: there must be 8 to 65536", options->worlds);
+    else if (t->crew && (options->worlds % t->crew->size || options->worlds < 8 * t->crew->size))
+        nm_fail(err, "%u worlds cannot be shared by %u processes: each must have as many as the others, at least 8",
+                options->worlds, t->crew->size);
     else if (!nm_gait_init(&t->gait, body, err) && (t->workers = nm_workers_new(options->threads, err))) {
-        t->walkings = nm_take_n(&t->arena, struct nm_walking, options->worlds);
+        if (t->crew) t->options.worlds /= t->crew->size;
+        if (t->crew) t->first_world = t->options.worlds * t->crew->rank;
+        t->walkings = nm_take_n(&t->arena, struct nm_walking, t->options.worlds);
         make_networks(t);
         make_buffers(t);
         if (!make_worlds(t, err)) return t;
@@ -187,6 +205,42 @@ void nm_trainer_free(struct nm_trainer *t)
     nm_arena_free(&t->arena);
     free(t->curve);
     free(t);
+}
+
+/* ---- together with other processes ---- */
+
+static double others(const struct nm_trainer *t) { return t->crew ? t->crew->size : 1; }
+
+static void sum_all(struct nm_trainer *t, double *x, size_t n)
+{
+    if (t->crew && !t->lost) t->lost = t->crew->sum(t->crew, x, n) != 0;
+}
+
+static bool quits(const struct nm_trainer *t) { return t->options.quit && t->options.quit(); }
+
+static void keep(struct nm_trainer *t)
+{
+    memcpy(t->kept.numbers, t->parameters, t->n * sizeof(float));
+    memcpy(t->kept.numbers + t->n, t->adam.mean, t->n * sizeof(float));
+    memcpy(t->kept.numbers + 2 * t->n, t->adam.square, t->n * sizeof(float));
+    t->kept.steps = t->adam.steps;
+    t->kept.rate = t->rate;
+    t->kept.limits = t->limits;
+    t->kept.dice = t->dice;
+    memcpy(t->kept.reached, t->reached, sizeof t->reached);
+}
+
+static void go_back(struct nm_trainer *t)
+{
+    memcpy(t->parameters, t->kept.numbers, t->n * sizeof(float));
+    memcpy(t->adam.mean, t->kept.numbers + t->n, t->n * sizeof(float));
+    memcpy(t->adam.square, t->kept.numbers + 2 * t->n, t->n * sizeof(float));
+    t->adam.steps = t->kept.steps;
+    t->rate = t->kept.rate;
+    t->limits = t->kept.limits;
+    t->dice = t->kept.dice;
+    memcpy(t->reached, t->kept.reached, sizeof t->reached);
+    t->begun = false;
 }
 
 /* ---- the symmetric policy ---- */
@@ -253,6 +307,7 @@ static void play_world(void *user, uint32_t world, uint32_t hand)
     struct scratch *s = &t->scratch[hand];
     struct nm_walking *w = &t->walkings[world];
     float *row = t->both + (size_t)world * (HORIZON + 1) * BOTH;
+    if (quits(t)) return;
     t->watts[world] = 0;
     if (t->begun)
         memcpy(row, row + (size_t)HORIZON * BOTH, BOTH * sizeof *row);
@@ -293,11 +348,13 @@ static void play_world(void *user, uint32_t world, uint32_t hand)
 
 static void level_advantages(struct nm_trainer *t, size_t n)
 {
-    double sum = 0, squares = 0;
+    double sum = 0, squares = 0, all = (double)n * others(t);
     for (size_t i = 0; i < n; i++) sum += (double)t->advantages[i];
-    for (size_t i = 0; i < n; i++) squares += pow((double)t->advantages[i] - sum / (double)n, 2);
-    double scale = 1 / (sqrt(squares / (double)n) + 1e-6);
-    for (size_t i = 0; i < n; i++) t->advantages[i] = (float)(((double)t->advantages[i] - sum / (double)n) * scale);
+    sum_all(t, &sum, 1);
+    for (size_t i = 0; i < n; i++) squares += pow((double)t->advantages[i] - sum / all, 2);
+    sum_all(t, &squares, 1);
+    double scale = 1 / (sqrt(squares / all) + 1e-6);
+    for (size_t i = 0; i < n; i++) t->advantages[i] = (float)(((double)t->advantages[i] - sum / all) * scale);
 }
 
 /* ---- learning ---- */
@@ -370,15 +427,20 @@ static void learn_part(void *user, uint32_t p, uint32_t hand)
 /* One step down the gradient, whose length is bounded. Adds to divergence and gain; NaN where numbers are lost. */
 static void learn_small(struct nm_trainer *t, double *change, double *gain)
 {
-    double length = 0;
+    double length = 0, moved[2] = {0};
     float *sum = t->parts[0].gradient;
     nm_workers_run(t->workers, PARTS, learn_part, t);
     for (int p = 0; p < PARTS; p++) {
-        *change += t->parts[p].change / BATCHES;
-        *gain += t->parts[p].gain / BATCHES;
+        moved[0] += t->parts[p].change / BATCHES / others(t);
+        moved[1] += t->parts[p].gain / BATCHES / others(t);
     }
     for (int p = 1; p < PARTS; p++)
         for (size_t i = 0; i < t->n; i++) sum[i] += t->parts[p].gradient[i];
+    sum_all(t, moved, 2);
+    *change += moved[0];
+    *gain += moved[1];
+    if (t->crew && !t->lost) t->lost = t->crew->sum_floats(t->crew, sum, t->n) != 0;
+    for (size_t i = 0; t->crew && i < t->n; i++) sum[i] *= (float)(1 / others(t));
     for (size_t i = 0; i < t->n; i++) length += (double)sum[i] * (double)sum[i];
     length = sqrt(length);
     if (!isfinite(length)) *change = NAN;
@@ -397,7 +459,7 @@ static double learn(struct nm_trainer *t, uint32_t n, double *gain)
             t->order[i - 1] = t->order[other];
             t->order[other] = kept;
         }
-        for (uint32_t b = 0; b < BATCHES; b++) {
+        for (uint32_t b = 0; b < BATCHES && !t->lost && !quits(t); b++) {
             t->small_from = n / BATCHES * b;
             t->small_n = n / BATCHES;
             learn_small(t, &change, gain);
@@ -413,12 +475,14 @@ static double learn(struct nm_trainer *t, uint32_t n, double *gain)
 static void raise_limits(struct nm_trainer *t, size_t n, double falls)
 {
     double sum[NM_WALK_WAYS] = {0}, push = MOST_PUSH * t->body->mass * t->gait.pace;
-    uint32_t count[NM_WALK_WAYS] = {0};
+    double count[NM_WALK_WAYS] = {0};
     for (size_t i = 0; i < n; i++) {
         if (t->walked[i].way < 0) continue;
         sum[t->walked[i].way] += nm_clamp(t->walked[i].share, -1, 1.5);
         count[t->walked[i].way]++;
     }
+    sum_all(t, sum, NM_WALK_WAYS);
+    sum_all(t, count, NM_WALK_WAYS);
     for (int k = 0; k < NM_WALK_WAYS; k++) {
         double scale = k == NM_WALK_TURN ? 1 : t->gait.pace, *most = &t->limits.most[k];
         if (count[k] < 30) continue;
@@ -441,31 +505,46 @@ static struct nm_learned *new_row(struct nm_trainer *t)
     return memset(&t->curve[t->n_curve++], 0, sizeof *t->curve);
 }
 
-int nm_trainer_batch(struct nm_trainer *t, struct nm_err *err)
+/* Means over all worlds of all processes. */
+static void tell_row(struct nm_trainer *t, uint32_t n, struct nm_learned *row)
 {
-    uint32_t n = t->options.worlds * HORIZON;
-    double falls = 0, gain = 0;
-    read_std(t, t->std);
-    nm_workers_run(t->workers, t->options.worlds, play_world, t);
-    t->begun = true;
-    level_advantages(t, n);
-    double change = learn(t, n, &gain);
-    if (!isfinite(change)) return nm_fail(err, "the numbers of the network are lost: go back to an earlier checkpoint");
-    struct nm_learned *row = new_row(t);
-    for (uint32_t i = 0; i < n; i++) row->reward += (double)t->rewards[i] / n, falls += t->walked[i].fell;
-    for (uint32_t w = 0; w < t->options.worlds; w++) row->watts += t->watts[w] / t->options.worlds;
+    double sums[3] = {0};
+    for (uint32_t i = 0; i < n; i++) sums[0] += (double)t->rewards[i], sums[1] += t->walked[i].fell;
+    for (uint32_t w = 0; w < t->options.worlds; w++) sums[2] += t->watts[w];
+    sum_all(t, sums, 3);
+    double all = n * others(t);
+    row->reward = sums[0] / all;
+    row->falls = sums[1] / (all * NM_GAIT_PERIOD);
+    row->watts = sums[2] / (t->options.worlds * others(t));
     for (int k = 0; k < NM_GAIT_ACTS; k++) row->noise += t->std[k] / NM_GAIT_ACTS;
-    row->falls = falls / (n * NM_GAIT_PERIOD);
-    row->change = change;
-    row->gain = gain;
     row->rate = t->rate;
     row->limits = t->limits;
     raise_limits(t, n, row->falls);
     memcpy(row->reached, t->reached, sizeof row->reached);
-    t->steps += n;
+}
+
+int nm_trainer_batch(struct nm_trainer *t, struct nm_err *err)
+{
+    uint32_t n = t->options.worlds * HORIZON;
+    struct nm_learned row = {0};
+    keep(t);
+    read_std(t, t->std);
+    nm_workers_run(t->workers, t->options.worlds, play_world, t);
+    t->begun = true;
+    if (!quits(t)) level_advantages(t, n);
+    if (!quits(t) && !t->lost) row.change = learn(t, n, &row.gain);
+    if (!quits(t) && !t->lost && isfinite(row.change)) tell_row(t, n, &row);
+    bool stopped = quits(t);
+    if (t->lost || stopped) go_back(t);
+    if (stopped) return 1;
+    if (t->lost) return nm_fail(err, "another process of this training has ended or cannot be reached");
+    if (!isfinite(row.change))
+        return nm_fail(err, "the numbers of the network are lost: go back to an earlier checkpoint");
+    t->steps += n * others(t);
     t->batches++;
-    row->steps = t->steps;
-    row->seconds = t->seconds + 1e-9 * (double)(nm_clock() - t->started);
+    row.steps = t->steps;
+    row.seconds = t->seconds + 1e-9 * (double)(nm_clock() - t->started);
+    *new_row(t) = row;
     return 0;
 }
 
@@ -547,11 +626,27 @@ static int check_file(const struct nm_trainer *t, const char *path, const char *
     return 0;
 }
 
+/* The file as rank 0 reads it; to be freed. */
+static char *read_state(const struct nm_trainer *t, const char *path, size_t *n, struct nm_err *err)
+{
+    struct nm_crew *crew = t->crew;
+    uint64_t size = UINT64_MAX;
+    char *bytes = !crew || !crew->rank ? nm_read_whole(path, (size_t)1 << 30, n, err) : NULL;
+    if (!crew) return bytes;
+    if (bytes) size = *n;
+    bool lost = crew->share(crew, &size, sizeof size) || size == UINT64_MAX;
+    if (!lost && !bytes && !(bytes = malloc(size + 1))) abort();
+    if (!lost && !crew->share(crew, bytes, *n = size)) return bytes;
+    nm_fail(err, "%s could not be read and shared with all processes", path);
+    free(bytes);
+    return NULL;
+}
+
 int nm_trainer_load(struct nm_trainer *t, const char *path, struct nm_err *err)
 {
     size_t n;
     struct header h;
-    char *bytes = nm_read_whole(path, (size_t)1 << 30, &n, err);
+    char *bytes = read_state(t, path, &n, err);
     if (!bytes) return -1;
     if (check_file(t, path, bytes, n, err)) {
         free(bytes);

@@ -4,18 +4,21 @@
  * mirrored robot. A critic, which also sees the truth, is trained beside it and thrown away. What is asked grows by
  * itself, each direction for itself, while the robot reaches most of it; pushes grow while it seldom falls.
  *
- * The same seed and number of worlds give the same bits, with any number of threads: sums run over a fixed number of
- * parts in a fixed order. */
+ * The same seed, number of worlds and number of processes give the same bits, with any number of threads: sums run over
+ * a fixed number of parts in a fixed order. */
 #ifndef NM_LEARN_TRAINER_H
 #define NM_LEARN_TRAINER_H
 
+#include "learn/crew.h"
 #include "learn/walking.h"
 #include "nn/net.h"
 
 struct nm_learn_options {
-    uint64_t seed;    /* of everything: bodies, commands, noise, weights */
-    uint32_t worlds;  /* 8 to 65536                                      */
-    uint32_t threads; /* 1 to 64                                         */
+    uint64_t seed;        /* of everything: bodies, commands, noise, weights */
+    uint32_t worlds;      /* 8 to 65536, of all processes together           */
+    uint32_t threads;     /* 1 to 64                                         */
+    struct nm_crew *crew; /* whom it learns with; NULL: it learns alone      */
+    bool (*quit)(void);   /* true: a batch is given up at once; NULL: never  */
 };
 
 /* One batch: a row of the learning curve. */
@@ -39,7 +42,8 @@ struct nm_trainer *nm_trainer_new(const struct nm_body *body, const struct nm_pi
                                   const struct nm_learn_options *options, struct nm_err *err);
 void nm_trainer_free(struct nm_trainer *trainer);
 
-/* Plays and learns once. -1 with a sentence if the numbers have gone out of all bounds. */
+/* Plays and learns once. 1 if it was given up because of `quit`, -1 with a sentence if another process is gone; then
+ * everything is as it was after the batch before. -1 too if the numbers have gone out of all bounds. */
 int nm_trainer_batch(struct nm_trainer *trainer, struct nm_err *err);
 /* The learning curve so far; the last row is that of the last batch. */
 const struct nm_learned *nm_trainer_curve(const struct nm_trainer *trainer, uint32_t *n);
@@ -49,7 +53,7 @@ uint64_t nm_trainer_ticks(const struct nm_trainer *trainer);
 /* Everything that is needed to go on, in a file of our own. A resumed run draws other bodies and commands than the one
  * that was interrupted would have drawn. */
 int nm_trainer_save(const struct nm_trainer *trainer, const char *path, struct nm_err *err);
-int nm_trainer_load(struct nm_trainer *trainer, const char *path, struct nm_err *err);
+int nm_trainer_load(struct nm_trainer *trainer, const char *path, struct nm_err *err); /* rank 0 reads, for all */
 
 /* The policy, with notes that say what its numbers mean. */
 struct nm_net *nm_trainer_net(const struct nm_trainer *trainer, struct nm_err *err);

@@ -12,7 +12,7 @@
 static struct nm_trainer *begin(const struct rig *rig, uint32_t worlds, uint32_t threads, uint64_t seed)
 {
     struct nm_err err = {0};
-    struct nm_learn_options options = {seed, worlds, threads};
+    struct nm_learn_options options = {.seed = seed, .worlds = worlds, .threads = threads};
     struct nm_trainer *t = nm_trainer_new(rig->body, &rig->pitch, &options, &err);
     if (!t) fail_msg("%s", err.text);
     return t;
