@@ -9,7 +9,8 @@
 struct nm_bench {
     const struct nm_bench_options *options;
     int missed;
-    char above[96]; /* the last row that stands under no other */
+    struct nm_err failed; /* why a group could not be measured */
+    char above[96];       /* the last row that stands under no other */
 };
 
 /* A build without a benchmark's file (and the peer that it needs) simply has fewer rows. */
@@ -152,11 +153,7 @@ void nm_bench_say(struct nm_bench *bench, const char *format, ...)
     }
 }
 
-void nm_bench_fail(struct nm_bench *bench, const struct nm_err *err)
-{
-    nm_bench_say(bench, "%.*s", (int)strcspn(err->text, "\n"), err->text);
-    bench->missed++;
-}
+void nm_bench_fail(struct nm_bench *bench, const struct nm_err *err) { bench->failed = *err; }
 
 static int no_group(const char *group, struct nm_err *err)
 {
@@ -187,6 +184,10 @@ int nm_bench_run(const struct nm_bench_options *options, struct nm_err *err)
                     benches[i].alone ? "known" : "ratio", "goal");
         any = true;
         benches[i].run(&bench);
+    }
+    if (bench.failed.n) {
+        *err = bench.failed;
+        return -1;
     }
     return any ? bench.missed : no_group(options->group, err);
 }

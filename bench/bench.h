@@ -26,7 +26,7 @@ bool nm_bench_quick(const struct nm_bench *bench);
 const struct nm_bench_options *nm_bench_options(const struct nm_bench *bench);
 void nm_bench_say(struct nm_bench *bench, const char *format, ...) __attribute__((format(printf, 2, 3))); /* a line */
 
-/* A group that cannot be measured at all: the sentence, as one missed goal. */
+/* The group cannot be measured at all, and nm_bench_run fails with this sentence. */
 void nm_bench_fail(struct nm_bench *bench, const struct nm_err *err);
 
 struct nm_bench_options {
@@ -42,7 +42,8 @@ struct nm_bench_options {
     const char *engine;  /* of the group walk; NULL: its first   */
     FILE *to;
 };
-/* Runs a group; returns the number of goals missed, -1 with a sentence where there is no such group. */
+/* Runs a group; returns the number of goals missed, -1 with a sentence where there is no such group or it cannot be
+ * measured. */
 int nm_bench_run(const struct nm_bench_options *options, struct nm_err *err);
 
 #endif

@@ -55,6 +55,7 @@ knows motion param list --lineup motoin
 knows kid70 run motion --robot kid7 --virtual
 knows kid70 robot check kid7
 knows kid70 bench motion --robot kid7
+knows model bench walk --engine modle
 knows kid70 calibrate odometry --sim --robot kid7
 knows kid70 drive --robot kid7
 knows walk module show wlk
