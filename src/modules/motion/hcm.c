@@ -130,12 +130,12 @@ struct hcm {
     enum fall_way fall; /* where it falls to, or how it lies */
     int32_t tried;      /* get-ups since it stood last */
     enum play play;
-    uint64_t goal; /* number of the animation asked for */
-    int64_t asked; /* ns */
-    int64_t call;  /* of the request to the player whose reply is waited for */
-    bool down_when_stopped;
-    bool powered;       /* asked for last  */
-    int64_t power_told; /* ns, when; 0: the hardware has answered, INT64_MIN: never asked */
+    uint64_t goal;                  /* number of the animation asked for */
+    int64_t asked;                  /* ns */
+    int64_t call;                   /* of the request to the player whose reply is waited for */
+    bool down_when_stopped, frozen; /* lay when play was stopped; joints are held */
+    bool powered;                   /* asked for last  */
+    int64_t power_told;             /* ns, when; 0: the hardware has answered, INT64_MIN: never asked */
 };
 
 #define AT_REST 0.1 /* rad/s; no hand holds a robot so still, the ground does */
@@ -523,12 +523,15 @@ static enum state shutdown_animation(struct hcm *f) { return play_over(f) ? go(f
 
 static enum state shutdown(struct hcm *f) { return in_state(f) > 0.2 ? go(f, HCM_OFF, "the joints are limp") : STATES; }
 
-static void freeze(struct hcm *f) { f->down_when_stopped = !is_upright(f); }
+static void freeze(struct hcm *f) { f->frozen = f->down_when_stopped = !is_upright(f); }
 
-/* A robot that stands or walks stops and stands. A robot that lies keeps its joints as they are. */
+/* A robot that stands or walks stops and stands, and once it stands, it keeps its joints as they are, as a robot does
+ * that lies. The head is still at once. */
 static enum state stopped(struct hcm *f)
 {
+    static const double stand = 1; /* s, for the walk to take the legs over from a kick or an animation */
     if (is_falling(f) && !f->down_when_stopped) return go(f, FALLING, "falls while play is stopped");
+    f->frozen |= f->walk->state == WalkState_STANDING && in_state(f) > stand;
     return f->match->stopped ? STATES : lies_or_stands(f, "play goes on");
 }
 
@@ -563,7 +566,7 @@ static const struct row rows[STATES] = {
     ROW(SHUTDOWN_ANIMATION, SHUTDOWN, OWNERS(HCM, HCM, HCM), false, false, sit_if_upright, shutdown_animation, NULL),
     ROW(SHUTDOWN, SHUTDOWN, OWNERS(OFF, OFF, OFF), false, false, NULL, shutdown, NULL),
     ROW(HCM_OFF, HCM_OFF, OWNERS(OFF, OFF, OFF), false, false, NULL, NULL, NULL),
-    ROW(STOPPED, STOPPED, OWNERS(WALK, WALK, HEAD), false, false, freeze, stopped, NULL),
+    ROW(STOPPED, STOPPED, OWNERS(WALK, WALK, NOBODY), false, false, freeze, stopped, NULL),
 };
 
 static void set_state(struct hcm *f, enum state to)
@@ -712,7 +715,10 @@ static void tell_owners(struct hcm *f)
     out->left_arm_owner = arm_owner(f, NM_LEFT, row->arms);
     out->right_arm_owner = arm_owner(f, NM_RIGHT, row->arms);
     out->left_leg_owner = out->right_leg_owner = row->legs;
-    if (f->state == STOPPED && f->down_when_stopped) give_all(out, HcmState_OWNER_NOBODY);
+    if (f->state == STOPPED) {
+        give_all(out, f->frozen ? HcmState_OWNER_NOBODY : HcmState_OWNER_WALK);
+        out->head_owner = HcmState_OWNER_NOBODY;
+    }
     if (f->state == FALLING && !f->protect) give_all(out, HcmState_OWNER_WALK);
 }
 
