@@ -4,6 +4,7 @@
 
 #include "geometry_msgs/Twist.h"
 #include "nav_msgs/Odometry.h"
+#include "nutmeg_msgs/HcmState.h"
 #include "nutmeg_msgs/HeadCommand.h"
 #include "nutmeg_msgs/WalkCommand.h"
 #include "sim/stage_parts.h"
@@ -111,11 +112,24 @@ void nm_stage_lead(struct nm_stage *stage, uint32_t robot, struct nm_walk_veloci
     nm_flat_head(stage->flat, robot, pan, tilt);
 }
 
+/* A manager's word, as far as a disc has one: it lies, walks or stands. */
+static void give_state(struct actor *a, const struct nm_flat_robot *r)
+{
+    HcmState *to = nm_edge_out(a->edge, PORT_HCM);
+    if (!to) return;
+    bool walks = r->wanted.x != 0 || r->wanted.y != 0 || r->wanted.turn != 0;
+    to->state = r->fallen ? HcmState_FALLEN : walks ? HcmState_WALKING : HcmState_CONTROLABLE;
+    to->fall = !r->fallen ? HcmState_FALL_NONE : r->on_front ? HcmState_FALL_FRONT : HcmState_FALL_BACK;
+    to->motors_on = a->power;
+    nm_edge_put(a->edge, PORT_HCM);
+}
+
 void flat_give(struct nm_stage *stage, uint32_t robot)
 {
     struct actor *a = &stage->actors[robot];
     const struct nm_flat_robot *r = &stage->flat->robots[robot];
     Odometry *to = nm_edge_out(a->edge, PORT_ODOMETRY);
+    if (!a->faults.stall) give_state(a, r);
     if (!to || a->faults.stall) return;
     struct quat rot = quat_rpy(0, 0, r->odometry.theta);
     nm_text(to->header.frame_id, "odom");

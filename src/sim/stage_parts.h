@@ -26,6 +26,7 @@ enum port {
     PORT_WALK,
     PORT_HEAD,
     PORT_ODOMETRY,
+    PORT_HCM,
     PORT_PERCEPTS, /* percepts and flat from here on */
     PORT_BALL,
     PORT_GOAL,

@@ -7,6 +7,7 @@
 #include "nutmeg_msgs/Buttons.h"
 #include "nutmeg_msgs/CameraPose.h"
 #include "nutmeg_msgs/CameraTruth.h"
+#include "nutmeg_msgs/HcmState.h"
 #include "nutmeg_msgs/HeadCommand.h"
 #include "nutmeg_msgs/Leds.h"
 #include "nutmeg_msgs/WalkCommand.h"
@@ -44,6 +45,7 @@ static const struct {
     [PORT_WALK] = {"walk_command", NM_PORT_IN, &WalkCommand_type, FLAT, 0},
     [PORT_HEAD] = {"head_command", NM_PORT_IN, &HeadCommand_type, FLAT, 0},
     [PORT_ODOMETRY] = {"odometry", NM_PORT_OUT, &Odometry_type, FLAT, 0},
+    [PORT_HCM] = {"hcm_state", NM_PORT_OUT, &HcmState_type, FLAT, 0},
     [PORT_PERCEPTS] = {"percepts", NM_PORT_OUT, &Percepts_type, SEES, 0},
     [PORT_BALL] = {"ball_relative", NM_PORT_OUT, &BallRelative_type, SEES, 0},
     [PORT_GOAL] = {"goal_relative", NM_PORT_OUT, &GoalRelative_type, SEES, 0},
