@@ -145,8 +145,8 @@ static void read_whole(struct reading *r, const struct nm_yaml *node, const stru
 static void read_set(struct reading *r, const struct nm_yaml *node, const struct row *row, void *to)
 {
     struct nm_scenario_robot *robot = to;
-    if (node->kind != NM_YAML_LIST || node->n > 64) {
-        r->rc = nm_yaml_fail(node, r->err, "%s: a list of at most 64 settings is needed here", row->key);
+    if (node->kind != NM_YAML_LIST || node->n > 512) {
+        r->rc = nm_yaml_fail(node, r->err, "%s: a list of at most 512 settings is needed here", row->key);
         return;
     }
     const char **set = nm_take_n(&r->scenario->arena, const char *, node->n + 1);
