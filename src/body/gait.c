@@ -9,6 +9,7 @@
 
 static const double GRAVITY = 9.81;
 static const double BEND = 0.065;                               /* by which legs are shorter in the stance         */
+static const double LIFT = 0.08;                                /* of the leg, by which the clock lifts a foot     */
 static const double ARMS[3] = {0.35, 0.17, -1.57};              /* rad, as the module walk holds them              */
 static const double PITCH = 0.35, OTHER = 0.25, SHOULDER = 0.4; /* rad of an action of 1                           */
 static const double TURNS = 0.37;                               /* of the clock, while something falls through a leg */
@@ -39,6 +40,22 @@ static int place_legs(struct nm_gait *g, const struct nm_leg leg[2], struct nm_e
         forward += nm_com(g->body, &kin).x - (l.x + r.x) / 2;
     }
     return 0;
+}
+
+/* Offsets that lift each sole straight up; a leg that cannot do so learns to lift it by other means. */
+static void find_lift(struct nm_gait *g, const struct nm_leg leg[2])
+{
+    struct nm_kin kin;
+    nm_forward(g->body, POSE_IDENTITY, g->stance, &kin);
+    for (int side = 0; side < 2; side++) {
+        struct pose3 sole = kin.pose[g->body->foot[side].sole];
+        double q[NM_GROUP];
+        for (uint32_t i = 0; i < leg[side].chain.n; i++) q[i] = g->stance[leg[side].chain.joints[i]];
+        sole.pos.z += LIFT * g->leg;
+        if (nm_leg_ik(&leg[side], sole, q, NULL) != NM_REACHED) continue;
+        for (uint32_t i = 0; i < leg[side].chain.n; i++)
+            g->lift[6 * side + (int)i] = q[i] - g->stance[leg[side].chain.joints[i]];
+    }
 }
 
 static bool turns_about_y(const struct nm_body *body, const struct nm_kin *kin, uint32_t joint)
@@ -115,7 +132,12 @@ int nm_gait_init(struct nm_gait *g, const struct nm_body *body, struct nm_err *e
     }
     place_arms(g, &kin, twin, sign);
     if (place_legs(g, leg, err)) return -1;
+    find_lift(g, leg);
     make_mirror(g, twin, sign);
+    for (uint32_t j = 0; j < body->n_joints; j++) {
+        g->still[j] = body->joints[j].mimic < 0;
+        for (uint32_t i = 0; i < g->n_joints; i++) g->still[j] &= g->joints[i] != j;
+    }
     return 0;
 }
 
@@ -155,10 +177,12 @@ void nm_gait_act(const struct nm_gait *g, struct nm_gait_state *s, const float a
                  const double command[3], double *goals)
 {
     for (uint32_t i = 0; i < NM_GAIT_ACTS; i++) s->act[i] = (float)nm_within((double)act[i], (double)MOST);
+    double swing = nm_gait_swing(s);
     memcpy(goals, g->stance, g->body->n_joints * sizeof *goals);
     for (uint32_t i = 0; i < g->n_joints; i++) {
         const struct nm_joint *joint = &g->body->joints[g->joints[i]];
         double goal = g->stance[g->joints[i]] + g->scale[i] * (double)s->act[i];
+        if (i < NM_GAIT_LEGS) goal += g->lift[i] * fmax(0, i < 6 ? swing : -swing);
         goals[g->joints[i]] = nm_clamp(goal, joint->lower + EDGE, joint->upper - EDGE);
     }
     nm_apply_mimics(g->body, goals);

@@ -3,7 +3,8 @@
  *
  * Every NM_GAIT_PERIOD a policy sees the last four frames (turning rate, direction of up, leg joints, its own last
  * action), the velocity that is asked for and a clock. It answers with an offset from a stance for each leg joint and
- * shoulder, and with the rate of the clock, whose one turn is two steps. Where the command is zero the clock stops at
+ * shoulder, and with the rate of the clock, whose one turn is two steps. In the swing the clock lifts the foot by
+ * itself, so that a policy that says nothing steps on the spot. Where the command is zero the clock stops at
  * the next change of the support foot and shows neither side, so that a policy can stand still.
  *
  * A mirror image of a robot is a robot: the maps below say where each number of an observation, or of an action, comes
@@ -34,6 +35,8 @@ struct nm_gait {
     uint32_t n_joints;                 /* 12 without shoulders that could swing, else 14                       */
     double scale[NM_GAIT_ACTS - 1];    /* rad of an action of 1                                                */
     double stance[NM_JOINTS];          /* rad, of all joints of the body                                       */
+    double lift[NM_GAIT_LEGS];         /* rad, from the stance to where the foot is highest in the swing       */
+    bool still[NM_JOINTS];             /* joints that no action moves                                          */
     double leg;                        /* m, from the hip to the sole of a straight leg                        */
     double apart;                      /* m between the soles in the stance                                    */
     double pace;                       /* m/s, of a fall through the leg: the unit of speed of this body       */

@@ -16,20 +16,22 @@
 enum {
     HORIZON = 32, /* periods a world plays in a batch                       */
     EPOCHS = 4,
-    BATCHES = 4, /* small batches an epoch                                 */
-    PARTS = 8,   /* of a small batch; their gradients are summed in order  */
-    CHUNK = 64,  /* rows that go through the networks together             */
+    BATCHES = 4,   /* small batches an epoch                                 */
+    PARTS = 16,    /* of a small batch; their gradients are summed in order  */
+    CHUNK = 64,    /* rows that go through the networks together             */
+    USUAL = 65536, /* steps of a batch for which speeds of growth are meant */
     BOTH = NM_GAIT_OBS + NM_WALKING_EXTRA,
     STDS = 16, /* NM_GAIT_ACTS, padded */
 };
-static const uint32_t ACTOR[] = {NM_GAIT_OBS, 256, 256, 128, NM_GAIT_ACTS}, CRITIC[] = {BOTH, 256, 128, 1};
+static const uint32_t ACTOR[] = {NM_GAIT_OBS, 256, 256, 128, NM_GAIT_ACTS}, CRITIC[] = {BOTH, 256, 256, 128, 1};
 static const double DISCOUNT = 0.99, TRACE = 0.95, CLIP = 0.2, ENTROPY = 0.002, WANTED_CHANGE = 0.012;
 static const double FIRST_RATE = 1e-3, LEAST_RATE = 2e-5, MOST_RATE = 2e-3, LONGEST = 1; /* of a gradient */
-static const double FIRST_NOISE = -1.0, LEAST_NOISE = -2.5, MOST_NOISE = 0.3;            /* ln, of the actions */
+static const double FIRST_NOISE = -0.6, LEAST_NOISE = -2.5, MOST_NOISE = 0.3;            /* ln, of the actions */
 
 /* What is asked first and at most: shares of the body's pace; turns in rad/s. */
 static const double FIRST[NM_WALK_WAYS] = {0.16, 0.13, 0.11, 0.8}, MOST[NM_WALK_WAYS] = {0.8, 0.6, 0.5, 5};
 static const double MOST_PUSH = 0.34; /* of mass times pace */
+static const double LEAST_STRICT = 0.1;
 
 struct scratch { /* of one thread */
     struct nm_tape actor, mirrored, critic;
@@ -109,7 +111,7 @@ static void make_networks(struct nm_trainer *t)
 {
     struct nm_arena *a = &t->arena;
     nm_mlp_new(&t->actor, a, ACTOR, 4);
-    nm_mlp_new(&t->critic, a, CRITIC, 3);
+    nm_mlp_new(&t->critic, a, CRITIC, 4);
     t->n = t->actor.n + t->critic.n + STDS;
     t->parameters = nm_take_n(a, float, t->n);
     t->actor.at = t->parameters;
@@ -119,6 +121,7 @@ static void make_networks(struct nm_trainer *t)
     for (int i = 0; i < NM_GAIT_ACTS; i++) log_std(t)[i] = (float)FIRST_NOISE;
     nm_adam_new(&t->adam, a, t->n);
     t->rate = FIRST_RATE;
+    t->limits.strict = LEAST_STRICT;
     for (int i = 0; i < NM_WALK_WAYS; i++) {
         t->limits.most[i] = FIRST[i] * (i == NM_WALK_TURN ? 1 : t->gait.pace);
         t->reached[i] = 0.5;
@@ -424,18 +427,30 @@ static void learn_part(void *user, uint32_t p, uint32_t hand)
     }
 }
 
+/* The gradients of all parts into that of the first, a slice of it. */
+static void sum_slice(void *user, uint32_t slice, uint32_t hand)
+{
+    struct nm_trainer *t = user;
+    size_t from = t->n * slice / PARTS, to = t->n * (slice + 1) / PARTS;
+    float *sum = t->parts[0].gradient;
+    (void)hand;
+    for (int p = 1; p < PARTS; p++)
+        for (size_t i = from; i < to; i++) sum[i] += t->parts[p].gradient[i];
+}
+
 /* One step down the gradient, whose length is bounded. Adds to divergence and gain; NaN where numbers are lost. */
 static void learn_small(struct nm_trainer *t, double *change, double *gain)
 {
     double length = 0, moved[2] = {0};
     float *sum = t->parts[0].gradient;
+    nm_mlp_turn(&t->actor);
+    nm_mlp_turn(&t->critic);
     nm_workers_run(t->workers, PARTS, learn_part, t);
+    nm_workers_run(t->workers, PARTS, sum_slice, t);
     for (int p = 0; p < PARTS; p++) {
         moved[0] += t->parts[p].change / BATCHES / others(t);
         moved[1] += t->parts[p].gain / BATCHES / others(t);
     }
-    for (int p = 1; p < PARTS; p++)
-        for (size_t i = 0; i < t->n; i++) sum[i] += t->parts[p].gradient[i];
     sum_all(t, moved, 2);
     *change += moved[0];
     *gain += moved[1];
@@ -475,7 +490,7 @@ static double learn(struct nm_trainer *t, uint32_t n, double *gain)
 static void raise_limits(struct nm_trainer *t, size_t n, double falls)
 {
     double sum[NM_WALK_WAYS] = {0}, push = MOST_PUSH * t->body->mass * t->gait.pace;
-    double count[NM_WALK_WAYS] = {0};
+    double count[NM_WALK_WAYS] = {0}, batch = others(t) * (double)n / USUAL;
     for (size_t i = 0; i < n; i++) {
         if (t->walked[i].way < 0) continue;
         sum[t->walked[i].way] += nm_clamp(t->walked[i].share, -1, 1.5);
@@ -486,13 +501,15 @@ static void raise_limits(struct nm_trainer *t, size_t n, double falls)
     for (int k = 0; k < NM_WALK_WAYS; k++) {
         double scale = k == NM_WALK_TURN ? 1 : t->gait.pace, *most = &t->limits.most[k];
         if (count[k] < 30) continue;
-        t->reached[k] += 0.2 * (sum[k] / count[k] - t->reached[k]);
-        if (t->reached[k] > 0.84 && falls < 0.12) *most *= 1.004;
-        if (t->reached[k] < 0.72) *most *= 0.9985;
+        t->reached[k] += 0.2 * fmin(batch, 1) * (sum[k] / count[k] - t->reached[k]);
+        if (t->reached[k] > 0.84 && falls < 0.12) *most *= 1 + 0.008 * batch;
+        if (t->reached[k] < 0.72) *most *= 1 - 0.003 * batch;
         *most = nm_clamp(*most, FIRST[k] * scale, MOST[k] * scale);
     }
-    if (falls < 0.06) t->limits.push = fmin(t->limits.push + 0.0015 * push, push);
-    if (falls > 0.10) t->limits.push = fmax(t->limits.push - 0.0015 * push, 0);
+    if (falls < 0.2) t->limits.strict = fmin(t->limits.strict + 0.01 * batch, 1);
+    if (falls > 0.5) t->limits.strict = fmax(t->limits.strict - 0.01 * batch, LEAST_STRICT);
+    if (falls < 0.06) t->limits.push = fmin(t->limits.push + 0.003 * batch * push, push);
+    if (falls > 0.10) t->limits.push = fmax(t->limits.push - 0.003 * batch * push, 0);
 }
 
 static struct nm_learned *new_row(struct nm_trainer *t)
@@ -571,7 +588,7 @@ struct header {
     struct nm_walk_limits limits;
     struct nm_dice dice;
 };
-static const char MAGIC[8] = "nmlearn1";
+static const char MAGIC[8] = "nmlearn2";
 
 static size_t file_size(const struct nm_trainer *t, uint64_t n_curve)
 {

@@ -18,7 +18,7 @@ static const struct {
            .turn = 0.8,
            .alive = 0.5,
            .tilt = 2.0,
-           .rate = 0.05,
+           .rate = 0.06,
            .duty = 0.5,
            .smooth = 0.02,
            .jerk = 0.008,
@@ -29,7 +29,7 @@ static const struct {
            .apart = 0.3,
            .pose = 0.02,
            .fall = 20,
-           .impact = 0.6,
+           .impact = 1.0,
            .power = 0.5,
            .rest = 0.3};
 
@@ -46,11 +46,14 @@ int nm_walking_new(struct nm_walking *w, const struct nm_gait *gait, const struc
     options.seed = nm_spread(seed);
     options.random = 1.5;
     options.command_delay = options.sensor_delay = 4000000;
+    options.spread.command_delay = options.spread.sensor_delay = 0.011; /* with `random`, 4 to 20 ms each way */
     options.turf = between(d, 0, 0.03);
     options.friction = between(d, 0.5, 1);
-    options.backlash = nm_dice_roll(d) < 0.5; /* costs twice, so half of the worlds have it */
+    options.backlash = nm_dice_roll(d) < 0.35; /* costs twice, so not all worlds have it */
+    options.bare = true;
+    for (int axis = 0; axis < 2; axis++) options.slope[axis] = between(d, -0.02, 0.02);
     options.play = between(d, 0.004, 0.022);
-    struct nm_world_robot robot = {.body = gait->body, .joints = gait->stance};
+    struct nm_world_robot robot = {.body = gait->body, .joints = gait->stance, .rigid = gait->still};
     w->world = nm_world_new(pitch, &robot, 1, &options, err);
     if (!w->world) return -1;
     struct nm_world_draw draw;
@@ -59,8 +62,6 @@ int nm_walking_new(struct nm_walking *w, const struct nm_gait *gait, const struc
     w->mass = draw.mass / gait->body->mass;
     w->delays[0] = draw.command_delay, w->delays[1] = draw.sensor_delay;
     w->standing = nm_standing_height(gait->body, QUAT_IDENTITY, gait->stance);
-    nm_world_put_ball(w->world, (struct vec3){pitch->length / 2, pitch->width / 2, pitch->ball_radius},
-                      (struct vec3){0}, (struct vec3){0}); /* out of the way */
     return 0;
 }
 
@@ -258,6 +259,8 @@ static void measure_speed(struct nm_walking *w, const struct period *p)
     w->height = p->to.base_to_field.pos.z;
 }
 
+static double strict(const struct nm_walking *w) { return w->limits ? w->limits->strict : 1; }
+
 /* How well feet keep to the clock, how high they swing, how they stand. */
 static double price_feet(const struct nm_walking *w, const struct period *p)
 {
@@ -271,7 +274,7 @@ static double price_feet(const struct nm_walking *w, const struct period *p)
         else if (fabs(swing) > 0.25)
             sum += (swing > 0) != touches ? 0.5 * PRICE.contact : -0.5 * PRICE.contact;
         if (swing > 0.3) sum -= PRICE.clear * fmax(0, high * swing - w->sole[side].z) / high;
-        if (touches) sum -= PRICE.slip * fmin(hypot(p->slide[side].x, p->slide[side].y), 1.5) / g->pace;
+        if (touches) sum -= strict(w) * PRICE.slip * fmin(hypot(p->slide[side].x, p->slide[side].y), 1.5) / g->pace;
         struct vec3 up = quat_apply(p->kin.pose[g->body->foot[side].sole].rot, (struct vec3){0, 0, 1});
         sum -= PRICE.flat * fmin(1 - up.z, 0.5);
     }
@@ -292,7 +295,8 @@ static double price_actions(const struct nm_walking *w)
     }
     double yaws = (double)(a[0] * a[0] + a[6] * a[6]) / (1 + fabs(w->command[2]));
     double more = w->state.stands ? 3 : 1; /* who stands need not move */
-    return -more * (PRICE.smooth * squares(change, NM_GAIT_ACTS) + PRICE.jerk * squares(jerk, NM_GAIT_ACTS)) -
+    return -strict(w) * more *
+               (PRICE.smooth * squares(change, NM_GAIT_ACTS) + PRICE.jerk * squares(jerk, NM_GAIT_ACTS)) -
            PRICE.pose * (0.3 * squares(a + NM_GAIT_LEGS, 3) + 0.1 * squares(a, NM_GAIT_LEGS) + 0.5 * yaws);
 }
 
@@ -304,12 +308,13 @@ static double reward_of(const struct nm_walking *w, const struct period *p)
     struct vec3 up = quat_apply(quat_inv(p->to.base_to_field.rot), (struct vec3){0, 0, 1});
     double r = PRICE.speed * (exp(-(x * x + y * y) / sharp) - 0.94 * hypot(x, y) / g->pace) +
                PRICE.turn * (exp(-turn * turn / 0.35) - 0.15 * fabs(turn)) + PRICE.alive;
-    r -= PRICE.tilt * (up.x * up.x + up.y * up.y) + PRICE.rate * fmin(p->rate, 30) + PRICE.duty * p->duty;
-    r -= PRICE.impact * fmin(fmax(0, w->hit - 1.5 * weight) / (1.9 * weight), 2);
-    r -= PRICE.power * fmin(w->watts / (weight * g->pace), 5);
+    r -= PRICE.tilt * (up.x * up.x + up.y * up.y);
+    r -= strict(w) * (PRICE.rate * fmin(p->rate, 30) + PRICE.duty * p->duty +
+                      PRICE.impact * fmin(fmax(0, w->hit - 1.5 * weight) / (1.9 * weight), 4) +
+                      PRICE.power * fmin(w->watts / (weight * g->pace), 5));
     double moves = 0; /* of the joints, rad/s, where it is to stand */
     for (uint32_t l = 0; w->state.stands && l < NM_GAIT_LEGS; l++) moves += fabs(p->to.qd[g->joints[l]]) / NM_GAIT_LEGS;
-    return r + price_feet(w, p) + price_actions(w) - PRICE.rest * fmin(moves, 3);
+    return r + price_feet(w, p) + price_actions(w) - strict(w) * PRICE.rest * fmin(moves, 3);
 }
 
 /* Whether the most was asked in one direction for long enough, and what share of it came. */

@@ -16,6 +16,8 @@ enum nm_walk_way { NM_WALK_FORWARD, NM_WALK_BACK, NM_WALK_SIDE, NM_WALK_TURN, NM
 struct nm_walk_limits {
     double most[NM_WALK_WAYS]; /* m/s, m/s, m/s, rad/s */
     double push;               /* N s */
+    double strict;             /* 0 to 1, of the prices on effort and roughness; a robot that must pay all of them
+                                  before it can stand learns to fall at once */
 };
 
 enum { NM_WALKING_EXTRA = 19 }; /* numbers that only the critic sees */

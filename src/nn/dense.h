@@ -1,7 +1,8 @@
 /* Products of matrices and curves of neurons, in single precision: the loops in which networks spend their time.
  *
- * The same source is compiled for AVX2 and for any x86-64 or other CPU, and chosen when it is called. Every sum runs in
- * the order of k with one rounding a product and a sum, so all variants give the same bits.
+ * The same source is compiled for AVX-512, for AVX2 and for any other CPU, and chosen when it is called. Every sum runs
+ * in the order of k. The first two variants fuse product and sum into one rounding, so they give the same bits; the
+ * plain variant rounds twice.
  *
  * Rows are padded: the width of b and c is a multiple of NM_LANES, and so is the length that curves work on. */
 #ifndef NM_NN_DENSE_H
@@ -12,7 +13,7 @@
 
 #include "base/export.h"
 
-enum { NM_LANES = 8 };
+enum { NM_LANES = 16 };
 
 static inline uint32_t nm_padded(uint32_t n) { return (n + NM_LANES - 1) / NM_LANES * NM_LANES; }
 

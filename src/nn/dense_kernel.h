@@ -1,44 +1,48 @@
 /* The loops of dense.c, compiled once for each kind of CPU: KERNEL(name) is the name in that variant. GCC takes vectors
  * apart before it inlines or clones functions, so neither inlining nor target_clones would do. */
 
-/* `rows` x 8 `lanes` elements of c, which stay in registers; both are constants where it is called. */
+typedef float KERNEL(lane) __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+typedef int32_t KERNEL(word) __attribute__((vector_size(4 * LANES)));
+#define lane KERNEL(lane)
+#define word KERNEL(word)
+
+/* `rows` x `wide` registers of c; both are constants where it is called. */
 static inline __attribute__((always_inline)) void KERNEL(tile)(const struct nm_product *p, uint32_t i, uint32_t j,
-                                                               const uint32_t rows, const uint32_t lanes)
+                                                               const uint32_t rows, const uint32_t wide)
 {
-    lane sum[8];
+    lane sum[ROWS * WIDE];
     const float *a = p->a + i * p->a_row, *b = p->b + j;
     float *c = p->c + i * p->c_row + j;
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (uint32_t r = 0; r < rows; r++)
 #pragma GCC unroll 8
-        for (uint32_t v = 0; v < lanes; v++) sum[r * lanes + v] = *(const lane *)(c + r * p->c_row + NM_LANES * v);
+        for (uint32_t v = 0; v < wide; v++) sum[r * wide + v] = *(const lane *)(c + r * p->c_row + LANES * v);
     for (uint32_t k = 0; k < p->k; k++, a += p->a_col, b += p->b_row)
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (uint32_t r = 0; r < rows; r++)
 #pragma GCC unroll 8
-            for (uint32_t v = 0; v < lanes; v++)
-                sum[r * lanes + v] += a[r * p->a_row] * *(const lane *)(b + NM_LANES * v);
-#pragma GCC unroll 4
+            for (uint32_t v = 0; v < wide; v++) sum[r * wide + v] += a[r * p->a_row] * *(const lane *)(b + LANES * v);
+#pragma GCC unroll 8
     for (uint32_t r = 0; r < rows; r++)
 #pragma GCC unroll 8
-        for (uint32_t v = 0; v < lanes; v++) *(lane *)(c + r * p->c_row + NM_LANES * v) = sum[r * lanes + v];
+        for (uint32_t v = 0; v < wide; v++) *(lane *)(c + r * p->c_row + LANES * v) = sum[r * wide + v];
 }
 
-/* Eight chains of sums hide the latency of an addition: four rows of two lanes, or one row of eight. */
+/* `rows` rows of c. Many chains of sums hide the latency of an addition, so a few rows take more registers each. */
+static inline __attribute__((always_inline)) void KERNEL(band)(const struct nm_product *p, uint32_t i,
+                                                               const uint32_t rows, const uint32_t wide)
+{
+    uint32_t j = 0;
+    for (; j + wide * LANES <= p->n; j += wide * LANES) KERNEL(tile)(p, i, j, rows, wide);
+    for (; j < p->n; j += LANES) KERNEL(tile)(p, i, j, rows, 1);
+}
+
 static void KERNEL(dense)(const struct nm_product *p)
 {
     uint32_t i = 0;
-    for (; i + 4 <= p->m; i += 4) {
-        uint32_t j = 0;
-        for (; j + 2 * NM_LANES <= p->n; j += 2 * NM_LANES) KERNEL(tile)(p, i, j, 4, 2);
-        if (j < p->n) KERNEL(tile)(p, i, j, 4, 1);
-    }
-    for (; i < p->m; i++) {
-        uint32_t j = 0;
-        for (; j + 8 * NM_LANES <= p->n; j += 8 * NM_LANES) KERNEL(tile)(p, i, j, 1, 8);
-        for (; j + 2 * NM_LANES <= p->n; j += 2 * NM_LANES) KERNEL(tile)(p, i, j, 1, 2);
-        if (j < p->n) KERNEL(tile)(p, i, j, 1, 1);
-    }
+    for (; i + ROWS <= p->m; i += ROWS) KERNEL(band)(p, i, ROWS, WIDE);
+    for (; i + 2 <= p->m; i += 2) KERNEL(band)(p, i, 2, WIDE_ONE);
+    for (; i < p->m; i++) KERNEL(band)(p, i, 1, WIDE_ONE);
 }
 
 /* e^x = 2^n e^r with |r| <= ln 2 / 2, and the series of e^r to r^6; -87 to 87, beyond that the value at the end. */
@@ -63,7 +67,7 @@ static inline __attribute__((always_inline)) void KERNEL(exp)(lane *to, const la
 
 static void KERNEL(elu)(float *x, size_t n, float alpha)
 {
-    for (size_t i = 0; i < n; i += NM_LANES) {
+    for (size_t i = 0; i < n; i += LANES) {
         lane v = *(lane *)(x + i), e;
         KERNEL(exp)(&e, &v);
         word up = v > 0;
@@ -73,7 +77,7 @@ static void KERNEL(elu)(float *x, size_t n, float alpha)
 
 static void KERNEL(tanh)(float *x, size_t n)
 {
-    for (size_t i = 0; i < n; i += NM_LANES) {
+    for (size_t i = 0; i < n; i += LANES) {
         lane v = 2 * *(lane *)(x + i), e;
         KERNEL(exp)(&e, &v);
         *(lane *)(x + i) = 1 - 2 / (e + 1);
@@ -82,9 +86,12 @@ static void KERNEL(tanh)(float *x, size_t n)
 
 static void KERNEL(sigmoid)(float *x, size_t n)
 {
-    for (size_t i = 0; i < n; i += NM_LANES) {
+    for (size_t i = 0; i < n; i += LANES) {
         lane v = -*(lane *)(x + i), e;
         KERNEL(exp)(&e, &v);
         *(lane *)(x + i) = 1 / (1 + e);
     }
 }
+
+#undef lane
+#undef word

@@ -21,20 +21,18 @@ void nm_mlp_new(struct nm_mlp *mlp, struct nm_arena *arena, const uint32_t *widt
     memcpy(mlp->width, widths, (layers + 1) * sizeof *widths);
     mlp->n = nm_mlp_matrix(mlp, layers);
     mlp->at = nm_take_n(arena, float, mlp->n);
+    for (uint32_t l = 1; l < layers; l++)
+        mlp->turned[l] = nm_take_n(arena, float, (size_t)widths[l + 1] * nm_padded(widths[l]));
 }
 
 void nm_tape_new(struct nm_tape *tape, struct nm_arena *arena, const struct nm_mlp *mlp, uint32_t rows)
 {
-    size_t largest = 0;
     tape->most = rows;
     for (uint32_t l = 0; l < mlp->layers; l++) {
         uint32_t wide = nm_padded(mlp->width[l + 1]);
-        size_t turned = (size_t)mlp->width[l + 1] * nm_padded(mlp->width[l]);
         tape->y[l] = nm_take_n(arena, float, (size_t)rows *wide);
         tape->dy[l] = nm_take_n(arena, float, (size_t)rows *wide);
-        largest = turned > largest ? turned : largest;
     }
-    tape->turned = nm_take_n(arena, float, largest);
 }
 
 const float *nm_mlp_forward(const struct nm_mlp *mlp, struct nm_tape *tape, const float *x, size_t x_row, uint32_t rows)
@@ -64,14 +62,22 @@ const float *nm_mlp_forward(const struct nm_mlp *mlp, struct nm_tape *tape, cons
     return x;
 }
 
+void nm_mlp_turn(const struct nm_mlp *mlp)
+{
+    for (uint32_t l = 1; l < mlp->layers; l++) {
+        uint32_t in = mlp->width[l], out = mlp->width[l + 1], wide = nm_padded(out), to = nm_padded(in);
+        const float *w = mlp->at + nm_mlp_matrix(mlp, l);
+        for (uint32_t o = 0; o < out; o++)
+            for (uint32_t i = 0; i < in; i++) mlp->turned[l][(size_t)o * to + i] = w[(size_t)i * wide + o];
+    }
+}
+
 /* dx = dy w^T, times the slope of Elu, which its output tells: 1 above zero, y + 1 below. */
 static void through(const struct nm_mlp *mlp, struct nm_tape *tape, uint32_t layer)
 {
-    uint32_t in = mlp->width[layer], out = mlp->width[layer + 1], wide = nm_padded(out), to = nm_padded(in);
-    const float *w = mlp->at + nm_mlp_matrix(mlp, layer), *y = tape->y[layer - 1];
+    uint32_t out = mlp->width[layer + 1], wide = nm_padded(out), to = nm_padded(mlp->width[layer]);
+    const float *y = tape->y[layer - 1];
     float *dx = tape->dy[layer - 1];
-    for (uint32_t o = 0; o < out; o++)
-        for (uint32_t i = 0; i < to; i++) tape->turned[(size_t)o * to + i] = i < in ? w[(size_t)i * wide + o] : 0;
     memset(dx, 0, (size_t)tape->rows * to * sizeof *dx);
     nm_dense(&(struct nm_product){.m = tape->rows,
                                   .k = out,
@@ -79,7 +85,7 @@ static void through(const struct nm_mlp *mlp, struct nm_tape *tape, uint32_t lay
                                   .a = tape->dy[layer],
                                   .a_row = wide,
                                   .a_col = 1,
-                                  .b = tape->turned,
+                                  .b = mlp->turned[layer],
                                   .b_row = to,
                                   .c = dx,
                                   .c_row = to});

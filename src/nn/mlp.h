@@ -16,6 +16,7 @@ struct nm_mlp {
     uint32_t width[NM_MLP_LAYERS + 1]; /* inputs of each layer, and at last the outputs */
     size_t n;                          /* parameters, with padding                      */
     float *at;                         /* of each layer: the matrix, in x padded out, then the bias, padded out */
+    float *turned[NM_MLP_LAYERS];      /* transposed matrices, out x padded in; not of the first layer */
 };
 
 /* widths: layers + 1 of them. All parameters are zero. */
@@ -31,13 +32,14 @@ struct nm_tape {
     size_t x_row;             /* floats from one row of it to the next        */
     float *y[NM_MLP_LAYERS];  /* outputs of each layer, padded                */
     float *dy[NM_MLP_LAYERS]; /* gradients there; the caller fills the last   */
-    float *turned;            /* a transposed matrix                          */
 };
 void nm_tape_new(struct nm_tape *tape, struct nm_arena *arena, const struct nm_mlp *mlp, uint32_t rows);
 
 /* The output of a row is tape->y[layers - 1] + row * nm_padded(width of the output). x must stay until the way back. */
 const float *nm_mlp_forward(const struct nm_mlp *mlp, struct nm_tape *tape, const float *x, size_t x_row,
                             uint32_t rows);
+/* Prepares the way back with the parameters as they are now. */
+void nm_mlp_turn(const struct nm_mlp *mlp);
 /* Adds the gradient of the parameters to `gradient`, from tape->dy[layers - 1], whose padding must be zero. */
 void nm_mlp_backward(const struct nm_mlp *mlp, struct nm_tape *tape, float *gradient);
 

@@ -122,6 +122,7 @@ struct writer {
     const struct nm_mjcf_options *options;
     struct nm_fold fold;
     struct nm_kin zero;
+    const bool *rigid; /* NULL: no joint */
     uint32_t robot;
     uint32_t contype, conaffinity;
 };
@@ -200,8 +201,11 @@ static void write_play(const struct writer *w, uint32_t joint, struct vec3 pos, 
             2 * w->options->step);
 }
 
+static bool is_rigid(const struct writer *w, uint32_t joint) { return w->rigid && w->rigid[joint]; }
+
 static void write_joint(const struct writer *w, uint32_t joint, uint32_t link)
 {
+    if (is_rigid(w, joint)) return;
     const struct nm_joint *j = &w->body->joints[joint];
     struct pose3 to = between(w, joint + 1, link);
     struct vec3 axis = quat_apply(to.rot, j->axis);
@@ -338,7 +342,7 @@ static void write_contacts(const struct writer *w)
 static void write_couplings(const struct writer *w)
 {
     for (uint32_t j = 0; j < w->body->n_joints; j++)
-        if (w->body->joints[j].mimic >= 0)
+        if (w->body->joints[j].mimic >= 0 && !is_rigid(w, j) && !is_rigid(w, (uint32_t)w->body->joints[j].mimic))
             fprintf(w->out, "<joint joint1=\"r%u_j%u\" joint2=\"r%u_j%d\" polycoef=\"%.9g %.9g 0 0 0\"/>\n", w->robot,
                     j, w->robot, w->body->joints[j].mimic, w->body->joints[j].offset, w->body->joints[j].multiplier);
 }
@@ -350,7 +354,6 @@ char *nm_mjcf(const struct nm_pitch *pitch, const struct nm_body *const *robots,
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     struct writer *writers = calloc(n + 1, sizeof *writers);
-    double q[NM_JOINTS] = {0};
     if (!out || !writers) {
         if (out) fclose(out);
         free(text);
@@ -367,6 +370,10 @@ char *nm_mjcf(const struct nm_pitch *pitch, const struct nm_body *const *robots,
         w->contype = MJCF_ROBOT(i);
         w->conaffinity = (MJCF_ROBOTS & ~w->contype) | MJCF_STILL | MJCF_BALL;
         if (options->self == NM_SELF_ALL) w->conaffinity |= w->contype;
+        double q[NM_JOINTS] = {0}; /* where moving joints are at zero */
+        w->rigid = options->rigid ? options->rigid[i] : NULL;
+        for (uint32_t j = 0; j < robots[i]->n_joints; j++)
+            if (is_rigid(w, j)) q[j] = options->joints[i][j];
         nm_fold(robots[i], &w->fold);
         nm_forward(robots[i], POSE_IDENTITY, q, &w->zero);
         write_body(w, 0);

@@ -51,8 +51,11 @@ struct nm_mjcf_options {
     bool backlash;    /* gears of leg servos have play                      */
     double play;      /* rad from end to end; 0: as the folder says         */
     enum nm_self_collision self;
-    bool pendulum; /* 1 kg on a rope, parked under the ground            */
-    bool visuals;  /* also what only MuJoCo's own renderer would need    */
+    bool pendulum;               /* 1 kg on a rope, parked under the ground            */
+    bool visuals;                /* also what only MuJoCo's own renderer would need    */
+    bool bare;                   /* the ground alone: neither goals nor a ball         */
+    const bool *const *rigid;    /* of each robot: joints that are welded, or NULL ... */
+    const double *const *joints; /* ... at these angles; NULL: no joint of any robot  */
     const struct nm_mjcf_exclude *excludes;
     uint32_t n_excludes;
 };

@@ -180,9 +180,11 @@ static void write_ground(FILE *out, const struct nm_pitch *p, const struct nm_mj
 void mjcf_field(FILE *out, const struct nm_pitch *p, const struct nm_mjcf_options *options)
 {
     write_ground(out, p, options);
-    write_goal(out, p, -1);
-    write_goal(out, p, 1);
-    write_ball(out, p, options->ball_roll);
+    if (!options->bare) {
+        write_goal(out, p, -1);
+        write_goal(out, p, 1);
+        write_ball(out, p, options->ball_roll);
+    }
     if (options->pendulum)
         fprintf(out,
                 "<body name=\"pendulum\" pos=\"0 0 -30\"><joint type=\"hinge\" axis=\"1 0 0\"/><joint type=\"hinge\" "

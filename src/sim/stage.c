@@ -96,7 +96,7 @@ static int make_world(struct nm_stage *stage, struct nm_err *err)
     }
     for (uint32_t i = 0; i < stage->n; i++) {
         const struct actor *a = &stage->actors[i];
-        rows[i] = (struct nm_world_robot){a->body, a->row.start, a->joints, a->row.shirt};
+        rows[i] = (struct nm_world_robot){a->body, a->row.start, a->joints, a->row.shirt, NULL};
     }
     stage->world = nm_world_new(stage->options.pitch, rows, stage->n, &stage->options.world, err);
     if (!stage->world) return -1;

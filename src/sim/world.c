@@ -36,6 +36,7 @@ static void draw_robot(struct nm_world *w, struct robot *r, uint32_t index)
         m->zero = scale * s->zero * nm_dice_both(&dice);
         r->stall[j] = m->stall;
         r->free_speed[j] = m->free_speed;
+        if (r->v[j] < 0) continue;
         w->model->dof_frictionloss[r->v[j]] = m->friction;
         w->model->dof_armature[r->v[j]] = fmax(m->armature, 1e-5);
         w->model->dof_damping[r->v[j]] = m->drag;
@@ -79,8 +80,8 @@ static void bind_robot(struct nm_world *w, struct robot *r, uint32_t index, cons
         r->commands[c].goals = nm_take_n(&w->arena, struct nm_joint_goal, body->n_joints + 1);
     for (uint32_t j = 0; j < body->n_joints; j++) {
         int joint = find(m, mjOBJ_JOINT, "r%u_j%u", index, j), play = find(m, mjOBJ_JOINT, "r%u_p%u", index, j);
-        r->q[j] = m->jnt_qposadr[joint];
-        r->v[j] = m->jnt_dofadr[joint];
+        r->q[j] = joint < 0 ? -1 : m->jnt_qposadr[joint];
+        r->v[j] = joint < 0 ? -1 : m->jnt_dofadr[joint];
         r->play_q[j] = play < 0 ? -1 : m->jnt_qposadr[play];
         r->play_v[j] = play < 0 ? -1 : m->jnt_dofadr[play];
         r->rest[j] = from->joints ? from->joints[j] : 0;
@@ -126,6 +127,7 @@ static struct nm_mjcf_options text_options(const struct nm_world *w)
         .play = o->play,
         .self = o->self,
         .pendulum = o->pendulum,
+        .bare = o->bare,
         .visuals = o->visuals,
     };
 }
@@ -134,8 +136,18 @@ static mjModel *load(struct nm_world *w, const struct nm_world_robot *robots, co
                      struct nm_err *err)
 {
     const struct nm_body *bodies[NM_PLAYERS];
-    for (uint32_t i = 0; i < w->n; i++) bodies[i] = robots[i].body;
-    char *text = nm_mjcf(w->pitch, bodies, w->n, options, err);
+    const bool *rigid[NM_PLAYERS];
+    const double *joints[NM_PLAYERS];
+    static const double zero[NM_JOINTS];
+    struct nm_mjcf_options all = *options;
+    for (uint32_t i = 0; i < w->n; i++) {
+        bodies[i] = robots[i].body;
+        rigid[i] = robots[i].rigid;
+        joints[i] = robots[i].joints ? robots[i].joints : zero;
+    }
+    all.rigid = rigid;
+    all.joints = joints;
+    char *text = nm_mjcf(w->pitch, bodies, w->n, &all, err);
     mjModel *model = text ? world_load(text, err) : NULL;
     free(text);
     return model;
@@ -193,6 +205,8 @@ static int check_arguments(const struct nm_world_robot *robots, uint32_t n, cons
         return nm_fail(err, "delays must lie between 0 and 60 ms");
     if (!(o->charge >= 0 && o->charge <= 1))
         return nm_fail(err, "`charge` is %g, it must lie between 0 and 1", o->charge);
+    if (!(fabs(o->slope[0]) <= 0.5 && fabs(o->slope[1]) <= 0.5))
+        return nm_fail(err, "slopes of %g and %g rad: they must lie between -0.5 and 0.5", o->slope[0], o->slope[1]);
     if (!(o->random >= 0 && o->random <= NM_WORLD_RANDOM))
         return nm_fail(err, "`random` is %g, it must lie between 0 and %g", o->random, NM_WORLD_RANDOM);
     const double shares[] = {o->spread.mass, o->spread.gain, o->spread.friction, o->spread.cell_gain};
@@ -250,9 +264,9 @@ struct nm_world *nm_world_new(const struct nm_pitch *pitch, const struct nm_worl
     w->saved_qvel = nm_take_n(&w->arena, double, w->model->nv + 1);
     w->saved_warm = nm_take_n(&w->arena, double, w->model->nv + 1);
     int ball = mj_name2id(w->model, mjOBJ_JOINT, "ball");
-    w->ball_q = w->model->jnt_qposadr[ball];
-    w->ball_body = w->model->jnt_bodyid[ball];
-    w->ball_v = w->model->jnt_dofadr[ball];
+    w->ball_q = ball < 0 ? -1 : w->model->jnt_qposadr[ball];
+    w->ball_v = ball < 0 ? -1 : w->model->jnt_dofadr[ball];
+    w->ball_body = ball < 0 ? -1 : w->model->jnt_bodyid[ball];
     w->pendulum_body = mj_name2id(w->model, mjOBJ_BODY, "pendulum");
     w->pendulum_geom = w->pendulum_body < 0 ? -1 : w->model->body_geomadr[w->pendulum_body];
     w->pendulum_met = -1;
@@ -262,6 +276,11 @@ struct nm_world *nm_world_new(const struct nm_pitch *pitch, const struct nm_worl
         nm_world_charge(w, i, options->charge);
     }
     bind_geoms(w);
+    /* a slope is gravity that leans: the ground stays level in the world's frame */
+    double *g = w->model->opt.gravity, size = fabs(g[2]);
+    g[0] = -size * sin(options->slope[0]);
+    g[1] = -size * sin(options->slope[1]);
+    g[2] = -sqrt(size * size - g[0] * g[0] - g[1] * g[1]);
     mj_setConst(w->model, w->data);
     mj_resetData(w->model, w->data);
     for (uint32_t i = 0; i < n; i++) world_reset_robot(w, i);
@@ -350,7 +369,7 @@ void nm_world_voltage(struct nm_world *w, uint32_t robot, double volts)
 static void draw_power(struct nm_world *w, struct robot *r)
 {
     double speed[NM_JOINTS];
-    for (uint32_t j = 0; j < r->body->n_joints; j++) speed[j] = w->data->qvel[r->v[j]];
+    for (uint32_t j = 0; j < r->body->n_joints; j++) speed[j] = r->v[j] < 0 ? 0 : w->data->qvel[r->v[j]];
     nm_power_step(&r->power, r->states, speed, (double)w->tick * 1e-9);
     follow_voltage(r);
 }
@@ -373,6 +392,7 @@ static void drive_servos(struct nm_world *w, struct robot *r)
     for (uint32_t j = 0; j < r->body->n_joints; j++) {
         const struct nm_servo_model *m = &r->servos[j];
         struct nm_servo_state *s = &r->states[j];
+        if (r->v[j] < 0) continue;
         if (s->goal.on != r->braking[j]) {
             r->braking[j] = s->goal.on;
             w->model->dof_damping[r->v[j]] = s->goal.on ? m->brake : m->drag;
@@ -428,6 +448,7 @@ static const char *fault_of(const struct nm_world *w, const struct robot *r, enu
 
 static void check_ball(struct nm_world *w)
 {
+    if (w->ball_q < 0) return;
     const double *q = w->data->qpos + w->ball_q, *v = w->data->qvel + w->ball_v;
     if (all_small(q, 7, 1e3) && all_small(v, 6, 1e4)) return;
     world_report(w, -1, NM_INCIDENT_STATE, "the ball was put back to the centre: its state is no number");
@@ -481,7 +502,8 @@ static void heal_acceleration(struct nm_world *w)
             struct robot *r = &w->robots[i];
             bool good = all_small(a + r->root_v, 6, 1e10);
             for (uint32_t j = 0; j < r->body->n_joints; j++)
-                good &= fabs(a[r->v[j]]) <= 1e10 && (r->play_v[j] < 0 || fabs(a[r->play_v[j]]) <= 1e10);
+                good &=
+                    (r->v[j] < 0 || fabs(a[r->v[j]]) <= 1e10) && (r->play_v[j] < 0 || fabs(a[r->play_v[j]]) <= 1e10);
             if (good) continue;
             world_report(w, (int32_t)i, NM_INCIDENT_STATE, "robot %u (%s) was put back: its acceleration is no number",
                          i, r->body->name);

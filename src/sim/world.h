@@ -27,6 +27,7 @@ struct nm_world_robot {
     struct pose2 start;         /* in the field; upright on its feet                        */
     const double *joints;       /* at the start, n_joints; NULL: all zero                   */
     struct nm_shirt shirt;
+    const bool *rigid; /* joints that stay where they start and cost nothing; NULL: none */
 };
 
 /* How far things may differ from robot to robot and from seed to seed, at most (uniform), times options.random. */
@@ -60,11 +61,13 @@ struct nm_world_options {
     double cell_dead;   /* N, a load cell shows nothing below                              */
     double turf;        /* m of blades; negative: the field's own                          */
     double friction;    /* of feet on the ground                                           */
+    double slope[2];    /* rad, by which the whole ground rises along x and y               */
     double ball_roll;   /* m, how far a ball of 2 m/s rolls; 0: by the turf, 2.6 to 4.2 m  */
     bool backlash;      /* gears of leg servos have play: a hinge more for each, at twice the cost     */
     double play;        /* rad, of every leg servo's gear in place of the folder's; 0: that            */
     enum nm_self_collision self;
     bool pendulum;
+    bool bare;    /* the ground alone: neither goals nor a ball */
     bool visuals; /* shapes for MuJoCo's own renderer */
 };
 #define NM_WORLD_OPTIONS                                                                                               \

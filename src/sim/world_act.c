@@ -19,6 +19,7 @@ static void write_root(struct nm_world *w, const struct robot *r, struct pose3 b
     memset(w->data->qvel + r->root_v, 0, 6 * sizeof(double));
     memset(w->data->qacc_warmstart + r->root_v, 0, 6 * sizeof(double));
     for (uint32_t j = 0; j < r->body->n_joints; j++) {
+        if (r->v[j] < 0) continue;
         w->data->qvel[r->v[j]] = 0;
         w->data->qacc_warmstart[r->v[j]] = 0;
         if (r->play_q[j] < 0) continue;
@@ -37,7 +38,7 @@ void nm_world_put(struct nm_world *w, uint32_t robot, struct pose3 base, const d
     struct robot *r = &w->robots[robot];
     if (!finite_pose(base)) return;
     for (uint32_t j = 0; q && j < r->body->n_joints; j++)
-        if (isfinite(q[j])) w->data->qpos[r->q[j]] = q[j];
+        if (r->q[j] >= 0 && isfinite(q[j])) w->data->qpos[r->q[j]] = q[j];
     write_root(w, r, base);
     world_refresh(w);
     world_settle_sensors(w, r);
@@ -65,7 +66,7 @@ void nm_world_place(struct nm_world *w, uint32_t robot, struct pose2 pose)
 {
     struct robot *r = &w->robots[robot];
     double q[NM_JOINTS];
-    for (uint32_t j = 0; j < r->body->n_joints; j++) q[j] = w->data->qpos[r->q[j]]; /* the play is closed */
+    for (uint32_t j = 0; j < r->body->n_joints; j++) q[j] = world_motor(w, r, j); /* the play is closed */
     r->home = pose;
     nm_world_put(w, robot, upright(w->pitch, r, pose, q), NULL);
 }
@@ -74,12 +75,14 @@ void nm_world_place(struct nm_world *w, uint32_t robot, struct pose2 pose)
 void world_reset_robot(struct nm_world *w, uint32_t robot)
 {
     struct robot *r = &w->robots[robot];
-    for (uint32_t j = 0; j < r->body->n_joints; j++) w->data->qpos[r->q[j]] = r->rest[j];
+    for (uint32_t j = 0; j < r->body->n_joints; j++)
+        if (r->q[j] >= 0) w->data->qpos[r->q[j]] = r->rest[j];
     write_root(w, r, upright(w->pitch, r, r->home, r->rest));
 }
 
 void nm_world_put_ball(struct nm_world *w, struct vec3 p, struct vec3 v, struct vec3 spin)
 {
+    if (w->ball_q < 0) return;
     double *q = w->data->qpos + w->ball_q, *qd = w->data->qvel + w->ball_v;
     if (!isfinite(p.x + p.y + p.z + v.x + v.y + v.z + spin.x + spin.y + spin.z)) return;
     struct quat rot = quat_normal((struct quat){q[3], q[4], q[5], q[6]});

@@ -25,7 +25,7 @@ struct robot {
     struct nm_shirt shirt;
     struct nm_dice noise;
     int root_q, root_v;                       /* addresses in qpos and qvel              */
-    int q[NM_JOINTS], v[NM_JOINTS];           /* of the motors                           */
+    int q[NM_JOINTS], v[NM_JOINTS];           /* of the motors; -1: a rigid joint        */
     int play_q[NM_JOINTS], play_v[NM_JOINTS]; /* of the play behind them; -1: none       */
     int trunk;                                /* MuJoCo body of link 0 */
     struct pose2 home;                        /* where it is put back  */
@@ -90,6 +90,7 @@ void world_report(struct nm_world *w, int32_t robot, enum nm_incident_kind kind,
 
 /* world_sense.c */
 /* Angle and speed of a joint: the motor's and those of the play behind it. */
+double world_motor(const struct nm_world *w, const struct robot *r, uint32_t j); /* rad, as its encoder turns */
 double world_angle(const struct nm_world *w, const struct robot *r, uint32_t joint);
 double world_speed(const struct nm_world *w, const struct robot *r, uint32_t joint);
 void world_read_contacts(struct nm_world *w);

@@ -6,15 +6,20 @@
 #include "sim/world_parts.h"
 
 static const double SPEED_STEP = 0.01194; /* rad/s: 0.114 rpm, a step of a Dynamixel's present speed */
-static const double GRAVITY = 9.81;
+
+double world_motor(const struct nm_world *w, const struct robot *r, uint32_t j)
+{
+    return r->q[j] < 0 ? r->rest[j] : w->data->qpos[r->q[j]];
+}
 
 double world_angle(const struct nm_world *w, const struct robot *r, uint32_t j)
 {
-    return w->data->qpos[r->q[j]] + (r->play_q[j] < 0 ? 0 : w->data->qpos[r->play_q[j]]);
+    return world_motor(w, r, j) + (r->play_q[j] < 0 ? 0 : w->data->qpos[r->play_q[j]]);
 }
 
 double world_speed(const struct nm_world *w, const struct robot *r, uint32_t j)
 {
+    if (r->v[j] < 0) return 0;
     return w->data->qvel[r->v[j]] + (r->play_v[j] < 0 ? 0 : w->data->qvel[r->play_v[j]]);
 }
 
@@ -41,7 +46,9 @@ void nm_world_truth(const struct nm_world *w, uint32_t robot, struct nm_truth *t
     for (uint32_t j = 0; j < r->body->n_joints; j++) {
         t->q[j] = world_angle(w, r, j);
         t->qd[j] = world_speed(w, r, j);
-        t->motor[j] = w->data->qpos[r->q[j]];
+        t->motor[j] = world_motor(w, r, j);
+        t->torque[j] = 0;
+        if (r->v[j] < 0) continue;
         t->torque[j] = w->data->qfrc_applied[r->v[j]] - w->model->dof_damping[r->v[j]] * w->data->qvel[r->v[j]] -
                        w->model->dof_armature[r->v[j]] * w->data->qacc[r->v[j]];
     }
@@ -89,7 +96,8 @@ static void sample_imu(struct nm_world *w, struct robot *r, struct nm_sense *s)
     struct nm_twist motion = imu_motion(w, r, &to_field);
     double dt = (double)w->tick * 1e-9;
     struct vec3 force = vec3_scale(vec3_sub(motion.linear, r->last_velocity), 1 / dt);
-    force.z += GRAVITY;
+    const double *gravity = w->model->opt.gravity;
+    force = vec3_sub(force, (struct vec3){gravity[0], gravity[1], gravity[2]});
     r->last_velocity = motion.linear;
     struct quat inverse = quat_inv(to_field);
     s->gyro = noisy(&r->noise, quat_apply(inverse, motion.angular), r->gyro_bias, w->options.gyro_noise);
@@ -103,8 +111,8 @@ static void sample_robot(struct nm_world *w, struct robot *r)
     s->voltage = r->power.voltage;
     for (uint32_t j = 0; j < r->body->n_joints; j++) {
         const struct nm_servo_model *m = &r->servos[j];
-        double speed = w->data->qvel[r->v[j]];
-        s->joints[j].position = nm_servo_measure(m, w->data->qpos[r->q[j]]);
+        double speed = r->v[j] < 0 ? 0 : w->data->qvel[r->v[j]];
+        s->joints[j].position = nm_servo_measure(m, world_motor(w, r, j));
         s->joints[j].velocity = m->step > 0 ? SPEED_STEP * rint(speed / SPEED_STEP) : speed;
         s->joints[j].load = r->states[j].duty;
         s->joints[j].warmth = r->power.temperature[j];
@@ -206,6 +214,10 @@ const struct nm_touches *nm_world_touches(const struct nm_world *w) { return &w-
 
 struct pose3 nm_world_ball(const struct nm_world *w, struct vec3 *velocity)
 {
+    if (w->ball_q < 0) { /* a bare world: far below the ground */
+        if (velocity) *velocity = (struct vec3){0, 0, 0};
+        return (struct pose3){QUAT_IDENTITY, {0, 0, -10}};
+    }
     const double *q = w->data->qpos + w->ball_q, *v = w->data->qvel + w->ball_v;
     if (velocity) *velocity = (struct vec3){v[0], v[1], v[2]};
     return (struct pose3){quat_normal((struct quat){q[3], q[4], q[5], q[6]}), {q[0], q[1], q[2]}};

@@ -86,6 +86,7 @@ static void gradient_is_the_slope(void **state)
         nm_mlp_forward(&rig.mlp, &rig.tape, rig.x, IN, ROWS);
         for (uint32_t r = 0; r < ROWS; r++)
             for (uint32_t o = 0; o < OUT; o++) rig.tape.dy[2][r * nm_padded(OUT) + o] = rig.slopes[r * OUT + o];
+        nm_mlp_turn(&rig.mlp);
         nm_mlp_backward(&rig.mlp, &rig.tape, rig.gradient);
         for (uint32_t l = 0; l < 3; l++)
             for (uint32_t i = 0; i < WIDTHS[l] + 1; i++) /* the last row is the bias */
