@@ -40,5 +40,7 @@
 
 void nm_dense(const struct nm_product *product) { CHOOSE(dense, product); }
 void nm_elu(float *x, size_t n, float alpha) { CHOOSE(elu, x, n, alpha); }
+void nm_elu_back(float *dy, const float *y, size_t n) { CHOOSE(elu_back, dy, y, n); }
+void nm_sum_rows(float *sum, const float *rows, uint32_t n_rows, size_t n) { CHOOSE(sum_rows, sum, rows, n_rows, n); }
 void nm_tanh(float *x, size_t n) { CHOOSE(tanh, x, n); }
 void nm_sigmoid(float *x, size_t n) { CHOOSE(sigmoid, x, n); }

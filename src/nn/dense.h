@@ -32,6 +32,10 @@ NM_EXPORT void nm_dense(const struct nm_product *product);
 /* x > 0 ? x : alpha (e^x - 1); tanh x; 1 / (1 + e^-x): right to 2e-7 or so. What is not a number stays so. n: a
  * multiple of NM_LANES. */
 NM_EXPORT void nm_elu(float *x, size_t n, float alpha);
+/* The way back through Elu of alpha 1, from its output y: dy *= y > 0 ? 1 : y + 1. */
+NM_EXPORT void nm_elu_back(float *dy, const float *y, size_t n);
+/* sum += each of the rows, which stand one behind the other. */
+NM_EXPORT void nm_sum_rows(float *sum, const float *rows, uint32_t n_rows, size_t n);
 NM_EXPORT void nm_tanh(float *x, size_t n);
 NM_EXPORT void nm_sigmoid(float *x, size_t n);
 

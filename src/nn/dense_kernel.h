@@ -75,6 +75,24 @@ static void KERNEL(elu)(float *x, size_t n, float alpha)
     }
 }
 
+static void KERNEL(elu_back)(float *dy, const float *y, size_t n)
+{
+    for (size_t i = 0; i < n; i += LANES) {
+        lane v = *(const lane *)(y + i);
+        word up = v > 0;
+        *(lane *)(dy + i) *= (lane)(((word)((lane){0} + 1) & up) | ((word)(v + 1) & ~up));
+    }
+}
+
+static void KERNEL(sum_rows)(float *sum, const float *rows, uint32_t n_rows, size_t n)
+{
+    for (size_t i = 0; i < n; i += LANES) {
+        lane s = *(lane *)(sum + i);
+        for (uint32_t r = 0; r < n_rows; r++) s += *(const lane *)(rows + r * n + i);
+        *(lane *)(sum + i) = s;
+    }
+}
+
 static void KERNEL(tanh)(float *x, size_t n)
 {
     for (size_t i = 0; i < n; i += LANES) {

@@ -89,7 +89,7 @@ static void through(const struct nm_mlp *mlp, struct nm_tape *tape, uint32_t lay
                                   .b_row = to,
                                   .c = dx,
                                   .c_row = to});
-    for (size_t i = 0; i < (size_t)tape->rows * to; i++) dx[i] *= y[i] > 0 ? 1 : y[i] + 1;
+    nm_elu_back(dx, y, (size_t)tape->rows * to);
 }
 
 void nm_mlp_backward(const struct nm_mlp *mlp, struct nm_tape *tape, float *gradient)
@@ -108,8 +108,7 @@ void nm_mlp_backward(const struct nm_mlp *mlp, struct nm_tape *tape, float *grad
                                       .b_row = wide,
                                       .c = gradient + nm_mlp_matrix(mlp, l),
                                       .c_row = wide});
-        for (uint32_t r = 0; r < tape->rows; r++)
-            for (uint32_t i = 0; i < wide; i++) bias[i] += dy[(size_t)r * wide + i];
+        nm_sum_rows(bias, dy, tape->rows, wide);
         if (l) through(mlp, tape, l);
     }
 }
