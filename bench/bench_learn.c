@@ -11,7 +11,7 @@
 #include "core/files.h"
 #include "learn/trainer.h"
 
-enum { WORLDS = 64, BARE = 16, PERIOD = 4 /* steps */ };
+enum { WORLDS = 256, BARE = 16, PERIOD = 4 /* steps */ };
 
 /* Steps a second of mj_step, which begins again in the stance after every period. */
 static double bare(struct nm_walking *walking, uint32_t periods)

@@ -159,7 +159,7 @@ static int write_card(const struct job *job, const struct order *o, const struct
         "          slopes up to 0.02 rad, friction 0.5 to 1, battery 20 to 100 %% full, pushes up to %.2f N s, bodies\n"
         "          within 1.5 x the spread\n"
         "test      seeds %d to %d of the same kind of worlds, which training did not see; %g s each\n\n",
-        job->body->name, date, program_revision(), job->body->path, job->body->mass, together, job->body->name,
+        job->body->name, date, program_revision(), job->body->name, job->body->mass, together, job->body->name,
         (long long)o->seed, (long long)o->worlds, curve[n - 1].steps * 1e-6, NM_GAIT_PERIOD * 1e3,
         curve[n - 1].seconds / 60, curve[n - 1].limits.push, TEST_SEED, TEST_SEED + TEST_RUNS - 1, TEST_SECONDS);
     print_scores(scores, to);

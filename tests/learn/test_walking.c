@@ -97,7 +97,7 @@ static void same_seed_same_bits(void **state)
     struct rig rig;
     rig_begin(&rig, "kid70");
     float obs[3][NM_GAIT_OBS], extra[3][NM_WALKING_EXTRA];
-    struct nm_walk_limits limits = {{0.3, 0.2, 0.2, 1}, 0.5};
+    struct nm_walk_limits limits = {{0.3, 0.2, 0.2, 1}, 0.5, 1};
     for (int i = 0; i < 3; i++) {
         struct nm_walking w;
         struct nm_err err = {0};

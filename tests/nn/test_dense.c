@@ -21,26 +21,46 @@ static float both(uint64_t *state)
 
 enum { MOST = 80 };
 
-/* Bit for bit: whatever vectors the CPU has, every element is the same chain of roundings. */
+/* Bit for bit: whatever vectors the CPU has, every element is the same chain of roundings, one or two for each product.
+ */
 static void products_are_plain_sums(void **state)
 {
     (void)state;
-    static float a[MOST * MOST], b[MOST * MOST], c[MOST * MOST], expected[MOST * MOST];
+    static float a[MOST * MOST], b[MOST * MOST], c[MOST * MOST], expected[MOST * MOST], fused[MOST * MOST];
     uint64_t seed = 1;
     for (int round = 0; round < 200; round++) {
         uint32_t m = 1 + (uint32_t)(37 * fabsf(both(&seed))), k = (uint32_t)(MOST * fabsf(both(&seed))),
-                 n = NM_LANES * (1 + (uint32_t)(9 * fabsf(both(&seed))));
+                 n = NM_LANES * (1 + (uint32_t)(4 * fabsf(both(&seed))));
         bool turned = both(&seed) > 0;
-        for (int i = 0; i < MOST * MOST; i++) a[i] = both(&seed), b[i] = both(&seed), c[i] = expected[i] = both(&seed);
+        for (int i = 0; i < MOST * MOST; i++)
+            a[i] = both(&seed), b[i] = both(&seed), c[i] = expected[i] = fused[i] = both(&seed);
         size_t row = turned ? 1 : MOST, col = turned ? MOST : 1;
         for (uint32_t i = 0; i < m; i++)
             for (uint32_t j = 0; j < n; j++)
                 for (uint32_t l = 0; l < k; l++) {
                     volatile float product = a[i * row + l * col] * b[l * MOST + j];
                     expected[i * MOST + j] += product;
+                    fused[i * MOST + j] = fmaf(a[i * row + l * col], b[l * MOST + j], fused[i * MOST + j]);
                 }
         nm_dense(&(struct nm_product){m, k, n, a, row, col, b, MOST, c, MOST});
-        assert_memory_equal(c, expected, sizeof c); /* what is outside is untouched, too */
+        assert_true(!memcmp(c, expected, sizeof c) || !memcmp(c, fused, sizeof c)); /* what is outside is untouched */
+    }
+}
+
+static void the_way_back_and_sums(void **state)
+{
+    (void)state;
+    float y[2 * NM_LANES], dy[2 * NM_LANES], sum[2 * NM_LANES], rows[3 * 2 * NM_LANES];
+    uint64_t seed = 7;
+    for (int i = 0; i < 2 * NM_LANES; i++) {
+        y[i] = both(&seed), dy[i] = sum[i] = 0.5f;
+        for (int r = 0; r < 3; r++) rows[r * 2 * NM_LANES + i] = (float)(r + i);
+    }
+    nm_elu_back(dy, y, 2 * NM_LANES);
+    nm_sum_rows(sum, rows, 3, 2 * NM_LANES);
+    for (int i = 0; i < 2 * NM_LANES; i++) {
+        assert_true(dy[i] == 0.5f * (y[i] > 0 ? 1 : y[i] + 1));
+        assert_true(sum[i] == 0.5f + (float)(3 * i + 3));
     }
 }
 
@@ -81,6 +101,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_plain_sums),
+        cmocka_unit_test(the_way_back_and_sums),
         cmocka_unit_test(curves_are_what_they_are_named),
         cmocka_unit_test(ends_and_no_numbers),
     };

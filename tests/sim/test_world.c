@@ -278,6 +278,94 @@ static void seven_against_seven_fit(void **state)
     nm_world_free(world);
 }
 
+/* A joint that is rigid costs no degree of freedom, keeps its angle whatever is asked, and its link keeps its mass. */
+static void rigid_joints_keep_their_angle(void **state)
+{
+    struct fixture *f = *state;
+    const struct nm_body *body = f->kid70;
+    bool rigid[NM_JOINTS] = {false};
+    double q[NM_JOINTS], height[2];
+    memcpy(q, f->stance, sizeof q);
+    uint32_t arm = body->arm[NM_LEFT].joints[1], n = 0;
+    q[arm] = 0.4;
+    for (int side = 0; side < 2; side++)
+        for (uint32_t i = 0; i < body->arm[side].n; i++, n++) rigid[body->arm[side].joints[i]] = true;
+    struct nm_world_robot robot = robot_at(body, q, 0, 0, 0);
+    struct nm_world_options options = NM_WORLD_OPTIONS;
+    int moving[2];
+    for (int k = 0; k < 2; k++) {
+        robot.rigid = k ? rigid : NULL;
+        struct nm_world *world = make_world(&f->pitch, &robot, 1, &options);
+        struct nm_joint_goal goals[NM_JOINTS];
+        struct nm_truth t;
+        struct nm_sense sense;
+        struct nm_world_draw draw;
+        for (uint32_t j = 0; j < body->n_joints; j++)
+            goals[j] =
+                (struct nm_joint_goal){.position = q[j] + (k && rigid[j] ? 0.3 : 0), .torque_limit = 1, .on = true};
+        nm_world_goals(world, 0, goals);
+        nm_world_step(world, 500);
+        nm_world_truth(world, 0, &t);
+        nm_world_sense(world, 0, &sense);
+        nm_world_drawn(world, 0, &draw);
+        moving[k] = nm_world_model(world)->nv;
+        height[k] = t.base_to_field.pos.z;
+        assert_near(draw.mass, body->mass, 1e-6 + 1e-3 * k); /* of MuJoCo's least masses */
+        assert_true(uprightness(world, 0) > 0.999);
+        for (uint32_t j = 0; k && j < body->n_joints; j++) {
+            if (!rigid[j]) continue;
+            assert_true(t.q[j] == q[j] && t.qd[j] == 0);
+            assert_near(sense.joints[j].position, q[j], 0.01);
+        }
+        nm_world_free(world);
+    }
+    assert_int_equal(moving[0] - moving[1], n);
+    assert_near(height[0], height[1], 0.001);
+}
+
+/* On ground that rises ahead of a standing robot its accelerometer leans ahead, and it does not slide. */
+static void slopes_lean_what_is_up(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_world_robot robot = robot_at(f->kid70, f->stance, 0, 0, 0);
+    struct nm_world_options options = NM_WORLD_OPTIONS;
+    options.accel_noise = 0;
+    for (int k = 0; k < 2; k++) {
+        options.slope[0] = k * 0.03;
+        struct nm_world *world = make_world(&f->pitch, &robot, 1, &options);
+        struct nm_sense sense;
+        struct nm_truth t;
+        nm_world_step(world, 1000);
+        nm_world_sense(world, 0, &sense);
+        nm_world_truth(world, 0, &t);
+        struct vec3 up = {9.81 * sin(options.slope[0]), 0, 9.81 * cos(options.slope[0])};
+        struct vec3 felt = quat_apply(quat_inv(t.base_to_field.rot), up);
+        assert_near(sense.accel.x, felt.x, 0.05);
+        assert_near(sense.accel.z, felt.z, 0.05);
+        assert_near(t.base_to_field.pos.x, 0, 0.05);
+        nm_world_free(world);
+    }
+    struct nm_err err = {0};
+    options.slope[1] = 1;
+    assert_null(nm_world_new(&f->pitch, &robot, 1, &options, &err));
+    assert_non_null(strstr(err.text, "slopes"));
+}
+
+static void a_bare_world_has_no_ball(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_world_robot robot = robot_at(f->kid70, f->stance, 0, 0, 0);
+    struct nm_world_options options = NM_WORLD_OPTIONS;
+    options.bare = true;
+    struct nm_world *world = make_world(&f->pitch, &robot, 1, &options);
+    nm_world_put_ball(world, (struct vec3){1, 0, 0.1}, (struct vec3){0}, (struct vec3){0});
+    nm_world_step(world, 50);
+    assert_true(nm_world_ball(world, NULL).pos.z < -1);
+    assert_int_equal(nm_world_model(world)->nv, 6 + (int)f->kid70->n_joints);
+    assert_true(uprightness(world, 0) > 0.999);
+    nm_world_free(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -290,6 +378,9 @@ int main(void)
         cmocka_unit_test(robots_begin_a_little_off_their_stance),
         cmocka_unit_test(self_collision_leaves_a_standing_robot_alone),
         cmocka_unit_test(robots_stand_on_patches_and_ramps),
+        cmocka_unit_test(rigid_joints_keep_their_angle),
+        cmocka_unit_test(slopes_lean_what_is_up),
+        cmocka_unit_test(a_bare_world_has_no_ball),
         cmocka_unit_test(seven_against_seven_fit),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
