@@ -7,63 +7,26 @@
 #include <string.h>
 
 #include "cmd/console.h"
+#include "cmd/film.h"
+#include "cmd/match_sheet.h"
 #include "cmd/sim_play.h"
 #include "cmd/stopping.h"
 
+static const char folder[] = "out", picture[] = "out/match.png";
+
 struct show {
     struct match match;
-    const struct playing_options *options;
-    double limit; /* s of simulated time, 0: none */
+    struct match_sheet *sheet;
+    struct nm_arena arena; /* of the film */
+    struct film film;
+    struct nm_stage *stage;
+    bool written; /* the sheet is on disk */
+    uint32_t score[2];
 };
 
 static const char *const team_names[2] = {"red", "blue"};
 
-/* ---- while it plays ---- */
-
-static void progress(void *user, struct nm_stage *stage, char *to, size_t size)
-{
-    struct show *s = user;
-    char words[100] = "";
-    (void)stage;
-    if (!s->match.judge) return;
-    nm_match_words(nm_judge_match(s->match.judge), words, sizeof words);
-    snprintf(to, size, "%s  falls %u:%u", words, nm_scorebook_team(&s->match.book, 0).falls,
-             nm_scorebook_team(&s->match.book, 1).falls);
-}
-
-static int ready(void *user, uint32_t robot, struct nm_player *player, struct nm_err *err)
-{
-    struct show *s = user;
-    return match_ready(&s->match, robot, player, err);
-}
-
-static int look(void *user, struct nm_stage *stage, struct nm_err *err)
-{
-    struct show *s = user;
-    int over = match_look(&s->match, stage, err);
-    return over;
-}
-
-static void closing(void *user)
-{
-    struct show *s = user;
-    match_close(&s->match);
-}
-
-/* Goals and penalties stay on the terminal above the line. */
-static void told(void *user, const struct nm_note *note)
-{
-    (void)user;
-    if (note->kind != NM_NOTE_GOAL && note->kind != NM_NOTE_NO_GOAL && note->kind != NM_NOTE_PENALTY &&
-        note->kind != NM_NOTE_SET_PLAY)
-        return;
-    clear_line(stderr);
-    const char *who = note->kind == NM_NOTE_SET_PLAY ? team_names[note->team] : "";
-    printf("%6.1f s  %s%s%s\n", (double)note->time * 1e-9, who, *who ? ": " : "", note->text);
-    fflush(stdout);
-}
-
-/* ---- at the end ---- */
+/* ---- the tables ---- */
 
 static void add_row(struct table *table, const char *name, const struct nm_book_row *row, double in_play)
 {
@@ -92,21 +55,85 @@ static void print_table(const struct match *m)
     table_print(&table, stdout);
 }
 
+/* ---- while it plays ---- */
+
+static void progress(void *user, struct nm_stage *stage, char *to, size_t size)
+{
+    struct show *s = user;
+    char words[100] = "";
+    (void)stage;
+    if (!s->match.judge) return;
+    nm_match_words(nm_judge_match(s->match.judge), words, sizeof words);
+    snprintf(to, size, "%s  falls %u:%u", words, nm_scorebook_team(&s->match.book, 0).falls,
+             nm_scorebook_team(&s->match.book, 1).falls);
+}
+
+static int ready(void *user, uint32_t robot, struct nm_player *player, struct nm_err *err)
+{
+    struct show *s = user;
+    return match_ready(&s->match, robot, player, err);
+}
+
+static int look(void *user, struct nm_stage *stage, struct nm_err *err)
+{
+    struct show *s = user;
+    s->stage = stage;
+    int over = match_look(&s->match, stage, err);
+    match_sheet_look(s->sheet, stage);
+    film_take(&s->film, stage, sim_view_ball);
+    return over;
+}
+
+/* While the stage is still there. */
+static void closing(void *user)
+{
+    struct show *s = user;
+    struct nm_err err = {0};
+    s->written = s->match.judge && !match_sheet_write(s->sheet, &s->match.book, picture, &err);
+    if (err.n) complain(&err);
+    if (s->match.judge) {
+        print_table(&s->match);
+        for (int t = 0; t < 2; t++) s->score[t] = nm_judge_match(s->match.judge)->teams[t].score;
+    }
+    match_close(&s->match);
+}
+
+/* Goals and penalties stay on the terminal above the line. */
+static void told(void *user, const struct nm_note *note)
+{
+    struct show *s = user;
+    if (note->kind == NM_NOTE_GOAL) {
+        char text[160];
+        snprintf(text, sizeof text, "%.1f s  %s", nm_seconds(note->time), note->text);
+        match_sheet_goal(s->sheet, s->stage, text);
+    }
+    if (note->kind != NM_NOTE_GOAL && note->kind != NM_NOTE_NO_GOAL && note->kind != NM_NOTE_PENALTY &&
+        note->kind != NM_NOTE_SET_PLAY)
+        return;
+    clear_line(stderr);
+    const char *who = note->kind == NM_NOTE_SET_PLAY ? team_names[note->team] : "";
+    printf("%6.1f s  %s%s%s\n", (double)note->time * 1e-9, who, *who ? ": " : "", note->text);
+    fflush(stdout);
+}
+
+/* ---- at the end ---- */
+
 static void tell(const struct show *s, const struct sim_outcome *outcome)
 {
     const struct match *m = &s->match;
     const struct nm_scorebook *b = &m->book;
-    print_table(m);
     printf("ball in play %.0f %% of %.0f s; two opponents at a ball that rests for 5 s: %u times\n",
            b->playing > 0 ? 100 * b->in_play / b->playing : 0, b->playing, b->duels);
     printf("%.1f s simulated, %.1f x real time\n", nm_seconds(outcome->result.time),
            nm_seconds(outcome->result.time) / outcome->wall);
+    if (s->written) printf("pictures: %s%s%s\n", picture, *s->film.path ? ", " : "", s->film.path);
+    printf("\nscore: red %u, blue %u\n", s->score[0], s->score[1]);
 }
 
 int play_match(struct setup *setup, const struct playing_options *options, struct match_options *match, double speed)
 {
     struct nm_err err = {0};
-    struct show show = {.options = options};
+    struct show show = {0};
     struct sim_outcome outcome;
     match->seed = options->seed ? (uint64_t)options->seed : 1;
     struct sim_options o = {.scenario = "match",
@@ -123,17 +150,25 @@ int play_match(struct setup *setup, const struct playing_options *options, struc
                             .progress = progress,
                             .closing = closing,
                             .user = &show};
-    if (match_begin(&show.match, setup, match, &err)) {
+    show.sheet = match_sheet_new(&err);
+    if (!show.sheet || film_open(&show.film, &show.arena, folder, "match", &err) ||
+        match_begin(&show.match, setup, match, &err)) {
         complain(&err);
+        film_close(&show.film);
+        match_sheet_free(show.sheet);
+        nm_arena_free(&show.arena);
         return EXIT_USAGE;
     }
     show.match.note = told;
     show.match.user = &show;
     stop_by_signals();
     int code = sim_play(setup, &o, show.match.scenario, match->seed, &outcome, &err) ? EXIT_FAILED : EXIT_OK;
+    film_close(&show.film);
     if (code == EXIT_OK) tell(&show, &outcome);
     if (interrupted()) code = tell_interrupted("the match was stopped after %.1f s", nm_seconds(outcome.result.time));
     match_end(&show.match);
+    match_sheet_free(show.sheet);
+    nm_arena_free(&show.arena);
     if (err.n) complain(&err);
     return code;
 }

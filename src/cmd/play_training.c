@@ -4,16 +4,13 @@
  * it is a row for each of some moments, the whole scene on the left and each robot beside it. */
 #include "cmd/play_training.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cmd/console.h"
+#include "cmd/film.h"
 #include "cmd/sim_play.h"
 #include "cmd/stopping.h"
 #include "core/files.h"
@@ -29,13 +26,10 @@ enum {
     MAP_W = COLUMNS * TILE_W,
     MAP_H = MAP_W * 9 / 16,
     SHEET_H = MAP_H + ROWS * TILE_H,
-    FILM_W = 640,
-    FILM_H = 360,
     WALKERS = 4, /* whose ways are drawn, the ball last */
     STEPS = 4096,
 };
-static const double FRAME = 0.08; /* s between two frames of the video     */
-static const double TRACE = 0.1;  /* s between two points of a way         */
+static const double TRACE = 0.1; /* s between two points of a way         */
 
 struct place {
     float x, y;
@@ -54,33 +48,15 @@ struct play_pictures {
     uint32_t rows, evenly; /* taken so far; of them the regular ones */
     double soon;           /* s, when one is taken of what happened  */
     bool rolls;            /* the ball is fast */
-    double next_frame, next_trace;
-    struct nm_eye *tile, *map, *film;
+    double next_trace;
+    struct nm_eye *tile, *map;
+    struct film film;
     struct pose3 above; /* where the map was taken from */
     struct way ways[WALKERS];
     uint8_t *sheet, *frame;
-    int pipe; /* to ffmpeg, -1: none */
-    pid_t ffmpeg;
-    char video[300];
 };
 
 /* ---- paper ---- */
-
-static struct nm_eye *eye_new(struct nm_arena *arena, uint32_t width, uint32_t height, struct nm_err *err)
-{
-    struct nm_camera c = {
-        .width = width, .height = height, .fx = width, .fy = width, .cx = (width - 1) / 2.0, .cy = (height - 1) / 2.0};
-    nm_camera_ready(&c);
-    const struct nm_lens_map *lens = nm_lens_map_new(arena, &c, err);
-    return lens ? nm_eye_new(arena, lens) : NULL;
-}
-
-static void shoot(struct nm_eye *eye, struct nm_stage *stage, struct pose3 from, uint8_t *rgb)
-{
-    const struct nm_shutter shutter = NM_SHUTTER_PLAIN;
-    nm_cast(eye, nm_stage_scene(stage), from);
-    nm_develop(eye, &shutter, 1, NM_RGB8, rgb);
-}
 
 static void dot(struct play_pictures *p, double u, double v, int half, const uint8_t colour[3])
 {
@@ -119,7 +95,7 @@ static void write_text(struct play_pictures *p, int x, int y, const char *text)
 static void add_tile(struct play_pictures *p, struct nm_stage *stage, uint32_t column, struct pose3 from)
 {
     uint32_t top = MAP_H + p->rows * TILE_H;
-    shoot(p->tile, stage, from, p->frame);
+    picture_take(p->tile, stage, from, p->frame);
     for (uint32_t y = 0; y < TILE_H; y++)
         memcpy(p->sheet + 3 * ((top + y) * MAP_W + column * TILE_W), p->frame + 3 * y * TILE_W, 3 * TILE_W);
 }
@@ -130,7 +106,7 @@ static void add_row(struct play_pictures *p, struct nm_stage *stage)
     char text[32];
     int top = (int)(MAP_H + p->rows * TILE_H);
     p->above = sim_view_top(stage);
-    shoot(p->map, stage, p->above, p->sheet); /* the last one stays, whenever it ends */
+    picture_take(p->map, stage, p->above, p->sheet); /* the last one stays, whenever it ends */
     add_tile(p, stage, 0, sim_view_stand(stage));
     for (uint32_t r = 0; r < nm_stage_robots(stage) && r + 1 < COLUMNS; r++)
         add_tile(p, stage, r + 1, sim_view_robot(stage, r));
@@ -197,80 +173,12 @@ static void draw_ways(struct play_pictures *p)
     for (uint32_t i = 0; i < WALKERS; i++) draw_way(p, &p->ways[i], i == WALKERS - 1 ? 0 : 1, colours[i]);
 }
 
-/* ---- video ---- */
-
-static bool in_path(const char *program, char *to, size_t size)
-{
-    const char *path = getenv("PATH");
-    while (path && *path) {
-        size_t n = strcspn(path, ":");
-        if (n && snprintf(to, size, "%.*s/%s", (int)n, path, program) < (int)size && !access(to, X_OK)) return true;
-        path += n + (path[n] == ':');
-    }
-    return false;
-}
-
-/* Before the first picture: also makes a video, if there is somebody who can. */
-static void play_pictures_film(struct play_pictures *p, const char *folder, const char *name)
-{
-    char program[512], rate[32], size[32];
-    int ends[2];
-    snprintf(p->video, sizeof p->video, "%s/%s.mp4", folder, name);
-    if (!in_path("ffmpeg", program, sizeof program) || nm_make_folders(p->video, NULL) || pipe2(ends, O_CLOEXEC))
-        return;
-    snprintf(rate, sizeof rate, "%g", 1 / FRAME);
-    snprintf(size, sizeof size, "%dx%d", FILM_W, FILM_H);
-    p->ffmpeg = fork();
-    if (p->ffmpeg == 0) {
-        int none = open("/dev/null", O_WRONLY);
-        dup2(ends[0], STDIN_FILENO);
-        dup2(none, STDOUT_FILENO);
-        dup2(none, STDERR_FILENO);
-        setpgid(0, 0); /* Ctrl-C must not cost the film's end */
-        execl(program, "ffmpeg", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", size, "-r", rate, "-i", "-",
-              "-pix_fmt", "yuv420p", p->video, (char *)NULL);
-        _exit(127);
-    }
-    close(ends[0]);
-    p->pipe = ends[1];
-    if (p->ffmpeg > 0) return;
-    close(p->pipe);
-    p->pipe = -1;
-    p->ffmpeg = 0;
-}
-
-static void close_film(struct play_pictures *p)
-{
-    int status = 0;
-    if (p->pipe >= 0) close(p->pipe);
-    p->pipe = -1;
-    if (p->ffmpeg > 0) waitpid(p->ffmpeg, &status, 0);
-    if (p->ffmpeg <= 0 || status) p->video[0] = '\0';
-    p->ffmpeg = 0;
-}
-
-/* One who does not take the frames any more gets none. */
-static void film(struct play_pictures *p, struct nm_stage *stage)
-{
-    const size_t size = 3 * FILM_W * FILM_H;
-    shoot(p->film, stage, sim_view_stand(stage), p->frame);
-    for (size_t at = 0; at < size && p->pipe >= 0;) {
-        ssize_t n = write(p->pipe, p->frame + at, size - at);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) {
-            close(p->pipe);
-            p->pipe = -1;
-        }
-        at += n > 0 ? (size_t)n : 0;
-    }
-}
-
 /* ---- life ---- */
 
 static void play_pictures_free(struct play_pictures *p)
 {
     if (!p) return;
-    close_film(p);
+    film_close(&p->film);
     nm_arena_free(&p->arena);
     free(p);
 }
@@ -282,13 +190,12 @@ static struct play_pictures *play_pictures_new(double seconds, struct nm_err *er
     if (!p) abort();
     p->seconds = seconds;
     p->soon = INFINITY;
-    p->pipe = -1;
-    p->tile = eye_new(&p->arena, TILE_W, TILE_H, err);
-    p->map = eye_new(&p->arena, MAP_W, MAP_H, err);
-    p->film = eye_new(&p->arena, FILM_W, FILM_H, err);
+    p->film.pipe = -1;
+    p->tile = picture_eye(&p->arena, TILE_W, TILE_H, err);
+    p->map = picture_eye(&p->arena, MAP_W, MAP_H, err);
     p->sheet = nm_take(&p->arena, 3 * MAP_W * SHEET_H);
-    p->frame = nm_take(&p->arena, 3 * FILM_W * FILM_H);
-    if (p->tile && p->map && p->film) return p;
+    p->frame = nm_take(&p->arena, 3 * TILE_W * TILE_H);
+    if (p->tile && p->map) return p;
     play_pictures_free(p);
     return NULL;
 }
@@ -309,23 +216,20 @@ static void play_pictures_take(struct play_pictures *p, struct nm_stage *stage)
         trace(p, stage);
         p->next_trace += TRACE;
     }
-    if (p->pipe >= 0 && now >= p->next_frame) {
-        film(p, stage);
-        p->next_frame += FRAME;
-    }
+    film_take(&p->film, stage, sim_view_stand);
 }
 
 /* Writes FOLDER/NAME.png and ends FOLDER/NAME.mp4, whose path (or "") stays valid. */
 static int play_pictures_write(struct play_pictures *p, const char *folder, const char *name, struct nm_err *err)
 {
     const char *path = nm_take_format(&p->arena, "%s/%s.png", folder, name);
-    close_film(p);
+    film_close(&p->film);
     if (nm_make_folders(path, err)) return -1;
     draw_ways(p);
     return sim_png(path, p->sheet, MAP_W, MAP_H + p->rows * TILE_H, err);
 }
 
-static const char *play_pictures_video(const struct play_pictures *p) { return p->video; }
+static const char *play_pictures_video(const struct play_pictures *p) { return p->film.path; }
 
 /* ---- the session ---- */
 
@@ -414,8 +318,9 @@ int play_training(struct setup *setup, const struct playing_options *options)
     if (session.pictures) {
         printf("%s\n", scenario->about);
         stop_by_signals();
-        play_pictures_film(session.pictures, folder, name);
-        code = sim_play(setup, &o, scenario, o.first, &outcome, &err) || tell(&session, scenario, &outcome, &err)
+        code = film_open(&session.pictures->film, &session.pictures->arena, folder, name, &err) ||
+                       sim_play(setup, &o, scenario, o.first, &outcome, &err) ||
+                       tell(&session, scenario, &outcome, &err)
                    ? EXIT_FAILED
                    : EXIT_OK;
         if (interrupted())

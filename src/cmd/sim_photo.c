@@ -51,6 +51,14 @@ struct pose3 sim_view_robot(const struct nm_stage *stage, uint32_t robot)
     return look((struct vec3){at.x + 1.4 * tall, at.y - 1.9 * tall, at.z + 0.9 * tall}, at);
 }
 
+struct pose3 sim_view_ball(const struct nm_stage *stage)
+{
+    struct vec3 ball = nm_stage_ball(stage, NULL);
+    double half = nm_stage_pitch(stage)->width / 2;
+    struct vec3 seat = {0.8 * ball.x, -half - 1.2, 1.8};
+    return look(seat, (struct vec3){ball.x, ball.y, 0.3});
+}
+
 struct pose3 sim_view_stand(const struct nm_stage *stage)
 {
     struct vec3 low = {INFINITY, INFINITY, 0}, high = {-INFINITY, -INFINITY, 0};

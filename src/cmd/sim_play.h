@@ -98,9 +98,10 @@ void sim_photos_free(struct sim_photos *photos);
 int sim_photos_take(struct sim_photos *photos, struct nm_err *err);
 
 /* Where pictures are taken from, 16 to 9 and as wide as the focal length: above the whole carpet; the right touchline,
- * as near as the robots allow; beside a robot. */
+ * as near as the robots allow; the same touchline, after the ball; beside a robot. */
 struct pose3 sim_view_top(const struct nm_stage *stage);
 struct pose3 sim_view_stand(const struct nm_stage *stage);
+struct pose3 sim_view_ball(const struct nm_stage *stage);
 struct pose3 sim_view_robot(const struct nm_stage *stage, uint32_t robot);
 int sim_png(const char *path, const uint8_t *rgb, uint32_t width, uint32_t height, struct nm_err *err);
 

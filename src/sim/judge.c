@@ -47,7 +47,7 @@ static const char *name_of(const struct nm_judge *j, int robot)
 static void place_robot(struct nm_judge *j, uint32_t robot, struct pose2 at)
 {
     struct watched *w = &j->robots[robot];
-    nm_stage_place(j->stage, robot, at, NM_UPRIGHT);
+    nm_stage_stand(j->stage, robot, at);
     w->pose = w->anchor = at;
     w->velocity = w->before = (struct vec3){0, 0, 0};
     w->fallen = false;

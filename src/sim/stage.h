@@ -153,6 +153,8 @@ const struct nm_incident *nm_stage_incident(const struct nm_stage *stage, uint64
 /* ---- interventions ---- */
 
 void nm_stage_place(struct nm_stage *stage, uint32_t robot, struct pose2 pose, enum nm_posture posture);
+/* As a handler puts it: upright, in the stance in which it began. */
+void nm_stage_stand(struct nm_stage *stage, uint32_t robot, struct pose2 pose);
 void nm_stage_put_ball(struct nm_stage *stage, struct vec3 position, struct vec3 velocity);
 /* An impulse (N s, field) at a point of the trunk's frame. */
 void nm_stage_push(struct nm_stage *stage, uint32_t robot, struct vec3 impulse, struct vec3 point, int64_t duration);

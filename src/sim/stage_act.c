@@ -45,6 +45,16 @@ void nm_stage_place(struct nm_stage *stage, uint32_t robot, struct pose2 pose, e
     nm_world_put(stage->world, robot, (struct pose3){rot, {pose.x, pose.y, height}}, NULL);
 }
 
+void nm_stage_stand(struct nm_stage *stage, uint32_t robot, struct pose2 pose)
+{
+    struct actor *a = &stage->actors[robot];
+    nm_stage_place(stage, robot, pose, NM_UPRIGHT);
+    if (stage->flat) return;
+    struct quat rot = quat_rpy(0, 0, pose.theta);
+    double height = nm_pitch_height(stage->options.pitch, pose.x, pose.y) + nm_standing_height(a->body, rot, a->joints);
+    nm_world_put(stage->world, robot, (struct pose3){rot, {pose.x, pose.y, height}}, a->joints);
+}
+
 /* Joints and tilt are drawn until no two parts are inside each other; then it drops a little way. */
 void stage_scatter(struct nm_stage *stage, uint32_t robot)
 {
