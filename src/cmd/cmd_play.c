@@ -39,10 +39,10 @@ int cmd_play(int argc, char **argv)
     const struct usage usage = {
         "nutmeg play",
         "[match|training|LINEUP]",
-        "match: two teams in the simulator, with a referee; prints the score and what the robots did.\n"
-        "training (default): robots walk, fall, get up and shoot; writes pictures to out/ and prints\n"
-        "the score. With a LINEUP it plays that line-up for 20 seconds, with a status line of cycles,\n"
-        "rates and missed deadlines. NM_PLAY_SECONDS limits the duration of each.",
+        "match (default): two teams in the simulator, with a referee. training: robots walk, fall, get up\n"
+        "and shoot. Both write pictures to out/ and end with what was measured and the score. With a\n"
+        "LINEUP it plays that line-up for 20 seconds, with a status line of cycles, rates and missed\n"
+        "deadlines. NM_PLAY_SECONDS ends each of them earlier.",
         flags,
         0,
         1};
@@ -64,7 +64,7 @@ int cmd_play(int argc, char **argv)
     if (options.virtual_time) pace = 0;
     struct setup setup;
     setup_begin(&setup);
-    const char *what = n ? argv[1] : "training";
+    const char *what = n ? argv[1] : play_match ? "match" : "play";
     bool session = !strcmp(what, "training") && play_training, plays = !strcmp(what, "match") && play_match;
     if (options.seconds < 0) options.seconds = session || plays ? 0 : line_up;
     options.lineup = what;

@@ -18,7 +18,7 @@ static bool reader_left(void)
 int main(int argc, char **argv)
 {
     const struct verb commands[] = {
-        {"play", "plays a training session and prints the score", cmd_play},
+        {"play", "plays a match and prints the score", cmd_play},
         {"run", "runs a line-up until it is stopped", cmd_run},
         {"dev", "runs a line-up and replaces modules when their source changes", cmd_dev},
         {"stop", "stops a running line-up", cmd_stop},

@@ -1,5 +1,6 @@
 #include "cmd/match.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,6 +84,13 @@ static bool has_param(const struct nm_module *module, const char *name)
     return nm_param_find(module, name, NULL) >= 0;
 }
 
+/* There is such a length, and the line-up has another value for it. */
+static bool differs(const struct nm_lineup_instance *instance, const char *name, double value)
+{
+    int i = nm_param_find(instance->module, name, NULL);
+    return i >= 0 && fabs(instance->values[i].number[0] - value) > 1e-9;
+}
+
 /* Modules that play in a match want to know who they are and how large the field is. */
 static void add_settings(struct writer *w, const struct nm_lineup *lineup, uint32_t team, uint32_t number,
                          const struct nm_pitch_size *f)
@@ -111,7 +119,7 @@ static void add_settings(struct writer *w, const struct nm_lineup *lineup, uint3
             add(w, "      - %s.team=%u\n      - %s.player=%u\n", instance->name, TEAM_NUMBERS[team], instance->name,
                 number);
         for (size_t k = 0; has_param(instance->module, "field_length") && k < sizeof lengths / sizeof *lengths; k++)
-            if (has_param(instance->module, lengths[k].name))
+            if (differs(instance, lengths[k].name, lengths[k].value))
                 add(w, "      - %s.%s=%.6g\n", instance->name, lengths[k].name, lengths[k].value);
     }
 }

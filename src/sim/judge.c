@@ -240,7 +240,7 @@ static void out(struct nm_judge *j, enum nm_exit how)
 
 static void watch_robot(struct nm_judge *j, uint32_t i)
 {
-    static const double WALKED = 0.05, TURNED = 0.15, NODDED = 0.1; /* m, rad, rad */
+    static const double WALKED = 0.05, TURNED = 0.15, NODDED = 0.1, AT_BALL = 0.35; /* m, rad */
     struct watched *w = &j->robots[i];
     struct nm_whereabouts at;
     nm_stage_whereabouts(j->stage, i, &at);
@@ -250,13 +250,17 @@ static void watch_robot(struct nm_judge *j, uint32_t i)
     w->fallen = at.fallen;
     bool moved = hypot(w->pose.x - w->anchor.x, w->pose.y - w->anchor.y) > WALKED ||
                  fabs(angle_normal(w->pose.theta - w->anchor.theta)) > TURNED;
-    bool looked = fabs(at.head - w->gaze) > NODDED;
+    /* looking around is being active, and so is looking at the ball */
+    bool looked = fabs(at.pan - w->pan) > NODDED || fabs(at.tilt - w->tilt) > NODDED;
+    double bearing = atan2(j->ball.y - w->pose.y, j->ball.x - w->pose.x) - w->pose.theta - at.pan;
+    looked |= fabs(angle_normal(bearing)) < AT_BALL;
     if (moved) {
         w->anchor = w->pose;
         w->still = j->now;
     }
     if (moved || looked) {
-        w->gaze = at.head;
+        w->pan = at.pan;
+        w->tilt = at.tilt;
         w->active = j->now;
     }
     w->down = !at.fallen ? -1 : w->down < 0 ? j->now : w->down;

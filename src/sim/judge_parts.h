@@ -11,7 +11,7 @@ struct watched { /* a robot */
     struct vec3 velocity, before; /* m/s, now and one step ago                             */
     bool fallen;
     struct pose2 anchor; /* it has not moved from here ...                        */
-    double gaze;         /* ... nor its head ...                                  */
+    double pan, tilt;    /* ... nor its head ...                                  */
     int64_t still;       /* ... since then, ns                                    */
     int64_t active;      /* ns, when body or head moved last                      */
     int64_t down;        /* ns, lies since; -1: stands                            */

@@ -254,10 +254,11 @@ void nm_stage_whereabouts(const struct nm_stage *stage, uint32_t robot, struct n
         return;
     }
     nm_world_truth(stage->world, robot, &truth);
-    *where = (struct nm_whereabouts){truth.base_to_field, truth.velocity, truth.angular_velocity,
-                                     stage->actors[robot].fallen, 0};
+    *where = (struct nm_whereabouts){
+        truth.base_to_field, truth.velocity, truth.angular_velocity, stage->actors[robot].fallen, 0, 0};
     const struct nm_group *neck = &stage->actors[robot].body->head;
-    for (uint32_t j = 0; j < neck->n; j++) where->head += truth.q[neck->joints[j]];
+    if (neck->n > 0) where->pan = truth.q[neck->joints[0]];
+    if (neck->n > 1) where->tilt = truth.q[neck->joints[1]];
 }
 
 const struct nm_touches *nm_stage_touches(const struct nm_stage *stage)

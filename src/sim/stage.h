@@ -117,7 +117,7 @@ struct nm_whereabouts {
     struct pose3 base_to_field;
     struct vec3 velocity, angular_velocity; /* in the field's axes                               */
     bool fallen;                            /* the trunk lies: tilted by more than 53 degrees, or low */
-    double head;                            /* rad, sum of the angles of its neck: whether it looks around */
+    double pan, tilt;                       /* rad, of its head: left and down are positive            */
 };
 void nm_stage_whereabouts(const struct nm_stage *stage, uint32_t robot, struct nm_whereabouts *where);
 /* Between its feet, on the ground: the frame of all percepts. Of a body with physics as of the last nm_stage_scene. */

@@ -53,7 +53,8 @@ void flat_whereabouts(const struct nm_stage *stage, uint32_t robot, struct nm_wh
                                  quat_apply(heading, (struct vec3){r->velocity.x, r->velocity.y, 0}),
                                  {0, 0, r->velocity.turn},
                                  r->fallen,
-                                 r->pan + r->tilt};
+                                 r->pan,
+                                 r->tilt};
 }
 
 /* Robots stand in their stance: for people who look, not for eyes of the game. */

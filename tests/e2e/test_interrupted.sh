@@ -63,8 +63,11 @@ starts jobs sim kickabout --seeds 1-8 --seconds 1000 --speed 1 --jobs 2
 until_ok nutmeg tasks --to red1
 interrupt "0 of 8 seeds of kickabout"
 
-# ---- the session of make play
-starts play play
+# ---- the match of make play, and the training session
+starts match play
+until_ok nutmeg tasks --to red1
+interrupt "the match was stopped after"
+starts training play training
 until_ok nutmeg tasks --to kid
 interrupt "of the session were played"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `nutmeg play`: a training session that prints where it can be seen, ends with a table and a score, and leaves pictures;
-# a video only where ffmpeg is.
+# `nutmeg play`: a match and a training session that print where they can be seen, end with a table and a score, and leave
+# pictures; a video only where ffmpeg is.
 #
 #   test_play.sh PROGRAM ROOT
 set -euo pipefail
@@ -17,7 +17,7 @@ wrong() {
 says() { grep -q -- "$1" said || wrong "'$1' is not there"; }
 
 mkdir none bin
-PATH=$scratch/none NM_PLAY_SECONDS=2 "$program" play --virtual > said 2>&1 || wrong "it ended with $?"
+PATH=$scratch/none NM_PLAY_SECONDS=2 "$program" play training --virtual > said 2>&1 || wrong "it ended with $?"
 says "live at http"
 says "kid .*no"
 says "darwin .*no"
@@ -35,7 +35,7 @@ cat > "$last"
 F
 chmod +x bin/ffmpeg
 rm -r out
-PATH=$scratch/bin:$PATH NM_PLAY_SECONDS=1 "$program" play --virtual > said 2>&1 || wrong "it ended with $?"
+PATH=$scratch/bin:$PATH NM_PLAY_SECONDS=1 "$program" play training --virtual > said 2>&1 || wrong "it ended with $?"
 says "pictures: out/training.png, out/training.mp4"
 frame=$((640 * 360 * 3))
 size=$(stat -c %s out/training.mp4)
@@ -43,8 +43,31 @@ size=$(stat -c %s out/training.mp4)
 
 # one that fails costs the video, not the session
 printf '#!/bin/sh\nexit 3\n' > bin/ffmpeg
-PATH=$scratch/bin:$PATH NM_PLAY_SECONDS=1 "$program" play --virtual > said 2>&1 || wrong "it ended with $?"
+PATH=$scratch/bin:$PATH NM_PLAY_SECONDS=1 "$program" play training --virtual > said 2>&1 || wrong "it ended with $?"
 says "pictures: out/training.png$"
+
+# a match: both teams in the table, the score last; on the flat field a whole one, from kick-off to the end
+NM_PLAY_SECONDS=2 "$program" play --virtual > said 2>&1 || wrong "it ended with $?"
+says "live at http"
+says "^red4 "
+says "^blue4 "
+says "2.0 s simulated"
+says "pictures: out/match.png$"
+says "score: red 0, blue 0"
+head -c 8 out/match.png | grep -q PNG || wrong "the sheet is no picture"
+"$program" play --fidelity flat --half 20s --speed max --seed 2 --log out/logs > said 2>&1 || wrong "it ended with $?"
+says "ball in play .* of 4[0-9] s"
+mv said first
+# the same seed is the same match, and a robot's log runs again bit for bit
+"$program" play --fidelity flat --half 20s --speed max --seed 2 > said 2>&1 || wrong "it ended with $?"
+diff <(grep -E '^(red|blue|ball| *[0-9.]+ s  )' first) <(grep -E '^(red|blue|ball| *[0-9.]+ s  )' said) || wrong "another match"
+"$program" replay out/logs/blue3.mcap > said 2>&1 || wrong "it ended with $?"
+says "all identical"
+# what does not exist is said before anything starts
+for flag in "--league fifa" "--fidelity round" "--half 5x" "--speed fast" "--red nobody" "--players 8"; do
+    if "$program" play $flag > said 2>&1; then wrong "$flag is accepted"; fi
+    says "$(echo "$flag" | cut -d' ' -f1)"
+done
 
 # a line-up is played as ever
 NM_PLAY_SECONDS=2 "$program" play play --virtual > said 2>&1 || wrong "it ended with $?"

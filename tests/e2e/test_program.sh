@@ -36,7 +36,7 @@ nutmeg() { "$program" "$@"; }
 # ---- commands by themselves
 
 ends 2 nutmeg
-says "nutmeg COMMAND" "plays a training session"
+says "nutmeg COMMAND" "plays a match"
 ends 0 nutmeg --help
 says "130 interrupted"
 ends 0 nutmeg help msg show

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# On a system that was bare before `make play` (scripts/fresh): the session has left its picture, and nothing was installed
+# On a system that was bare before `make play` (scripts/fresh): the match has left its picture, and nothing was installed
 # that only tests need: no package of packages-test.txt, no compiler but gcc, no Node, no git.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -9,7 +9,7 @@ wrong() {
     faults=$((faults + 1))
 }
 
-[ -s out/training.png ] || wrong "make play has left no out/training.png"
+[ -s out/match.png ] || wrong "make play has left no out/match.png"
 while read -r package _; do
     case $package in '' | '#'*) continue ;; esac
     if dpkg-query -W -f '${db:Status-Abbrev}\n' "$package" 2>/dev/null | grep -q '^ii'; then

@@ -432,6 +432,10 @@ static void test_inactive(void **state)
     struct game g;
     begin(&g, NM_GAME_HSL);
     to_open_play(&g);
+    for (uint32_t i = 0; i < ROBOTS; i++) { /* who looks at the ball is not idle: all look away */
+        struct pose2 p = where(&g, i);
+        nm_stage_place(g.stage, i, (struct pose2){p.x, p.y, atan2(p.y, p.x)}, NM_UPRIGHT);
+    }
     run(&g, 8);
     assert_int_equal(g.n[NM_NOTE_PENALTY], 0);
     run(&g, 4);
