@@ -131,6 +131,19 @@ static void at_a_penalty_kick_all_but_the_kicker_are_outside_of_the_area(void **
     }
 }
 
+static void at_their_goal_kick_all_are_outside_of_the_area(void **state)
+{
+    (void)state;
+    struct formation f = {.kind = FORMATION_THEIR_GOAL_KICK,
+                          .ball_x = kid.length / 2 - kid.goal_area_length,
+                          .ball_y = kid.goal_area_width / 2,
+                          .keep_off = kid.circle_radius,
+                          .spread = 0.9};
+    struct place p[4];
+    formation_places(&kid, &f, 4, p);
+    for (int i = 0; i < 4; i++) assert_true(p[i].pose.x < kid.length / 2 - kid.penalty_area_length - 0.2);
+}
+
 static void the_keeper_stands_between_the_ball_and_the_goal(void **state)
 {
     (void)state;
@@ -151,6 +164,7 @@ int main(void)
         cmocka_unit_test(before_a_kick_off_all_stand_where_the_rules_want_them),
         cmocka_unit_test(places_keep_off_the_ball_and_apart),
         cmocka_unit_test(at_a_penalty_kick_all_but_the_kicker_are_outside_of_the_area),
+        cmocka_unit_test(at_their_goal_kick_all_are_outside_of_the_area),
         cmocka_unit_test(the_keeper_stands_between_the_ball_and_the_goal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

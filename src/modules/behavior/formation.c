@@ -170,8 +170,11 @@ void formation_places(const struct nm_pitch_size *field, const struct formation 
             if (i) keep_away(&at.x, &at.y, f, f->spread);
             break;
         case FORMATION_WALL:
+        case FORMATION_THEIR_GOAL_KICK:
             at = play_place(field, f, i, &role);
             if (role == TeamMessage_ROLE_BISHOP) at.x = fmin(at.x, f->ball_x); /* nobody waits for a pass now */
+            if (f->kind == FORMATION_THEIR_GOAL_KICK)
+                at.x = fmin(at.x, field->length / 2 - field->penalty_area_length - BODY - 0.5 * i);
             break;
         case FORMATION_OWN_KICK_OFF:
         case FORMATION_RIVAL_KICK_OFF:
@@ -187,7 +190,7 @@ void formation_places(const struct nm_pitch_size *field, const struct formation 
             keep_apart(places, i);
             keep_inside(field, &places[i].pose.x, &places[i].pose.y);
         }
-        if (f->kind == FORMATION_WALL) join_wall(field, f, places, i);
+        if (f->kind == FORMATION_WALL || f->kind == FORMATION_THEIR_GOAL_KICK) join_wall(field, f, places, i);
         places[i].pose = facing(places[i].pose.x, places[i].pose.y, f->ball_x, f->ball_y);
     }
 }

@@ -12,12 +12,13 @@
 enum { FORMATION_PLAYERS = 11 };
 
 enum formation_kind {
-    FORMATION_PLAY,           /* the ball is free, or the set play is ours    */
-    FORMATION_OWN_KICK_OFF,   /* until the whistle                            */
-    FORMATION_RIVAL_KICK_OFF, /* the same                                     */
-    FORMATION_WALL,           /* the opponents have a free kick or a throw-in */
-    FORMATION_OWN_PENALTY,    /* a penalty kick for us                        */
-    FORMATION_RIVAL_PENALTY,  /* a penalty kick against us                    */
+    FORMATION_PLAY,            /* the ball is free, or the set play is ours    */
+    FORMATION_OWN_KICK_OFF,    /* until the whistle                            */
+    FORMATION_RIVAL_KICK_OFF,  /* the same                                     */
+    FORMATION_WALL,            /* the opponents have a free kick or a throw-in */
+    FORMATION_THEIR_GOAL_KICK, /* everybody is outside of their penalty area   */
+    FORMATION_OWN_PENALTY,     /* a penalty kick for us                        */
+    FORMATION_RIVAL_PENALTY,   /* a penalty kick against us                    */
 };
 
 struct place {

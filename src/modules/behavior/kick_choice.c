@@ -150,6 +150,8 @@ struct kick_choice choose_kick(const struct choice_world *w, const struct kick_c
             double angle = 2 * M_PI * i / DIRECTIONS;
             consider(w, way, w->ball_x + reach * cos(angle), w->ball_y + reach * sin(angle), last, habit, &best);
         }
+        consider(w, way, w->ball_x + reach * cos(w->me.theta), w->ball_y + reach * sin(w->me.theta), last, habit,
+                 &best);
         for (uint32_t i = 0; i < w->n && way != KICK_WAY_DRIBBLE; i++) {
             const struct choice_robot *r = &w->robots[i];
             double dx = r->x - w->ball_x, dy = r->y - w->ball_y, far = hypot(dx, dy), before = best.value;

@@ -185,6 +185,7 @@ static enum formation_kind kind_of(const MatchState *m)
     if (m->set_play == MatchState_SET_PLAY_PENALTY_KICK) return rival ? FORMATION_RIVAL_PENALTY : FORMATION_OWN_PENALTY;
     if (m->state != MatchState_PLAYING)
         return m->kicking == MatchState_KICK_OWN ? FORMATION_OWN_KICK_OFF : FORMATION_RIVAL_KICK_OFF;
+    if (m->set_play == MatchState_SET_PLAY_GOAL_KICK && rival) return FORMATION_THEIR_GOAL_KICK;
     if (m->set_play != MatchState_SET_PLAY_NONE && rival) return FORMATION_WALL;
     return rival && !m->may_play ? FORMATION_RIVAL_KICK_OFF : FORMATION_PLAY;
 }
@@ -194,6 +195,7 @@ static const char *const situations[] = {
     [FORMATION_OWN_KICK_OFF] = "our kick-off",
     [FORMATION_RIVAL_KICK_OFF] = "their kick-off",
     [FORMATION_WALL] = "their set play",
+    [FORMATION_THEIR_GOAL_KICK] = "their goal kick",
     [FORMATION_OWN_PENALTY] = "our penalty kick",
     [FORMATION_RIVAL_PENALTY] = "their penalty kick",
 };
@@ -251,6 +253,9 @@ static bool keeper_is_first(const struct strategy *f, const struct board *b, uin
     return near && (striker == PLAYERS || b->players[b->keeper].to_ball + lead < b->players[striker].to_ball);
 }
 
+/* Until a penalty is kicked the keeper stands on his line. */
+static struct pose2 on_goal_line(const struct strategy *f) { return (struct pose2){0.03 - f->field.length / 2, 0, 0}; }
+
 /* Roles and places of all but the keeper: the striker is fixed while the ball is in play, the others walk least. */
 static void share_places(const struct strategy *f, struct board *b, uint32_t striker)
 {
@@ -277,7 +282,10 @@ static void share_places(const struct strategy *f, struct board *b, uint32_t str
     }
     if (b->keeper < PLAYERS) {
         b->roles[b->keeper] = TeamMessage_ROLE_KEEPER;
-        b->at[b->keeper] = formation_keeper(&f->field, b->ball.known ? b->ball.x : 0, b->ball.known ? b->ball.y : 0);
+        b->at[b->keeper] =
+            b->formation.kind == FORMATION_RIVAL_PENALTY
+                ? on_goal_line(f)
+                : formation_keeper(&f->field, b->ball.known ? b->ball.x : 0, b->ball.known ? b->ball.y : 0);
     }
 }
 
@@ -363,8 +371,7 @@ static void put_plan(struct strategy *f, const struct board *b, const TeamMate *
 static void shoot_out(struct strategy *f)
 {
     bool ours = f->match->kicking == MatchState_KICK_OWN;
-    struct pose2 at = ours ? (struct pose2){f->field.length / 2 - f->field.penalty_mark - 0.5, 0, 0}
-                           : (struct pose2){-f->field.length / 2 + 0.1, 0, 0};
+    struct pose2 at = ours ? (struct pose2){f->field.length / 2 - f->field.penalty_mark - 0.5, 0, 0} : on_goal_line(f);
     f->plan->proposer = f->match->player_number;
     f->plan->own_role = f->role = ours ? TeamMessage_ROLE_STRIKER : TeamMessage_ROLE_KEEPER;
     f->plan->own_position = (Pose2D){at.x, at.y, at.theta};
