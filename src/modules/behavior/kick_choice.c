@@ -13,10 +13,11 @@ static const double LATE = 2;         /* s, a rival who comes so much earlier ha
 static const double WAITING = 0.01;   /* 1/s, what a second is worth                                      */
 static const double ROUND_BALL = 0.3; /* m, radius of the way around the ball                             */
 
-static const double DANGER = 0.5;  /* m before the own goal line                                       */
-static const double STAND = 0.22;  /* m behind the ball, where the robot stands when it kicks           */
-static const double ROOM = 0.4;    /* m, nearer to another robot it cannot stand there ...             */
-static const double CROWDED = 0.5; /* ... and this is what such a kick costs                           */
+static const double BACKWARDS = 0.4; /* what a kick straight towards the own goal line costs             */
+static const double DANGER = 0.5;    /* m before the own goal line                                       */
+static const double STAND = 0.22;    /* m behind the ball, where the robot stands when it kicks           */
+static const double ROOM = 0.4;      /* m, nearer to another robot it cannot stand there ...             */
+static const double CROWDED = 0.5;   /* ... and this is what such a kick costs                           */
 
 enum { DIRECTIONS = 24, SAMPLES = 5 };
 /* quantiles of the normal distribution in five equal parts */
@@ -132,7 +133,7 @@ static void consider(const struct choice_world *w, enum kick_way way, double x, 
     double reach = at_goal ? a->reach : fmin(far, a->reach);
     double time = time_until(w, a, angle), late = too_late(w, time);
     double value = (1 - late) * expected(w, a, angle, reach) + late * place_value(w, w->ball_x, w->ball_y, STOLEN) -
-                   WAITING * time - CROWDED * taken(w, angle);
+                   WAITING * time - CROWDED * taken(w, angle) - BACKWARDS * fmax(-cos(angle) - 0.2, 0);
     if (last->way == way && fabs(angle_normal(atan2(last->y - w->ball_y, last->x - w->ball_x) - angle)) < 0.15)
         value += habit;
     if (value <= best->value) return;

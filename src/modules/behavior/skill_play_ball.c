@@ -63,7 +63,6 @@ OPTION(play_ball)
     STATE(going)
     {
         if (f->ball.own && f->ball_far < f->near) go(aiming, "the ball is near");
-        f->choice.way = KICK_WAY_NONE;
         if (f->ball.own) {
             think_about_kick(f);
             walk_and_kick(f);
