@@ -501,6 +501,7 @@ static void test_a_free_kick_of_the_hsl(void **state)
     assert_int_equal(m->set_play, MatchState_SET_PLAY_THROW_IN);
     assert_false(m->may_move);
     r.p.stopped = 0;
+    watch_ball(0.5, -1, 1); /* where it lay before the referee placed it: this is no kick */
     m = watch_ball(30, 2, 1);
     assert_int_equal(m->kicking, MatchState_KICK_RIVAL);
     assert_true(m->may_move && !m->may_play); /* 45 s, not 10 */

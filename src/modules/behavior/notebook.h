@@ -72,6 +72,7 @@ struct soccer {
     int64_t rested_since; /* ns                                      */
     double corner;        /* y of the corner that a penalty goes to  */
     double side;          /* 1: the ball was last to the left        */
+    double stirred;       /* rad, its direction when it began to stir */
     int64_t asks;         /* goals sent to actions so far            */
     enum asked asked;
     struct vec3 kicked_from; /* m, where the ball lay when the kick was asked for */
@@ -117,6 +118,7 @@ void hold_place(struct soccer *f);
 /* ---- skills ---- */
 
 void guard(struct soccer *f);
+void wait_facing(struct soccer *f, double direction);
 
 void play_ball(struct soccer *f);
 void search_ball(struct soccer *f);

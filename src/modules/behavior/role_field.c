@@ -4,6 +4,30 @@
 
 static const double ENOUGH = 0.25, LEAVE = 0.45; /* m from its place: it stands, it walks again */
 
+/* Stands, looks in a direction, and stirs from time to time: a robot that does not move for ten seconds counts as
+ * inactive. */
+OPTION(wait_facing, double direction)
+{
+    double wrong = angle_normal(direction - f->me.theta);
+    STATE(standing)
+    {
+        if (fabs(wrong) > 0.4) go(turning, "looks elsewhere");
+        if (state_time() > 6) go(stirring, "has stood for a while");
+        stand_still(f);
+    }
+    STATE(turning)
+    {
+        if (fabs(wrong) < 0.15) go(standing, "looks there");
+        step_to(f, (struct pose2){f->me.x, f->me.y, direction});
+    }
+    STATE(stirring)
+    {
+        ENTRY { f->stirred = f->me.theta; }
+        if (fabs(angle_normal(f->me.theta - f->stirred)) > 0.2 || state_time() > 2) go(standing, "awake");
+        walk_with(f, 0, 0, wrong < 0 ? -0.4 : 0.4);
+    }
+}
+
 OPTION(hold_place)
 {
     struct pose2 place = own_place(f);
@@ -15,19 +39,15 @@ OPTION(hold_place)
 
     STATE(walking)
     {
-        if (far < ENOUGH) go(turning, "at its place");
+        if (far < ENOUGH) go(waiting, "at its place");
         acts(f, Strategy_ACTION_POSITIONING);
         walk_to(f, place, keep);
     }
-    STATE(turning)
+    STATE(waiting)
     {
         if (far > LEAVE) go(walking, "its place moved");
-        double wrong = f->ball.known ? fabs(angle_normal(to_ball_angle(f) - f->me.theta)) : 0;
         acts(f, Strategy_ACTION_WAITING);
-        if (wrong > 0.4)
-            step_to(f, (struct pose2){f->me.x, f->me.y, to_ball_angle(f)});
-        else
-            stand_still(f);
+        play(wait_facing, f->ball.known ? to_ball_angle(f) : place.theta);
     }
     STATE(searching)
     {

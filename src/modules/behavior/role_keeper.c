@@ -45,9 +45,9 @@ OPTION(guard)
     STATE(waiting)
     {
         if (isfinite(c.time)) go(blocking, "a ball comes");
-        if (far > 0.25 || fabs(angle_normal(place.theta - f->me.theta)) > 0.45) go(walking, "the ball moved");
+        if (far > 0.25 || fabs(angle_normal(place.theta - f->me.theta)) > 0.8) go(walking, "the ball moved");
         acts(f, Strategy_ACTION_WAITING);
-        stand_still(f);
+        play(wait_facing, place.theta);
     }
     STATE(blocking)
     {

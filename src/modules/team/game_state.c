@@ -50,6 +50,7 @@ struct kick {
     bool over;          /* the ball is in play                               */
     bool rests;         /* it is known where the ball lay                    */
     double x, y;        /* m, map: there                                     */
+    int64_t lies_since; /* ns, the ball is seen there since; 0: not yet      */
     int64_t away_since; /* ns, the ball is somewhere else since; 0: it is not */
 };
 
@@ -109,6 +110,7 @@ struct game_state {
 #define BLOCK     10.0 /* s that the rivals of a kick-off have to wait; all leagues            */
 #define PATIENCE  2.0  /* s beyond the delay of the rules, after which a whistle was a mistake */
 #define RECENT    2.0  /* s, older whistles do not count                                       */
+#define LIES      1.5  /* s that a ball must be seen at one place to rest there                         */
 #define OVERTAKEN 1.0  /* s, the longest way of a packet that a newer one overtook             */
 
 /* s, by which the leagues delay what they tell robots of a kick-off and a goal; 0: not at all */
@@ -399,10 +401,15 @@ static bool ball_moved(struct game_state *f)
     struct kick *k = &f->kick;
     double x, y;
     if (!ball_in_map(f, &x, &y)) return false;
-    if (!k->rests) {
-        k->rests = true;
-        k->x = x;
-        k->y = y;
+    if (!k->rests) { /* the referee has just placed it: where it lies is known when it has been seen there for a while
+                      */
+        if (!k->lies_since || hypot(x - k->x, y - k->y) > f->moved) {
+            k->lies_since = f->nm->now;
+            k->x = x;
+            k->y = y;
+        }
+        k->rests = ago(f, k->lies_since) > LIES;
+        return false;
     }
     if (hypot(x - k->x, y - k->y) < f->moved)
         k->away_since = 0;
@@ -420,6 +427,7 @@ static void judge_kick(struct game_state *f)
         k->opened = 0;
         k->over = false;
         k->rests = !k->set_play;
+        k->lies_since = 0;
         return;
     }
     if (!k->opened) k->opened = f->nm->now;
