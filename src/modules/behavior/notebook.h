@@ -72,7 +72,7 @@ struct soccer {
     int64_t rested_since; /* ns                                      */
     double corner;        /* y of the corner that a penalty goes to  */
     double side;          /* 1: the ball was last to the left        */
-    double stirred;       /* rad, its direction when it began to stir */
+    double stirs;         /* rad/s                                   */
     int64_t asks;         /* goals sent to actions so far            */
     enum asked asked;
     struct vec3 kicked_from; /* m, where the ball lay when the kick was asked for */

@@ -22,9 +22,9 @@ OPTION(wait_facing, double direction)
     }
     STATE(stirring)
     {
-        ENTRY { f->stirred = f->me.theta; }
-        if (fabs(angle_normal(f->me.theta - f->stirred)) > 0.2 || state_time() > 2) go(standing, "awake");
-        walk_with(f, 0, 0, wrong < 0 ? -0.4 : 0.4);
+        ENTRY { f->stirs = wrong < 0 ? -0.5 : 0.5; }
+        if (state_time() > 0.8) go(standing, "awake");
+        walk_with(f, 0, 0, f->stirs);
     }
 }
 

@@ -60,24 +60,34 @@ static void walk_and_kick(struct soccer *f)
 OPTION(play_ball)
 {
     bool jammed = f->ball_far < 0.5 && f->rival_first <= 0.2 && rests_for(f) > f->jam;
+    struct pose2 off = {f->ball.x - 0.6 * cos(to_ball_angle(f)), f->ball.y - 0.6 * sin(to_ball_angle(f)),
+                        to_ball_angle(f)};
     STATE(going)
     {
         if (f->ball.own && f->ball_far < f->near) go(aiming, "the ball is near");
+        if (!f->ball.own && f->ball_far < 0.45)
+            go(stepping_off, "the ball must be at its feet, where it does not see it");
         if (f->ball.own) {
             think_about_kick(f);
             walk_and_kick(f);
         } else {
-            walk_to(f, (struct pose2){f->ball.x, f->ball.y, to_ball_angle(f)}, 0.3);
+            walk_to(f, off, 0);
         }
     }
     STATE(aiming)
     {
         if (!f->ball.own || f->ball_far > 1.5 * f->near) go(going, "the ball is away");
-        if (jammed) go(leaving_jam, "two robots at the ball, and it does not move");
+        if (jammed && state_time() > f->jam) go(leaving_jam, "two robots at the ball, and it does not move");
         if (f->choice.way == KICK_WAY_STANDING && f->navigation->arrived && f->ball_far < 0.4)
             go(kicking, "behind the ball, with time for a strong kick");
         think_about_kick(f);
         walk_and_kick(f);
+    }
+    STATE(stepping_off)
+    {
+        if (f->ball.own) go(going, "the ball is seen");
+        if (f->ball_far > 0.7 || state_time() > 4) go(going, "far enough to see it");
+        step_to(f, off);
     }
     STATE(kicking)
     {
