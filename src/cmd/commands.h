@@ -11,6 +11,7 @@ int cmd_bus(int argc, char **argv) __attribute__((weak)); /* not part of every b
 int cmd_compare(int argc, char **argv);
 int cmd_calibrate(int argc, char **argv);
 int cmd_dev(int argc, char **argv);
+int cmd_eval(int argc, char **argv) __attribute__((weak)); /* needs the simulator */
 int cmd_drive(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_graph(int argc, char **argv);

@@ -43,6 +43,7 @@ int main(int argc, char **argv)
         {"robot", "checks a robot's folder or URDF and shows what it lacks to play", cmd_robot},
         {"animate", "checks, mirrors, plays and records key-frame animations", cmd_animate},
         {"sim", "plays a scenario in the simulator and prints what was measured", cmd_sim},
+        {"eval", "compares line-ups on the same percepts against the truth", cmd_eval},
         {"calibrate", "measures properties of a robot that are not in its files", cmd_calibrate},
         {"tune", "searches parameters that make scenarios score better", cmd_tune},
         {"learn", "teaches a robot to walk in the simulator", cmd_learn},

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "cmd/position_smoother.h"
 #include "cmd/stopping.h"
 
 static const double BEGIN = 10; /* s, errors count from here */
@@ -31,6 +32,7 @@ struct judge {
     struct nm_landmark marks[NM_PITCH_LANDMARKS];
     uint32_t n_marks;
     uint64_t seen, wrong;
+    struct position_smoother *smoothers; /* of each robot; NULL: not wanted */
     double entered, in_cycles;
 };
 
@@ -49,11 +51,11 @@ static void leave(void *user)
 }
 
 /* Counts percepts of the field that are none: nothing of their kind is near. */
-static void saw(void *user, uint32_t robot, const Percepts *percepts, const LineInformationRelative *lines,
-                const Odometry *odometry, struct pose2 truth)
+static void saw(void *user, uint32_t robot, double seconds, const Percepts *percepts,
+                const LineInformationRelative *lines, struct pose2 robot_to_odom, struct pose2 truth)
 {
     struct judge *j = user;
-    (void)robot, (void)lines, (void)odometry;
+    if (j->smoothers) position_smoother_see(&j->smoothers[robot], seconds, percepts, lines, robot_to_odom, truth);
     for (uint32_t i = 0; i < percepts->percepts.n; i++) {
         const Percept *p = &percepts->percepts.at[i];
         struct pose2 at = pose2_mul(truth, (struct pose2){p->position.x, p->position.y, 0});
@@ -63,6 +65,21 @@ static void saw(void *user, uint32_t robot, const Percepts *percepts, const Line
             if ((int)j->marks[k].kind == p->kind) best = fmin(best, hypot(j->marks[k].x - at.x, j->marks[k].y - at.y));
         j->seen++;
         j->wrong += best > near;
+    }
+}
+
+static void smooth(struct judge *j)
+{
+    static struct pose2 poses[SMOOTHED];
+    struct position_errors *e = &j->result->smoothed;
+    for (uint32_t r = 0; r < NM_OUTING_MATES; r++) {
+        struct position_smoother *s = &j->smoothers[r];
+        position_smoother_end(s, poses);
+        for (uint32_t i = 0; i < s->n && e->n < POSITION_SAMPLES; i += 6) {
+            if (s->images[i].seconds < BEGIN) continue;
+            e->place[e->n] = (float)hypot(poses[i].x - s->images[i].truth.x, poses[i].y - s->images[i].truth.y);
+            e->turn[e->n++] = (float)fabs(angle_normal(poses[i].theta - s->images[i].truth.theta));
+        }
     }
 }
 
@@ -116,12 +133,13 @@ static void play(struct nm_outing *o, struct judge *j)
     int64_t sampled = 0;
     bool happened = false;
     double incident = t->incident == INCIDENT_WRONG_SIDE ? 3 : INCIDENT;
-    double end = t->incident ? incident + WATCHED : t->seconds;
+    double over = incident; /* s, when the incident was over: the robot stands again */
     for (uint32_t k = 0; k < NM_OUTING_POSES; k++) recoveries[k].since = result->of[k].recovered = NAN;
-    while (nm_seconds(nm_stage_now(nm_outing_stage(o))) < end && !stopping()) {
+    double seconds = 0;
+    while (seconds < (t->incident ? over + WATCHED : t->seconds) && !stopping()) {
         if (nm_outing_step(o) < 0) return;
         int64_t now = nm_stage_now(nm_outing_stage(o));
-        double seconds = nm_seconds(now);
+        seconds = nm_seconds(now);
         bool sample = now - sampled >= 200000000;
         if (t->incident && !happened && seconds >= incident) {
             happened = true;
@@ -129,8 +147,9 @@ static void play(struct nm_outing *o, struct judge *j)
             if (t->incident == INCIDENT_FALL) nm_outing_fell(o, 0);
         }
         if (sample) sampled = now;
-        /* a fall lasts 3 s; before it is over there is nothing to know */
-        double after = seconds - incident - (t->incident == INCIDENT_FALL ? 3 : 0);
+        /* while it lies there is nothing to know */
+        if (t->incident == INCIDENT_FALL && happened && nm_outing_down(o, 0) && seconds < incident + 20) over = seconds;
+        double after = seconds - over;
         for (uint32_t k = 0; k < t->n_poses; k++) {
             for (uint32_t r = 0; r < NM_OUTING_MATES; r++) {
                 struct nm_outing_pose p;
@@ -141,9 +160,17 @@ static void play(struct nm_outing *o, struct judge *j)
             }
         }
     }
+    const struct nm_player *player = nm_stage_player(nm_outing_stage(o), 0);
+    const struct nm_lineup *lineup = nm_player_lineup(player);
+    for (uint32_t k = 0; k < t->n_poses; k++) {
+        struct nm_step_stats stats;
+        nm_player_step_stats(player, lineup->topics[nm_lineup_topic(lineup, t->poses[k])].producers[0].instance,
+                             &stats);
+        result->step_us[k] = (double)stats.busy.mean / 1000;
+    }
     result->done = !stopping();
     result->hash = nm_outing_hash(o);
-    result->cpu = j->in_cycles / end / NM_OUTING_MATES;
+    result->cpu = j->in_cycles / seconds / NM_OUTING_MATES;
     result->false_share = j->seen ? (double)j->wrong / (double)j->seen : 0;
 }
 
@@ -182,7 +209,17 @@ void position_trial(struct setup *setup, const struct position_trial *t, struct 
                                             .user = &judge};
         outing = nm_outing_new(&options, &err);
     }
+    struct position_smoother smoothers[NM_OUTING_MATES];
+    if (outing && t->smooth) {
+        const struct nm_body *body = nm_stage_body(nm_outing_stage(outing), 0);
+        struct nm_pitch_size size = nm_pitch_size(&pitch);
+        judge.smoothers = smoothers;
+        for (uint32_t r = 0; r < NM_OUTING_MATES; r++)
+            position_smoother_begin(&smoothers[r], &size, 0.8 * body->height);
+    }
     if (outing) play(outing, &judge);
+    if (judge.smoothers && result->done) smooth(&judge);
+    for (uint32_t r = 0; r < NM_OUTING_MATES && judge.smoothers; r++) position_smoother_free(&smoothers[r]);
     if (!result->done) snprintf(result->why, sizeof result->why, "%.150s", err.n ? err.text : "interrupted");
     nm_outing_free(outing);
 }

@@ -19,6 +19,7 @@ struct position_trial {
     uint64_t seed;
     double seconds;     /* of play; with an incident until 32 s after it           */
     bool false_ones;    /* 20 % of the percepts are false, a third of these stay   */
+    bool smooth;        /* beside it a smoother that knows what it sees            */
     bool silent;        /* no word from mates                                      */
     const char *lineup; /* its file                                               */
     uint32_t n_poses;
@@ -26,6 +27,7 @@ struct position_trial {
 };
 
 enum { POSITION_SAMPLES = 1200 };
+#define NEES_95 7.815f /* 95 % of a chi squared distribution with three degrees of freedom lie below */
 struct position_errors {
     uint32_t n, mirrored;
     float place[POSITION_SAMPLES], turn[POSITION_SAMPLES]; /* m, rad                                           */
@@ -36,9 +38,10 @@ struct position_errors {
 struct position_result {
     bool done;
     char why[160];
-    uint64_t hash;      /* of the percepts                                     */
-    double cpu;         /* s inside cycles, a robot and simulated second       */
-    double false_share; /* of the percepts of the field                      */
+    uint64_t hash;                   /* of the percepts                                     */
+    double step_us[NM_OUTING_POSES]; /* of the module that makes each pose, median of the first robot */
+    double cpu;                      /* s inside cycles, a robot and simulated second       */
+    double false_share;              /* of the percepts of the field                      */
     struct position_errors of[NM_OUTING_POSES];
     struct position_errors smoothed; /* of a smoother that knows what it sees */
 };

@@ -8,14 +8,13 @@
 #include "base/arena.h"
 #include "base/clamp.h"
 #include "geometry_msgs/PoseWithCovarianceStamped.h"
-#include "nutmeg_msgs/HcmState.h"
 #include "nutmeg_msgs/HeadCommand.h"
 #include "nutmeg_msgs/MatchState.h"
 #include "nutmeg_msgs/TeamState.h"
 #include "nutmeg_msgs/WalkCommand.h"
 #include "sim/scenario.h"
 
-static const char *const flat_says[] = {"team_state", "match_state", "hcm_state"};
+static const char *const flat_says[] = {"team_state", "match_state"};
 static const char *const walk_says[] = {"team_state", "match_state", "walk_command", "head_command"};
 static const double TELL = 1.0 / 3, AIR = 0.1; /* s between two messages of a robot, and on their way */
 
@@ -27,7 +26,7 @@ struct walker {
     int64_t goal_until;
     struct nm_outing_pose poses[NM_OUTING_POSES];
     int64_t truth_at[TRUTHS];
-    struct pose2 truths[TRUTHS];
+    struct pose2 truths[TRUTHS], walked[TRUTHS]; /* where it was; where it believed to have walked */
     uint32_t newest;
     Percepts *percepts;
     TeamMessage *told; /* the last message, on its way until `arrives` */
@@ -71,13 +70,14 @@ struct pose2 nm_outing_free_place(struct nm_outing *o)
 
 /* ---- what robots believe ---- */
 
-static struct pose2 truth_then(const struct walker *w, int64_t at)
+/* The place in the ring of what was true at a time. */
+static uint32_t then(const struct walker *w, int64_t at)
 {
     for (uint32_t i = 0; i < TRUTHS; i++) {
         uint32_t k = (w->newest + TRUTHS - i) % TRUTHS;
-        if (w->truth_at[k] <= at) return w->truths[k];
+        if (w->truth_at[k] <= at) return k;
     }
-    return w->truths[(w->newest + 1) % TRUTHS];
+    return (w->newest + 1) % TRUTHS;
 }
 
 static void note_truth(struct nm_outing *o, uint32_t robot)
@@ -86,6 +86,11 @@ static void note_truth(struct nm_outing *o, uint32_t robot)
     w->newest = (w->newest + 1) % TRUTHS;
     w->truth_at[w->newest] = nm_stage_now(o->stage);
     w->truths[w->newest] = nm_stage_footprint(o->stage, robot);
+    const Odometry *walked = nm_edge_in(w->edge, WALKED);
+    if (!walked) return;
+    const Quaternion *q = &walked->pose.pose.orientation;
+    w->walked[w->newest] = (struct pose2){walked->pose.pose.position.x, walked->pose.pose.position.y,
+                                          quat_yaw((struct quat){q->w, q->x, q->y, q->z})};
 }
 
 static void add_hash(struct nm_outing *o, const void *bytes, size_t size)
@@ -99,9 +104,11 @@ static void hear_percepts(struct nm_outing *o, uint32_t robot)
     const Percepts *p = nm_edge_in(w->edge, SEES);
     nm_copy(&Percepts_type, w->percepts, p);
     for (uint32_t i = 0; i < p->percepts.n; i++) add_hash(o, &p->percepts.at[i].position, sizeof(Point));
+    int64_t at = nm_stamp_ns(p->header.stamp);
+    uint32_t k = then(w, at);
     if (o->options.saw)
-        o->options.saw(o->options.user, robot, p, nm_edge_in(w->edge, SEES_LINES), nm_edge_in(w->edge, WALKED),
-                       truth_then(w, nm_stamp_ns(p->header.stamp)));
+        o->options.saw(o->options.user, robot, nm_seconds(at), p, nm_edge_in(w->edge, SEES_LINES), w->walked[k],
+                       w->truths[k]);
 }
 
 static void hear(struct nm_outing *o, uint32_t robot)
@@ -109,6 +116,7 @@ static void hear(struct nm_outing *o, uint32_t robot)
     static const int members[3] = {0, 1, 5};
     struct walker *w = &o->walkers[robot];
     nm_edge_begin(w->edge, nm_stage_now(o->stage));
+    note_truth(o, robot);
     for (uint32_t k = 0; k < o->options.n_poses; k++) {
         struct nm_outing_pose *to = &w->poses[k];
         const PoseWithCovarianceStamped *p = nm_edge_in(w->edge, k);
@@ -117,7 +125,7 @@ static void hear(struct nm_outing *o, uint32_t robot)
         const Quaternion *q = &p->pose.pose.orientation;
         to->pose = (struct pose2){p->pose.pose.position.x, p->pose.pose.position.y,
                                   quat_yaw((struct quat){q->w, q->x, q->y, q->z})};
-        to->truth = truth_then(w, nm_stamp_ns(p->header.stamp));
+        to->truth = w->truths[then(w, nm_stamp_ns(p->header.stamp))];
         for (int i = 0; i < 3; i++)
             for (int j = 0; j < 3; j++) to->covariance[i][j] = p->pose.covariance[6 * members[i] + members[j]];
     }
@@ -232,7 +240,6 @@ static void order(struct nm_outing *o, uint32_t robot, struct nm_walk_velocity v
     say(o, robot, "head_command", &HeadCommand_type, &head);
 }
 
-/* On a flat field nobody but this script knows that a robot lies. */
 static void notice_fall(struct nm_outing *o, uint32_t robot)
 {
     struct walker *w = &o->walkers[robot];
@@ -243,12 +250,7 @@ static void notice_fall(struct nm_outing *o, uint32_t robot)
         nm_stage_place(o->stage, robot, w->lay, NM_UPRIGHT);
         w->up_at = 0;
     }
-    bool down = where.fallen || w->up_at;
-    if (down != w->down && o->options.fidelity == NM_FIDELITY_FLAT) {
-        HcmState state = {.state = down ? HcmState_FALLEN : HcmState_WALKING};
-        say(o, robot, "hcm_state", &HcmState_type, &state);
-    }
-    w->down = down;
+    w->down = where.fallen || w->up_at;
 }
 
 static const double KICK_OFF = 3; /* s, robots stand and look around before */
@@ -330,7 +332,7 @@ static void cast(struct nm_outing *o, struct nm_stage_robot *rows)
                                           .team = mate ? 0 : 1,
                                           .start = at,
                                           .n_says = !mate  ? 0
-                                                    : flat ? 3
+                                                    : flat ? 2
                                                            : 4,
                                           .says = flat ? flat_says : walk_says};
     }
@@ -385,7 +387,6 @@ int nm_outing_step(struct nm_outing *o)
     if (o->options.fidelity != NM_FIDELITY_FLAT) nm_stage_scene(o->stage);
     if (nm_seconds(before) < KICK_OFF && nm_seconds(nm_stage_now(o->stage)) >= KICK_OFF) announce(o, true);
     for (uint32_t i = 0; i < o->options.mates; i++) {
-        note_truth(o, i);
         hear(o, i);
         notice_fall(o, i);
         lead(o, i);
@@ -414,6 +415,15 @@ void nm_outing_fell(struct nm_outing *o, uint32_t robot)
     struct walker *w = &o->walkers[robot];
     struct pose2 at = nm_stage_footprint(o->stage, robot);
     double turn = 1.2 * nm_dice_gauss(&o->dice), x = 0.2 * nm_dice_gauss(&o->dice), y = 0.2 * nm_dice_gauss(&o->dice);
-    w->lay = (struct pose2){at.x + x, at.y + y, angle_normal(at.theta + turn)};
-    w->up_at = nm_stage_now(o->stage) + nm_ns(3);
+    struct pose2 lies = {at.x + x, at.y + y, angle_normal(at.theta + turn)};
+    w->down = true;
+    if (o->options.fidelity == NM_FIDELITY_FLAT) { /* discs get up as they lay: this one is turned when it does */
+        nm_stage_push(o->stage, robot, (struct vec3){100, 0, 0}, (struct vec3){0}, 0);
+        w->lay = lies;
+        w->up_at = nm_stage_now(o->stage) + nm_ns(3);
+    } else {
+        nm_stage_place(o->stage, robot, lies, nm_dice_roll(&o->dice) < 0.5 ? NM_ON_FRONT : NM_ON_BACK);
+    }
 }
+
+bool nm_outing_down(const struct nm_outing *o, uint32_t robot) { return o->walkers[robot].down; }

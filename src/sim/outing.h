@@ -28,9 +28,9 @@ struct nm_outing_options {
     const char *const *poses;  /* topics with poses, at most NM_OUTING_POSES; mates tell the first one */
     void (*enter)(void *user); /* around every run of a cycle; may be NULL */
     void (*leave)(void *user);
-    /* Each image that a robot got, with its true pose when the image was taken; may be NULL. */
-    void (*saw)(void *user, uint32_t robot, const Percepts *percepts, const LineInformationRelative *lines,
-                const Odometry *odometry, struct pose2 truth);
+    /* Each image that a robot got, with its true pose and its odometry when the image was taken; may be NULL. */
+    void (*saw)(void *user, uint32_t robot, double seconds, const Percepts *percepts,
+                const LineInformationRelative *lines, struct pose2 robot_to_odom, struct pose2 truth);
     void *user;
 };
 
@@ -52,8 +52,9 @@ uint64_t nm_outing_hash(const struct nm_outing *outing);
 
 /* Somebody carries a robot to another place while nobody looks. */
 void nm_outing_kidnap(struct nm_outing *outing, uint32_t robot, struct pose2 to);
-/* The robot falls, and stands up turned and not quite where it was. */
+/* The robot falls, and will stand up turned and not quite where it was. */
 void nm_outing_fell(struct nm_outing *outing, uint32_t robot);
+bool nm_outing_down(const struct nm_outing *outing, uint32_t robot);
 /* A place on the field that nobody stands on. */
 struct pose2 nm_outing_free_place(struct nm_outing *outing);
 

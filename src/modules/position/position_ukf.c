@@ -62,12 +62,15 @@ static double odds_of(const struct particle *p)
     return sum;
 }
 
-/* A particle whose mirror image is more likely becomes it. */
-static void settle_side(struct particle *p)
+/* A particle whose mirror image is more likely becomes it; what its history said is refuted then. While mates agree,
+ * what they say becomes history. */
+static void settle_side(struct particle *p, double dt, double most)
 {
-    if (odds_of(p) >= 0) return;
+    double odds = odds_of(p);
+    if (odds - p->side > 3) p->side = fmin(p->side + 0.5 * dt, most);
+    if (odds >= 0) return;
     ukf_mirror(&p->filter);
-    p->side = -p->side;
+    p->side = 0;
     for (int i = 0; i < SIDE_VOICES; i++) p->heard[i] = -p->heard[i];
 }
 
@@ -261,10 +264,16 @@ static void search(struct position_ukf *f, int tries)
         struct pose2 at = ukf_pose(&f->particles[i].filter);
         if (is_near(at, found.pose) || is_near(position_mirrored(at), found.pose)) return;
     }
-    /* of the two that look the same the one nearer to where it believed to be */
-    struct pose2 was = ukf_pose(&best->filter), other = position_mirrored(found.pose);
-    if (hypot(other.x - was.x, other.y - was.y) < hypot(found.pose.x - was.x, found.pose.y - was.y)) found.pose = other;
-    add_particle(f, found, best->score - 1, 0.5);
+    /* of the two that look the same the one nearer to where it believed to be; a robot that is still about there keeps
+     * what it knew about its side */
+    const struct particle was = *best;
+    struct pose2 at = ukf_pose(&was.filter), other = position_mirrored(found.pose);
+    double here = hypot(found.pose.x - at.x, found.pose.y - at.y), there = hypot(other.x - at.x, other.y - at.y);
+    if (there < here) found.pose = other;
+    struct particle *p = add_particle(f, found, was.score - 1, 0.5);
+    if (fmin(here, there) > 1) return;
+    p->side = was.side;
+    memcpy(p->heard, was.heard, sizeof p->heard);
 }
 
 /* ---- what happens ---- */
@@ -360,11 +369,10 @@ static void look(struct position_ukf *f)
 static void listen(struct position_ukf *f)
 {
     side_listen(&f->others, f->nm, &f->io, f->moved_to, &f->claims);
-    if (!f->claims.n) return;
     for (uint32_t i = 0; i < f->n; i++) {
         struct particle *p = &f->particles[i];
         side_weigh(&f->claims, ukf_pose(&p->filter), f->mate_most, p->heard);
-        settle_side(p);
+        settle_side(p, nm_seconds(f->nm->dt), f->side_most);
     }
 }
 

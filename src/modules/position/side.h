@@ -10,9 +10,9 @@ enum { SIDE_MATES = 8, SIDE_BALL = SIDE_MATES, SIDE_VOICES, SIDE_ROBOTS = 8 };
 
 /* What this robot saw lately and its mates may know of. */
 struct side_seen {
-    bool ball;
     double ball_x, ball_y, ball_far; /* m, odom; how far away it was when it was seen */
-    int64_t ball_at;
+    int64_t ball_at, ball_since;     /* ns, the last and the first sighting of a ball that is seen again and again */
+    uint32_t ball_seen;              /* how often                                                                  */
     struct side_robot {
         double x, y; /* m, odom */
         bool mate;   /* its shirt was seen */
@@ -25,15 +25,26 @@ struct side_seen {
 /* Takes in what an image shows besides the field. */
 void side_see(struct side_seen *seen, const Percepts *percepts, struct pose2 robot_to_odom, int64_t at);
 
-/* The claims that arrived since the last call. */
+/* The claims that arrived since the last call, and where all mates say that they are. */
+enum side_kind {
+    SIDE_SAME_BALL, /* the robot sees the ball at `mine`, the mate at `told`                          */
+    SIDE_SEES_MATE, /* the robot sees a robot at `mine`: this mate, or another one                    */
+    SIDE_IS_SEEN,   /* the mate sees a robot at `told`: this robot, or another one                    */
+};
 struct side_claims {
-    uint32_t n;
+    uint32_t n, n_mates;
     struct side_claim {
+        enum side_kind kind;
         uint32_t voice;
-        double x, y, sigma;    /* m, map: where the mate says that something is        */
-        double mine_x, mine_y; /* m, in the robot's frame: where this robot sees it; 0, 0: the robot itself is meant */
-        double floor;          /* chance that both are different things, against the best fit                        */
+        double told_x, told_y; /* m, map                                                              */
+        double mine_x, mine_y; /* m, in the robot's frame                                             */
+        double sigma;          /* m                                                                   */
+        double floor;          /* chance that it is something else, against that of a perfect fit     */
     } all[64];
+    struct side_mate {
+        uint32_t voice;
+        double x, y; /* m, map */
+    } mates[SIDE_MATES];
 };
 void side_listen(struct side_seen *seen, const struct nm *nm, const struct position_ports *io,
                  struct pose2 robot_to_odom, struct side_claims *claims);
