@@ -4,6 +4,9 @@
 
 /* The other foot must carry more than this share before it becomes the support: no flicker while both stand. */
 static const double SUPPORT_SHARE = 0.55;
+/* Who runs flies between two steps, and keeps the speed of the last part of the step; who flies longer is carried. */
+static const double ROLLS = 0.003; /* m: a corner so much higher than the lowest bears a third of its share */
+static const int64_t LAST_PART = 60000000, LONGEST_FLIGHT = 100000000; /* ns */
 
 void nm_state_reset(struct nm_state *s, const struct nm_body *body, struct pose2 robot_to_odom)
 {
@@ -51,6 +54,50 @@ static struct nm_sample *room(struct nm_state *s)
     return &s->ring[s->newest];
 }
 
+/* Cells and toe of a foot, from its sole's origin. */
+static uint32_t corners_of(const struct nm_body *body, const struct nm_kin *kin, enum nm_side side,
+                           struct vec3 corners[NM_CELLS + 1])
+{
+    const struct nm_foot *foot = &body->foot[side];
+    struct vec3 sole = kin->pose[foot->sole].pos;
+    uint32_t n = 0;
+    for (; n < foot->n_cells; n++) corners[n] = vec3_sub(kin->pose[foot->cells[n]].pos, sole);
+    if (foot->toe >= 0) corners[n++] = vec3_sub(kin->pose[foot->toe].pos, sole);
+    return n;
+}
+
+/* A foot rolls over its heel and its toe: the corners that are lowest stand still, and the sole's origin moves. */
+static struct vec3 roll(const struct vec3 *before, const struct vec3 *now, uint32_t n)
+{
+    struct vec3 way = {0};
+    double lowest = INFINITY, sum = 0;
+    for (uint32_t i = 0; i < n; i++) lowest = fmin(lowest, now[i].z);
+    for (uint32_t i = 0; i < n; i++) {
+        double weight = exp((lowest - now[i].z) / ROLLS);
+        way = vec3_add(way, vec3_scale(vec3_sub(before[i], now[i]), weight));
+        sum += weight;
+    }
+    return n ? (struct vec3){way.x / sum, way.y / sum, 0} : way;
+}
+
+/* What the anchor, under which the torso would be at `torso`, lacks of a flight at the speed of the take-off. */
+static struct vec3 fly(const struct nm_state *s, int64_t time, struct vec3 torso)
+{
+    const struct nm_sample *last = &s->ring[s->newest];
+    struct vec3 way = vec3_scale(s->speed, 1e-9 * (double)(time - last->time));
+    return (struct vec3){last->torso_to_odom.pos.x + way.x - torso.x, last->torso_to_odom.pos.y + way.y - torso.y, 0};
+}
+
+static void note_speed(struct nm_state *s, const struct nm_body *body, const struct nm_sample *now)
+{
+    struct nm_sample then;
+    nm_state_at(s, body, now->time - LAST_PART, &then);
+    struct vec3 way = vec3_sub(now->torso_to_odom.pos, then.torso_to_odom.pos);
+    bool known = now->time - s->ring[s->n < NM_HISTORY ? 0 : (s->newest + 1) % NM_HISTORY].time >= LAST_PART;
+    s->speed =
+        known ? (struct vec3){way.x * 1e9 / (double)LAST_PART, way.y * 1e9 / (double)LAST_PART, 0} : (struct vec3){0};
+}
+
 void nm_state_update(struct nm_state *s, const struct nm_body *body, const struct nm_readings *r)
 {
     struct nm_kin kin;
@@ -72,6 +119,14 @@ void nm_state_update(struct nm_state *s, const struct nm_body *body, const struc
         s->anchor = vec3_add(s->anchor, vec3_sub(sole, old));
         s->anchor.z = 0;
     }
+    struct vec3 corners[NM_CELLS + 1];
+    uint32_t n_corners = legs ? corners_of(body, &kin, support, corners) : 0;
+    if (s->n && support == s->ring[s->newest].support)
+        s->anchor = vec3_add(s->anchor, roll(s->corners, corners, n_corners));
+    memcpy(s->corners, corners, n_corners * sizeof *corners);
+    bool loaded = r->weight[NM_LEFT] + r->weight[NM_RIGHT] > 0;
+    bool flies = s->n && !(loaded && s->loaded) && r->weight[NM_LEFT] >= 0 && r->time - s->lifted < LONGEST_FLIGHT;
+    if (flies) s->anchor = vec3_add(s->anchor, fly(s, r->time, vec3_sub(s->anchor, sole)));
     torso.pos = vec3_sub(s->anchor, sole);
 
     struct nm_sample *to = room(s);
@@ -83,7 +138,9 @@ void nm_state_update(struct nm_state *s, const struct nm_body *body, const struc
     for (uint32_t i = 0; i < body->n_frames; i++) kin.pose[i].pos = vec3_add(kin.pose[i].pos, torso.pos);
     s->robot_to_odom = nm_robot_to_odom(body, &kin);
     s->torso_height = torso.pos.z;
-    s->loaded = r->weight[NM_LEFT] + r->weight[NM_RIGHT] > 0;
+    s->loaded = loaded;
+    if (loaded) s->lifted = r->time;
+    if (!flies) note_speed(s, body, to);
 }
 
 /* `back` samples before the newest */

@@ -28,11 +28,14 @@ struct nm_sample {
 struct nm_state {
     double goal[NM_JOINTS]; /* last joint goals; nm_forward of them in the torso frame is the goal model */
     struct nm_sample ring[NM_HISTORY];
-    uint32_t newest, n;         /* index of the newest sample, how many there are          */
-    struct vec3 anchor;         /* the support sole's place in odom; z is 0                */
-    struct pose2 robot_to_odom; /* now                                                     */
-    double torso_height;        /* m over the ground, now                                  */
-    bool loaded;                /* the feet carried weight at the last sample              */
+    uint32_t newest, n;                /* index of the newest sample, how many there are          */
+    struct vec3 anchor;                /* the support sole's place in odom; z is 0                */
+    struct pose2 robot_to_odom;        /* now                                                     */
+    double torso_height;               /* m over the ground, now                                  */
+    bool loaded;                       /* the feet carried weight at the last sample              */
+    int64_t lifted;                    /* ns, the last sample at which they did                   */
+    struct vec3 speed;                 /* m/s in odom, of the torso then; z is 0                  */
+    struct vec3 corners[NM_CELLS + 1]; /* of the support sole, from its origin, in odom: on these it rolls */
 };
 
 /* what came in with one cycle */

@@ -249,6 +249,74 @@ static void old_samples_are_left_out_and_a_clock_that_jumps_back_starts_anew(voi
     assert_int_equal(s->n, 1);
 }
 
+/* Torso and feet put somewhere, felt with these weights. */
+static void feel_at(struct nm_state *s, struct walker *w, int64_t time, struct pose3 torso, const struct pose3 soles[2],
+                    double left, double right)
+{
+    w->torso = torso;
+    for (int side = 0; side < 2; side++) {
+        double q[NM_GROUP];
+        assert_int_equal(nm_leg_ik(&w->leg[side], pose_mul(pose_inv(torso), soles[side]), q, NULL), NM_REACHED);
+        for (uint32_t i = 0; i < 6; i++) w->q[w->leg[side].chain.joints[i]] = q[i];
+    }
+    nm_state_update(s, w->body, &(struct nm_readings){time, w->q, torso.rot, {left, right}});
+}
+
+/* The foot turns about its toe while the torso goes on: the toe stands still, not the middle of the sole. */
+static void a_foot_rolls_over_its_toe(void **state)
+{
+    struct nm_state *s = *state;
+    struct walker w;
+    struct nm_kin kin;
+    start_walker(&w, &arena, KID70);
+    nm_forward(w.body, POSE_IDENTITY, w.q, &kin);
+    struct vec3 toe = vec3_sub(kin.pose[w.body->foot[NM_LEFT].toe].pos, kin.pose[w.body->foot[NM_LEFT].sole].pos);
+    nm_state_reset(s, w.body, (struct pose2){0, 0, 0});
+    struct vec3 first = {0};
+    for (int i = 0; i <= 50; i++) {
+        double turn = 0.01 * i;
+        struct quat rolled = quat_rpy(0, turn, 0);
+        struct vec3 ankle = vec3_sub((struct vec3){toe.x, 0.0464, 0}, quat_apply(rolled, (struct vec3){toe.x, 0, 0}));
+        struct pose3 soles[2] = {{rolled, ankle}, {QUAT_IDENTITY, {0.05, -0.0464, 0.04}}};
+        struct pose3 torso = {QUAT_IDENTITY, {0.002 * i, 0.001 * i, 0.30}};
+        feel_at(s, &w, 8 * MS * (i + 1), torso, soles, 1, 0);
+        struct vec3 told = s->ring[s->newest].torso_to_odom.pos;
+        if (i == 0) first = vec3_sub(told, torso.pos);
+        /* the middle of the sole has moved by 0.12 x the way to the toe */
+        assert_near(told.x - first.x, torso.pos.x, 0.002);
+        assert_near(told.y - first.y, torso.pos.y, 0.001);
+    }
+    assert_true(toe.x * (1 - cos(0.5)) > 0.008);
+}
+
+static void a_runner_flies_at_the_speed_of_the_take_off(void **state)
+{
+    struct nm_state *s = *state;
+    struct walker w;
+    start_walker(&w, &arena, KID70);
+    nm_state_reset(s, w.body, (struct pose2){0, 0, 0});
+    struct vec3 first = {0};
+    for (int i = 0; i < 100; i++) { /* steps of 25 samples, the last six of each in the air; then somebody holds it */
+        double x = 0.008 * i;
+        bool left = i / 25 % 2 == 0, air = i % 25 >= 19;
+        double foot = 0.008 * (i - i % 25 + 9), other = 0.008 * i; /* a foot stands still, the other swings along */
+        struct pose3 soles[2];
+        for (int side = 0; side < 2; side++)
+            soles[side] = (struct pose3){
+                QUAT_IDENTITY,
+                {(side == NM_LEFT) == left && !air ? foot : other, side == NM_LEFT ? 0.0464 : -0.0464, air ? 0.01 : 0}};
+        struct pose3 torso = {QUAT_IDENTITY, {x, 0, 0.30}};
+        feel_at(s, &w, 8 * MS * (i + 1), torso, soles, left && !air, !left && !air);
+        struct vec3 told = s->ring[s->newest].torso_to_odom.pos;
+        if (i == 0) first = vec3_sub(told, torso.pos);
+        assert_near(told.x - first.x, x, 1e-9);
+    }
+    double lifted = s->ring[s->newest].torso_to_odom.pos.x;
+    for (int i = 100; i < 300; i++)
+        nm_state_update(s, w.body, &(struct nm_readings){8 * MS * (i + 1), w.q, QUAT_IDENTITY, {0, 0}});
+    assert_true(s->ring[s->newest].torso_to_odom.pos.x - lifted < 0.06);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -258,6 +326,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_ball_seen_once_stays_where_it_is, begin, end),
         cmocka_unit_test_setup_teardown(the_imu_is_believed, begin, end),
         cmocka_unit_test_setup_teardown(support_follows_the_weight_without_flicker, begin, end),
+        cmocka_unit_test_setup_teardown(a_foot_rolls_over_its_toe, begin, end),
+        cmocka_unit_test_setup_teardown(a_runner_flies_at_the_speed_of_the_take_off, begin, end),
         cmocka_unit_test_setup_teardown(old_samples_are_left_out_and_a_clock_that_jumps_back_starts_anew, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
