@@ -426,11 +426,11 @@ static void a_low_battery_makes_it_slower_and_it_says_so(void **state)
     struct stage s;
     begin_as(&s, &good, "");
     run(&s, 40);
-    ((BatteryState *)nm_harness_set(s.b.h, "battery"))->percentage = 0.08f;
+    ((BatteryState *)nm_harness_set(s.b.h, "battery_state"))->percentage = 0.08f;
     const WalkState *w = walk_at(&s, 0.8, 10);
     assert_near(told(&s), 0.6 * 0.8, 0.01);
     assert_non_null(strstr(w->refused, "battery"));
-    ((BatteryState *)nm_harness_set(s.b.h, "battery"))->percentage = 0.5f;
+    ((BatteryState *)nm_harness_set(s.b.h, "battery_state"))->percentage = 0.5f;
     w = walk_at(&s, 0.8, 10);
     assert_near(told(&s), 0.8, 0.01);
     assert_string_equal(w->refused, "");

@@ -7,6 +7,7 @@
 
 enum { FROZEN = 10 };                             /* equal samples in a row that no living sensor gives */
 static const double CLOSE = 0.02, ALIGNED = 0.06; /* m, rad: a target is reached                        */
+static const double STAYS = 2;                    /* times as far: and not left again                   */
 static const double LIMPING = 0.6;                /* of the speeds, without load cells                  */
 static const double SILENT = 0.1;                 /* s, without word a sensor is not believed           */
 
@@ -76,15 +77,22 @@ static bool take_velocity(struct walk_front *f, const Twist *v)
     f->wish.velocity[1] = v->linear.y;
     f->wish.velocity[2] = v->angular.z;
     f->wish.told = f->nm->now;
-    f->wish.fresh = true;
     f->refused[0] = 0;
     return true;
 }
 
-struct pose2 walk_front_middle(const struct walk_front *f)
+/* base_footprint lies half way between the feet; seen from the support foot */
+static struct pose2 middle_of_feet(const struct walk_front *f)
 {
     struct pose2 apart = f->engine.apart;
     return (struct pose2){apart.x / 2, apart.y / 2, apart.theta / 2};
+}
+
+struct pose2 walk_front_rest(const struct walk_front *f) { return pose2_mul(pose2_inv(f->here), f->wish.place); }
+
+void walk_front_aim(struct walk_front *f)
+{
+    if (f->placed) f->wish.target = pose2_mul(middle_of_feet(f), walk_front_rest(f));
 }
 
 static void take_command(struct walk_front *f)
@@ -101,14 +109,32 @@ static void take_command(struct walk_front *f)
     }
     if (!take_velocity(f, &c->velocity)) return;
     f->wish.mode = c->mode;
-    f->wish.target = pose2_mul(walk_front_middle(f), (struct pose2){t->x, t->y, angle_normal(t->theta)});
+    struct pose2 target = {t->x, t->y, angle_normal(t->theta)};
+    f->wish.target = pose2_mul(middle_of_feet(f), target);
+    f->wish.place = pose2_mul(f->here, target);
     const char *why = c->kick != WalkCommand_KICK_NONE ? walk_kick_ask(c, &f->tuned, &f->engine.kick) : NULL;
     if (why) nm_text(f->refused, "%s", why);
 }
 
+static void follow_odometry(struct walk_front *f)
+{
+    const Odometry *in = f->odometry;
+    const Quaternion *q = &in->pose.pose.orientation;
+    const Vector3 *v = &in->twist.twist.linear, *turn = &in->twist.twist.angular;
+    struct pose2 at = {in->pose.pose.position.x, in->pose.pose.position.y,
+                       quat_yaw((struct quat){q->w, q->x, q->y, q->z})};
+    f->placed = nm_age(f->nm, in) < nm_ns(SILENT) && isfinite(at.x + at.y + at.theta + v->x + v->y + turn->z);
+    if (!f->placed) return;
+    f->here = at;
+    f->speed[0] = v->x;
+    f->speed[1] = v->y;
+    f->speed[2] = turn->z;
+    /* feet slip when they turn */
+    f->wish.target.theta = middle_of_feet(f).theta + angle_normal(f->wish.place.theta - at.theta);
+}
+
 static void listen(struct walk_front *f)
 {
-    f->wish.fresh = false;
     if (nm_fresh(f->nm, f->cmd_vel) && take_velocity(f, f->cmd_vel)) {
         bool still = f->wish.velocity[0] == 0 && f->wish.velocity[1] == 0 && f->wish.velocity[2] == 0;
         f->wish.mode = still ? WalkCommand_STAND : WalkCommand_VELOCITY;
@@ -130,7 +156,8 @@ static struct walk_command to_target(struct walk_front *f)
     double side = steps ? -walk_engine_side(e->support) : walk_engine_side(e->support);
     struct pose2 middle = pose2_mul(foot, (struct pose2){0, 0.5 * side * e->width, 0});
     struct pose2 rest = pose2_mul(pose2_inv(middle), f->wish.target);
-    if (hypot(rest.x, rest.y) < CLOSE * e->size && fabs(rest.theta) < ALIGNED) return c;
+    double again = !steps && e->steps > 0 ? STAYS : 1; /* who has come to a stand there stays there */
+    if (hypot(rest.x, rest.y) < again * CLOSE * e->size && fabs(rest.theta) < again * ALIGNED) return c;
     double most[4] = {p->max_forward, p->max_backward, p->max_side, p->max_turn};
     const double asked[4] = {fabs(f->wish.velocity[0]), fabs(f->wish.velocity[0]), fabs(f->wish.velocity[1]),
                              fabs(f->wish.velocity[2])};
@@ -186,8 +213,11 @@ void walk_front_model(struct walk_front *f, const struct walk_sense *s, const st
     double legs[2][NM_GROUP];
     walk_engine_step(&f->engine, &f->tuned, s, c, nm_seconds(f->nm->dt), legs);
     if (f->engine.changed) {
+        struct pose2 by = f->engine.stepped; /* real steps are longer than the joints show */
+        by.x *= f->tuned.stride;
+        by.y *= f->tuned.stride_side;
+        f->wish.target = pose2_mul(pose2_inv(by), f->wish.target);
         f->steps++;
-        f->wish.target = pose2_mul(pose2_inv(f->engine.stepped), f->wish.target);
     }
     for (int side = 0; side < 2; side++)
         for (uint32_t i = 0; i < 6; i++) goals[f->nm->body->leg[side].joints[i]] = legs[side][i];
@@ -301,6 +331,7 @@ bool walk_front_begin(struct walk_front *f, bool walks, struct walk_sense *s)
     if (nm_fresh(f->nm, f->joints)) read_joints(f);
     uint64_t all = (f->nm->body->n_joints < 64 ? 1ull << f->nm->body->n_joints : 0) - 1;
     if ((f->known & all) != all) return false; /* a joint that never answered: nothing is known of the body */
+    follow_odometry(f);
     listen(f);
     if (!owns_legs(f)) {
         drop_wish(f, "the legs belong to somebody else");

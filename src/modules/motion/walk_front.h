@@ -8,6 +8,7 @@
 #include "geometry_msgs/Twist.h"
 #include "modules/imu.h"
 #include "modules/motion/walk_engine.h"
+#include "nav_msgs/Odometry.h"
 #include "nutmeg_msgs/FootPressure.h"
 #include "nutmeg_msgs/HcmState.h"
 #include "nutmeg_msgs/JointGoals.h"
@@ -56,7 +57,8 @@ enum { WALK_ARM = 3 }; /* joints of an arm */
     NM_IN(front.cmd_vel, Twist, "cmd_vel"), NM_IN(front.command, WalkCommand, "walk_command", .optional = true),       \
         NM_IN(front.hcm, HcmState, "hcm_state", .optional = true), NM_IN(front.joints, JointState, "joint_states"),    \
         NM_IN(front.imu, Imu, "imu/data"), NM_IN(front.feet, FootPressure, "foot_pressure"),                           \
-        NM_OUT(front.goals, JointGoals, "joint_goals"), NM_OUT(front.walk_state, WalkState, "walk_state")
+        NM_IN(front.odometry, Odometry, "odometry", .optional = true), NM_OUT(front.goals, JointGoals, "joint_goals"), \
+        NM_OUT(front.walk_state, WalkState, "walk_state")
 
 struct walk_front {
     struct nm *nm;
@@ -67,6 +69,7 @@ struct walk_front {
     const JointState *joints;
     const Imu *imu;
     const FootPressure *feet;
+    const Odometry *odometry;
     /* out */
     JointGoals *goals;
     WalkState *walk_state;
@@ -85,9 +88,12 @@ struct walk_front {
         uint8_t mode;
         double velocity[3];  /* m/s, m/s, rad/s; of TARGET the most */
         struct pose2 target; /* seen from the support foot          */
+        struct pose2 place;  /* the target in odom                  */
         int64_t told;        /* ns                                  */
-        bool fresh;          /* a command was taken in this step    */
     } wish;
+    bool placed;       /* the odometry is alive                    */
+    struct pose2 here; /* base_footprint in odom                   */
+    double speed[3];   /* by the odometry: m/s, m/s, rad/s         */
     uint32_t steps;
     struct imu_watch watch;
     uint32_t same_imu; /* samples in a row that did not change, counted while it walks */
@@ -107,8 +113,10 @@ struct walk_command walk_front_command(struct walk_front *f, const struct walk_s
 /* A step of the engine; goals of legs and arms. */
 void walk_front_model(struct walk_front *f, const struct walk_sense *sense, const struct walk_command *command,
                       double goals[NM_JOINTS]);
-/* base_footprint, half way between the feet, seen from the support foot. */
-struct pose2 walk_front_middle(const struct walk_front *f);
+/* What is left of the way to the target by the odometry, seen from base_footprint. */
+struct pose2 walk_front_rest(const struct walk_front *f);
+/* From now on the engine believes the odometry's place of the target. */
+void walk_front_aim(struct walk_front *f);
 /* From now on goals move over from the last ones within so many seconds. */
 void walk_front_blend(struct walk_front *f, double seconds);
 /* Publishes the goals of legs and arms. */

@@ -15,7 +15,6 @@
 #include "body/gait.h"
 #include "core/stamp.h"
 #include "modules/motion/walk_front.h"
-#include "nav_msgs/Odometry.h"
 #include "nn/onnx.h"
 #include "sensor_msgs/BatteryState.h"
 
@@ -34,7 +33,6 @@ enum engine { MODEL, POLICY };
 struct walk_policy {
     struct nm *nm;
     /* in, beside those of the front */
-    const Odometry *odometry;
     const BatteryState *battery;
     /* params */
     WALK_FRONT_MEMBERS
@@ -55,9 +53,6 @@ struct walk_policy {
     double asked[3];                /* what is wanted of it, within the limits      */
     double steady;                  /* s since that changed                         */
     double factor[WAYS], offset[3]; /* learnt: forwards, back, left, right, turns left and right */
-    struct pose2 here, target;      /* robot and target in odom              */
-    double speed[3];                /* by the odometry                       */
-    bool placed;                    /* the odometry is alive                 */
     double legs[NM_GAIT_LEGS];      /* encoders of the last sample           */
     uint32_t same_legs;
     char worry[96]; /* why the policy walks slowly, or not at all */
@@ -190,31 +185,12 @@ static double trust(struct walk_policy *f, const struct walk_sense *s)
     return share;
 }
 
-/* ---- where the robot is ---- */
-
-static void follow_odometry(struct walk_policy *f)
-{
-    const Odometry *in = f->odometry;
-    const Quaternion *q = &in->pose.pose.orientation;
-    struct pose2 at = {in->pose.pose.position.x, in->pose.pose.position.y,
-                       quat_yaw((struct quat){q->w, q->x, q->y, q->z})};
-    f->placed = nm_age(f->nm, in) < nm_ns(SILENT) && isfinite(at.x + at.y + at.theta);
-    if (!f->placed) return;
-    f->here = at;
-    const double speed[3] = {in->twist.twist.linear.x, in->twist.twist.linear.y, in->twist.twist.angular.z};
-    for (int i = 0; i < 3; i++) f->speed[i] = isfinite(speed[i]) ? speed[i] : 0;
-    const Pose2D *t = &f->front.command->target;
-    if (f->front.wish.fresh && f->front.wish.mode == WalkCommand_TARGET)
-        f->target = pose2_mul(at, (struct pose2){t->x, t->y, angle_normal(t->theta)});
-}
-
-/* What is left of the way to a target. */
-static struct pose2 rest_of_way(const struct walk_policy *f) { return pose2_mul(pose2_inv(f->here), f->target); }
+/* ---- what it is told ---- */
 
 /* All three parts of the way end together; the nearer the slower. */
 static void drive(const struct walk_policy *f, double v[3])
 {
-    struct pose2 rest = rest_of_way(f);
+    struct pose2 rest = walk_front_rest(&f->front);
     const double way[3] = {rest.x, rest.y, rest.theta};
     double time = REMEMBERS;
     for (int i = 0; i < 3; i++) {
@@ -228,8 +204,8 @@ static void drive(const struct walk_policy *f, double v[3])
 
 static bool far_away(const struct walk_policy *f)
 {
-    struct pose2 rest = rest_of_way(f);
-    return f->placed && hypot(rest.x, rest.y) > f->near;
+    struct pose2 rest = walk_front_rest(&f->front);
+    return f->front.placed && hypot(rest.x, rest.y) > f->near;
 }
 
 static bool wants_policy(const struct walk_policy *f, double share)
@@ -260,9 +236,9 @@ static void ask(struct walk_policy *f, double share, bool leaves)
 static void learn_trim(struct walk_policy *f)
 {
     double rate = f->trim_rate * nm_seconds(f->nm->dt);
-    if (!f->placed || f->steady < STEADY || f->worry[0]) return;
+    if (!f->front.placed || f->steady < STEADY || f->worry[0]) return;
     for (int i = 0; i < 3; i++) {
-        double lacks = f->asked[i] - f->speed[i], *factor = &f->factor[2 * i + (f->asked[i] < 0)];
+        double lacks = f->asked[i] - f->front.speed[i], *factor = &f->factor[2 * i + (f->asked[i] < 0)];
         if (fabs(f->asked[i]) > ASKED * most_of(f, i, f->asked[i]))
             *factor = nm_clamp(*factor + rate * lacks / f->asked[i], LEAST_FACTOR, MOST_FACTOR);
         else
@@ -278,13 +254,12 @@ static void tell_policy(struct walk_policy *f)
     if (f->command[0] == 0 && f->command[1] == 0 && f->command[2] == 0) f->command[0] = 1e-6;
 }
 
-/* The policy sees what it would have done to get the goals that were really given. */
-static void note_goals(struct walk_policy *f, bool all)
+/* While the other engine walks, the policy sees what it would have said to get the same goals. */
+static void note_goals(struct walk_policy *f)
 {
     for (uint32_t i = 0; i < f->gait.n_joints; i++) {
         uint32_t joint = f->gait.joints[i];
-        if (all || nm_seconds(f->nm->now - f->front.since) < f->front.takes)
-            f->state.act[i] = (float)nm_within((f->front.told[joint] - f->gait.stance[joint]) / f->gait.scale[i], 5);
+        f->state.act[i] = (float)((f->front.told[joint] - f->gait.stance[joint]) / f->gait.scale[i]);
     }
 }
 
@@ -294,7 +269,7 @@ static bool observe(struct walk_policy *f, const struct walk_sense *s)
     if (f->waited < NM_GAIT_PERIOD - 0.5 * nm_seconds(f->nm->dt)) return false;
     f->waited = fmax(f->waited - NM_GAIT_PERIOD, 0);
     struct vec3 up = quat_apply(quat_inv(s->torso_to_world), (struct vec3){0, 0, 1});
-    note_goals(f, f->by == MODEL);
+    if (f->by == MODEL) note_goals(f);
     nm_gait_observe(&f->gait, &f->state, s->gyro, up, f->front.q, f->command, nm_net_input(f->net, 0));
     return true;
 }
@@ -342,11 +317,10 @@ static void to_model(struct walk_policy *f, const struct walk_sense *s)
 {
     struct walk_front *w = &f->front;
     double v[3];
-    memcpy(v, f->placed ? f->speed : f->asked, sizeof v);
+    memcpy(v, f->front.placed ? f->front.speed : f->asked, sizeof v);
     walk_limit(&w->tuned, v);
     walk_engine_take_over(&w->engine, &w->tuned, s, v);
-    if (f->placed && w->wish.mode == WalkCommand_TARGET)
-        w->wish.target = pose2_mul(walk_front_middle(w), rest_of_way(f));
+    walk_front_aim(w);
     f->by = MODEL;
     walk_front_blend(w, f->blend);
 }
@@ -355,7 +329,7 @@ static void to_model(struct walk_policy *f, const struct walk_sense *s)
 static bool slow(const struct walk_policy *f)
 {
     const struct walk_params *p = &f->front.tuned;
-    const double *v = f->placed ? f->speed : f->asked;
+    const double *v = f->front.placed ? f->front.speed : f->asked;
     double along = v[0] > 0 ? p->max_forward : p->max_backward;
     return fabs(v[0]) / along + fabs(v[1]) / p->max_side + 0.5 * fabs(v[2]) / p->max_turn < f->hand_over;
 }
@@ -418,7 +392,6 @@ static void step(struct walk_policy *f)
         return;
     }
     if (nm_fresh(f->nm, w->joints)) watch_legs(f);
-    follow_odometry(f);
     double share = trust(f, &s);
     if (f->by == POLICY)
         step_policy(f, &s, share);
@@ -444,8 +417,7 @@ static void end(struct walk_policy *f) { nm_net_free(f->net); }
 #define SELF struct walk_policy
 static const struct nm_port ports[] = {
     WALK_FRONT_PORTS,
-    NM_IN(odometry, Odometry, "odometry", .optional = true),
-    NM_IN(battery, BatteryState, "battery", .optional = true),
+    NM_IN(battery, BatteryState, "battery_state", .optional = true),
     {0},
 };
 static const struct nm_param params[] = {
