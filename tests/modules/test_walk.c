@@ -6,7 +6,7 @@ extern const struct nm_module walk_module;
 
 static void begin(struct bench *b)
 {
-    begin_with(b, &walk_module, "rise=0.2, stabilise=false, torque_ahead=0, speed_ahead=0");
+    begin_with(b, &walk_module, "rise=0.2, stabilise=false, torque_ahead=0, speed_ahead=0, stride=1");
 }
 
 static void it_says_nothing_before_every_joint_answered(void **state)
