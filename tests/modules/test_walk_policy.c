@@ -116,7 +116,6 @@ struct stage {
     struct pose2 past[32]; /* of the last quarter of a second */
     uint32_t ticks;
     double odometry; /* what the odometry shows of the way; 0: there is none */
-    double late;     /* s, of the sensors' stamps                            */
 };
 
 static void begin_as(struct stage *s, const struct made *how, const char *more)
@@ -420,6 +419,41 @@ static void without_inertial_sensor_it_stands(void **state)
     end(&s.b);
 }
 
+static void without_joints_the_policy_is_not_asked(void **state)
+{
+    (void)state;
+    struct stage s;
+    begin_as(&s, &good, "");
+    run(&s, 40);
+    walk_at(&s, 0.8, 10);
+    assert_near(told(&s), 0.8, 0.01);
+    s.b.joints_frozen = true;
+    const WalkState *w = walk_at(&s, 0.8, 4);
+    assert_non_null(strstr(w->refused, "joints"));
+    assert_true(w->velocity.linear.x < 0.6); /* as fast as the model-based walk, at most */
+    s.b.joints_frozen = false;
+    walk_at(&s, 0.8, 10);
+    assert_near(told(&s), 0.8, 0.01);
+    end(&s.b);
+}
+
+static void late_sensors_make_it_slower_and_it_says_so(void **state)
+{
+    (void)state;
+    struct stage s;
+    begin_as(&s, &good, "");
+    run(&s, 40);
+    s.b.late = 0.02;
+    const WalkState *w = walk_at(&s, 0.8, 10);
+    assert_near(told(&s), 0.8, 0.01);
+    assert_string_equal(w->refused, "");
+    s.b.late = 0.06;
+    w = walk_at(&s, 0.8, 10);
+    assert_near(told(&s), 0.6 * 0.8, 0.01);
+    assert_non_null(strstr(w->refused, "later than in training"));
+    end(&s.b);
+}
+
 static void a_low_battery_makes_it_slower_and_it_says_so(void **state)
 {
     (void)state;
@@ -463,6 +497,8 @@ int main(void)
         cmocka_unit_test(a_target_is_reached),
         cmocka_unit_test(a_kick_rides_on_a_step_and_the_policy_walks_on),
         cmocka_unit_test(without_inertial_sensor_it_stands),
+        cmocka_unit_test(without_joints_the_policy_is_not_asked),
+        cmocka_unit_test(late_sensors_make_it_slower_and_it_says_so),
         cmocka_unit_test(a_low_battery_makes_it_slower_and_it_says_so),
         cmocka_unit_test(an_answer_that_is_no_number_never_reaches_a_joint),
     };

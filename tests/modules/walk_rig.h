@@ -21,6 +21,9 @@ struct bench {
     bool left;         /* it is the left one                           */
     uint32_t ticks;
     bool imu_frozen;
+    bool joints_frozen;
+    double held[NM_JOINTS]; /* what frozen joints show */
+    double late;            /* s, of the stamps of joints and inertial sensor; 0: none is given */
 };
 
 static inline void begin_with(struct bench *b, const struct nm_module *module, const char *settings)
@@ -53,20 +56,6 @@ static inline void feed_feet(struct bench *b)
     }
 }
 
-static inline void feed(struct bench *b)
-{
-    feed_feet(b);
-    JointState *joints = nm_harness_set(b->h, "joint_states");
-    joints->name.n = joints->position.n = b->body->n_joints;
-    for (uint32_t j = 0; j < b->body->n_joints; j++) {
-        nm_text(joints->name.at[j], "%s", b->body->joints[j].name);
-        joints->position.at[j] = b->q[j];
-    }
-    Imu *imu = nm_harness_set(b->h, "imu/data");
-    imu->orientation = (Quaternion){0, 0, 0, 1};
-    imu->linear_acceleration.z = b->imu_frozen ? 9.81 : 9.81 + 1e-6 * (b->ticks % 7); /* what lives is noisy */
-}
-
 /* A sole seen from the other one. */
 static inline struct pose2 other_foot(const struct bench *b, bool from_left)
 {
@@ -82,6 +71,23 @@ static inline struct pose2 place(const struct bench *b)
 {
     struct pose2 apart = other_foot(b, b->left);
     return pose2_mul(b->foot, (struct pose2){apart.x / 2, apart.y / 2, apart.theta / 2});
+}
+
+static inline void feed(struct bench *b)
+{
+    feed_feet(b);
+    JointState *joints = nm_harness_set(b->h, "joint_states");
+    joints->name.n = joints->position.n = b->body->n_joints;
+    for (uint32_t j = 0; j < b->body->n_joints; j++) {
+        nm_text(joints->name.at[j], "%s", b->body->joints[j].name);
+        if (!b->joints_frozen) b->held[j] = b->q[j];
+        joints->position.at[j] = b->held[j];
+    }
+    Imu *imu = nm_harness_set(b->h, "imu/data");
+    struct quat torso = quat_rpy(0, 0, place(b).theta);
+    imu->orientation = (Quaternion){torso.x, torso.y, torso.z, torso.w};
+    if (b->late > 0) joints->header.stamp = imu->header.stamp = stamp_of(0.008 * (b->ticks + 1) - b->late);
+    imu->linear_acceleration.z = b->imu_frozen ? 9.81 : 9.81 + 1e-6 * (b->ticks % 7); /* what lives is noisy */
 }
 
 static inline void follow_feet(struct bench *b)

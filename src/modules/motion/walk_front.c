@@ -112,6 +112,7 @@ static void take_command(struct walk_front *f)
     struct pose2 target = {t->x, t->y, angle_normal(t->theta)};
     f->wish.target = pose2_mul(middle_of_feet(f), target);
     f->wish.place = pose2_mul(f->here, target);
+    f->wish.heading = f->heading + target.theta;
     const char *why = c->kick != WalkCommand_KICK_NONE ? walk_kick_ask(c, &f->tuned, &f->engine.kick) : NULL;
     if (why) nm_text(f->refused, "%s", why);
 }
@@ -129,8 +130,6 @@ static void follow_odometry(struct walk_front *f)
     f->speed[0] = v->x;
     f->speed[1] = v->y;
     f->speed[2] = turn->z;
-    /* feet slip when they turn */
-    f->wish.target.theta = middle_of_feet(f).theta + angle_normal(f->wish.place.theta - at.theta);
 }
 
 static void listen(struct walk_front *f)
@@ -331,8 +330,12 @@ bool walk_front_begin(struct walk_front *f, bool walks, struct walk_sense *s)
     if (nm_fresh(f->nm, f->joints)) read_joints(f);
     uint64_t all = (f->nm->body->n_joints < 64 ? 1ull << f->nm->body->n_joints : 0) - 1;
     if ((f->known & all) != all) return false; /* a joint that never answered: nothing is known of the body */
+    sense(f, walks, s);
+    if (s->tilt) f->heading = quat_yaw(s->torso_to_world);
     follow_odometry(f);
     listen(f);
+    /* feet slip when they turn: the heading is the trunk's */
+    f->wish.target.theta = middle_of_feet(f).theta + angle_normal(f->wish.heading - f->heading);
     if (!owns_legs(f)) {
         drop_wish(f, "the legs belong to somebody else");
         f->since = -1;
@@ -342,6 +345,5 @@ bool walk_front_begin(struct walk_front *f, bool walks, struct walk_sense *s)
     if (!may_walk(f)) drop_wish(f, "the manager of the robot does not let it walk now");
     if (f->since < 0) begin_rise(f);
     f->rising &= nm_seconds(f->nm->now - f->since) < f->takes;
-    sense(f, walks, s);
     return true;
 }

@@ -89,8 +89,10 @@ struct walk_front {
         double velocity[3];  /* m/s, m/s, rad/s; of TARGET the most */
         struct pose2 target; /* seen from the support foot          */
         struct pose2 place;  /* the target in odom                  */
+        double heading;      /* rad, of the target in the world     */
         int64_t told;        /* ns                                  */
     } wish;
+    double heading;    /* rad, of the trunk in the world           */
     bool placed;       /* the odometry is alive                    */
     struct pose2 here; /* base_footprint in odom                   */
     double speed[3];   /* by the odometry: m/s, m/s, rad/s         */

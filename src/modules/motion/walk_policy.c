@@ -26,7 +26,7 @@ static const double STEADY = 1.2;                          /* s, after a change 
 static const double LEAST_FACTOR = 0.7, MOST_FACTOR = 1.4; /* of the trim                                         */
 static const double MOST_OFFSET[3] = {0.05, 0.05, 0.2};    /* m/s, m/s, rad/s: where nothing is asked               */
 static const double ASKED = 0.2;                           /* of the limit: a direction that is really asked for    */
-static const double REMEMBERS = 0.6;                       /* s, time constant of the brake towards a target        */
+static const double BRAKES = 0.45, AHEAD = 0.15;           /* s: of the way to a target; what the policy is late by */
 
 enum engine { MODEL, POLICY };
 
@@ -181,18 +181,21 @@ static double trust(struct walk_policy *f, const struct walk_sense *s)
         share = CAREFUL, what = "the sensors are later than in training: the learned walk is slower";
     else if (nm_slot(f->battery)->seq && charge > 0 && charge < LOW_CHARGE)
         share = CAREFUL, what = "the battery is lower than in training: the learned walk is slower";
-    say_worry(f, what);
+    bool walks = f->by == POLICY || w->wish.mode != WalkCommand_STAND;
+    say_worry(f, walks || f->worry[0] ? what : "");
     return share;
 }
 
 /* ---- what it is told ---- */
 
-/* All three parts of the way end together; the nearer the slower. */
+/* All three parts of the way end together; the nearer the slower. The policy follows with a delay, so that what it is
+ * about to walk anyhow is not asked for again. */
 static void drive(const struct walk_policy *f, double v[3])
 {
     struct pose2 rest = walk_front_rest(&f->front);
-    const double way[3] = {rest.x, rest.y, rest.theta};
-    double time = REMEMBERS;
+    const double *now = f->front.speed,
+                 way[3] = {rest.x - AHEAD * now[0], rest.y - AHEAD * now[1], rest.theta - AHEAD * now[2]};
+    double time = BRAKES;
     for (int i = 0; i < 3; i++) {
         double most = most_of(f, i, way[i]), asked = fabs(f->front.wish.velocity[i]);
         time = fmax(time, fabs(way[i]) / (asked > 0 ? fmin(most, asked) : most));
