@@ -21,6 +21,7 @@
 #include "edge/bus/hardware.h"
 #include "edge/dds/dds.h"
 #include "edge/live/live.h"
+#include "edge/speech/speech_edge.h"
 #include "edge/teleop/teleop_edge.h"
 #include "rcl_interfaces/Log.h"
 #include "std_msgs/String.h"
@@ -55,6 +56,7 @@ struct playing {
     pthread_mutex_t dds_lock; /* held where another thread asks dds, and when it goes */
     struct nm_teleop *teleop;
     struct nm_radio_edge *radio;  /* NULL: none */
+    struct nm_speech *speech;     /* NULL: none */
     struct nm_hardware *hardware; /* NULL: none */
     struct nm_log *log;           /* NULL: none */
     struct nm_edge *console;
@@ -217,6 +219,7 @@ static void tick(struct playing *p)
     look(p);
     print_status(p);
     if (p->teleop) nm_teleop_poll(p->teleop, nm_player_now(p->player));
+    if (p->speech) nm_speech_poll(p->speech, nm_player_now(p->player));
     if (p->radio && p->options->dds.clock) nm_radio_edge_poll(p->radio, nm_player_now(p->player));
     if (p->options->tick) p->options->tick(p->player, p->options->user);
 }
@@ -470,6 +473,7 @@ static int open_all(struct playing *p, struct nm_err *err)
     if (!p->player || open_console(p, err)) return -1;
     if (o->joy && !(p->teleop = nm_teleop_new(p->player, o->joy, err))) return -1;
     if (open_hardware(p, err) || open_live(p, err) || open_dds(p, err) || open_radio(p, err)) return -1;
+    if (o->speech && !(p->speech = nm_speech_new(p->player, err))) return -1;
     p->control = nm_control_new(p->player,
                                 &(struct nm_control_options){.registry = &p->setup->registry,
                                                              .lineup = &p->loaded,
@@ -520,6 +524,7 @@ int playing_run(struct setup *setup, const struct playing_options *options)
     nm_live_free(p.live);
     nm_hardware_free(p.hardware);
     nm_radio_edge_free(p.radio);
+    nm_speech_free(p.speech);
     nm_teleop_free(p.teleop);
     crash_forget(p.player);
     nm_player_free(p.player);

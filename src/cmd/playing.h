@@ -35,7 +35,8 @@ struct playing_options {
         bool humble;         /* peers up to ROS 2 Humble see the node           */
         struct texts topics; /* what others may see; none: everything           */
     } dds;
-    bool radio; /* speaks to a game controller and to team mates by UDP              */
+    bool radio;  /* speaks to a game controller and to team mates by UDP             */
+    bool speech; /* says aloud what modules want to say                              */
     struct logging_flags log;
     struct texts watch; /* topics whose messages are printed                         */
     bool score;         /* ends with the last message of the topic `score`           */
@@ -71,6 +72,7 @@ int playing_run(struct setup *setup, const struct playing_options *options);
         TEXT("domain", &(o)->dds.domain, "N", "DDS domain (default: ROS_DOMAIN_ID, or 0)"),                            \
         TEXT("namespace", &(o)->dds.space, "NAME", "ROS namespace of this robot, such as red1"),                       \
         SWITCH("radio", &(o)->radio, "hears the game controller and speaks to team mates by UDP"),                     \
+        SWITCH("speech", &(o)->speech, "says aloud what modules want to say, with the program espeak-ng"),             \
         SWITCH("network", &(o)->dds.network, "uses the network, not only this machine"),                               \
         SWITCH("clock", &(o)->dds.clock, "follows the time that a simulated world publishes on /clock"),               \
         TEXTS("share", &(o)->dds.topics, "TOPIC",                                                                      \

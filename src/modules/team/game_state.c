@@ -17,6 +17,7 @@
 #include "core/stamp.h"
 #include "geometry_msgs/PoseWithCovarianceStamped.h"
 #include "humanoid_league_msgs/GameState.h"
+#include "humanoid_league_msgs/Speak.h"
 #include "nutmeg_msgs/BallModel.h"
 #include "nutmeg_msgs/Buttons.h"
 #include "nutmeg_msgs/Datagram.h"
@@ -70,6 +71,7 @@ struct game_state {
     GameState *game;
     Leds *leds;
     nm_out_queue(Datagram) sent;
+    nm_out_queue(Speak) speak;
     /* params */
     int32_t team, player;
     bool goalkeeper;
@@ -134,11 +136,19 @@ static const struct nm_game_team *rival_team(const struct game_state *f)
     return &f->packet.teams[f->packet.teams[0].number == f->team];
 }
 
+static void say(struct game_state *f, uint8_t priority, const char *text)
+{
+    Speak *out = nm_push(f->nm, &f->speak);
+    nm_text(out->text, "%s", text);
+    out->priority = priority;
+}
+
 static void set_state(struct game_state *f, uint8_t state, const char *reason)
 {
     nm_text(f->reason, "%s", reason);
     if (state == f->state) return;
     nm_log(f->nm, NM_INFO, "%s -> %s: %s", state_names[f->state], state_names[state], reason);
+    say(f, Speak_LOW_PRIORITY, state_names[state]);
     f->state = state;
     f->since = f->nm->now;
 }
@@ -221,6 +231,7 @@ static void watch_silence(struct game_state *f)
     case NM_FAULT_BEGINS:
         nm_log(f->nm, NM_WARN, "the game controller is silent for %.0f s; playing on in %s", f->silence,
                state_names[f->state]);
+        say(f, Speak_HIGH_PRIORITY, "I do not hear the game controller");
         break;
     case NM_FAULT_OVER: nm_log(f->nm, NM_INFO, "the game controller is back"); break;
     case NM_FAULT_SAME: break;
@@ -244,6 +255,7 @@ static void penalize_by_hand(struct game_state *f, bool penalize)
     f->hand = penalize ? HAND_PENALIZES : controller_penalizes(f) ? HAND_FREES : HAND_NOTHING;
     f->tells = 3; /* packets may be lost */
     nm_log(f->nm, NM_INFO, "%s by hand", penalize ? "penalized" : "let in");
+    say(f, Speak_MID_PRIORITY, penalize ? "penalized" : "playing");
 }
 
 /* Without a game controller the second button goes through the states of a game. */
@@ -674,6 +686,7 @@ static const struct nm_port ports[] = {
     NM_OUT(game, GameState, "game_state"),
     NM_OUT(leds, Leds, "leds"),
     NM_OUT_QUEUE(sent, Datagram, "game/sent", 4),
+    NM_OUT_QUEUE(speak, Speak, "speak", 4, .many = true),
     {0},
 };
 static const struct nm_param params[] = {
