@@ -132,7 +132,9 @@ int cmd_sim(int argc, char **argv)
         SWITCH("json", &o.json, "prints one JSON object per line for each seed"),
         NUMBER("snapshot", &o.photo_every, 0.001, 1e5, "S", "takes pictures every S simulated seconds"),
         TEXT("output", &o.photo_folder, "FOLDER", "folder for pictures (default: out/sim)", .letter = 'o'),
-        TEXT("from", &o.photo_from, "LIST", "views of the pictures: top, stand, or robots, such as top,red1"),
+        TEXT("from", &o.photo_from, "LIST",
+             "views of the pictures: top, stand, strip (the last twelve of the first robot, from its side, in one "
+             "file), or robots, such as top,red1"),
         WHOLE("workers", &o.workers, 1, 16, "N",
               "threads for line-ups and cameras; the results stay the same, bit for bit"),
         WHOLE("jobs", &o.jobs, 1, 64, "N", "plays N seeds at the same time, each in its own process", .letter = 'j'),

@@ -1,4 +1,4 @@
-/* Pictures of a stage: from above, from beside the robots, and through a robot's own camera. */
+/* Pictures of a stage: from above, from beside the robots, through a robot's own camera, and as a film strip. */
 #include <errno.h>
 #include <math.h>
 #include <png.h>
@@ -10,11 +10,14 @@
 #include "core/files.h"
 
 enum { WIDTH = 960, HEIGHT = 540, VIEWS = 16 };
+enum { FRAMES = 12, FRAME_WIDTH = 160, FRAME_HEIGHT = 264 }; /* of a film strip */
 
 struct view {
     char name[40];
     int32_t robot; /* whose camera; -1: none */
     struct nm_eye *eye;
+    uint8_t *strip; /* the last pictures side by side, the newest at the right; NULL: each has its own file */
+    uint32_t frames;
 };
 
 struct sim_photos {
@@ -75,10 +78,20 @@ struct pose3 sim_view_stand(const struct nm_stage *stage)
     return look((struct vec3){middle.x + 0.35 * away, middle.y - 0.85 * away, 0.25 + 0.45 * away}, middle);
 }
 
+/* The first robot from its right, so that it walks to the right. */
+static struct pose3 view_side(const struct nm_stage *stage)
+{
+    struct nm_whereabouts w;
+    nm_stage_whereabouts(stage, 0, &w);
+    double tall = fmax(nm_stage_body(stage, 0)->height, 0.3), yaw = quat_yaw(w.base_to_field.rot);
+    struct vec3 at = {w.base_to_field.pos.x, w.base_to_field.pos.y, 0.5 * tall};
+    return look((struct vec3){at.x + 4 * tall * sin(yaw), at.y - 4 * tall * cos(yaw), at.z + 0.4 * tall}, at);
+}
+
 static int no_view(const struct nm_stage *stage, const char *name, struct nm_err *err)
 {
-    const char *names[NM_PLAYERS + 2] = {"top", "stand"};
-    uint32_t n = 2;
+    const char *names[NM_PLAYERS + 3] = {"top", "stand", "strip"};
+    uint32_t n = 3;
     for (uint32_t i = 0; i < nm_stage_robots(stage); i++) names[n++] = nm_stage_robot(stage, i)->name;
     return nm_fail(err, "no pictures can be taken from '%s'%s", name, nm_hint(name, names, n).text);
 }
@@ -91,7 +104,18 @@ static int add_view(struct sim_photos *p, const char *name, struct nm_err *err)
     if (p->n == VIEWS) return nm_fail(err, "there can be at most %d views", VIEWS);
     *v = (struct view){.robot = -1};
     snprintf(v->name, sizeof v->name, "%s", name);
-    if (strcmp(name, "top") && strcmp(name, "stand")) {
+    bool strip = !strcmp(name, "strip");
+    if (strip && !nm_stage_robots(p->stage)) return nm_fail(err, "a film strip needs a robot");
+    if (strip) { /* 1.2 times as high as the robot */
+        double focal = 4 * FRAME_HEIGHT / 1.2;
+        camera = (struct nm_camera){.width = FRAME_WIDTH,
+                                    .height = FRAME_HEIGHT,
+                                    .fx = focal,
+                                    .fy = focal,
+                                    .cx = (FRAME_WIDTH - 1) / 2.0,
+                                    .cy = (FRAME_HEIGHT - 1) / 2.0};
+        v->strip = nm_take(&p->arena, (size_t)3 * FRAMES * FRAME_WIDTH * FRAME_HEIGHT);
+    } else if (strcmp(name, "top") && strcmp(name, "stand")) {
         v->robot = nm_stage_find(p->stage, name);
         if (v->robot < 0) return no_view(p->stage, name, err);
         const struct nm_body *body = nm_stage_body(p->stage, (uint32_t)v->robot);
@@ -158,11 +182,29 @@ int sim_png(const char *path, const uint8_t *rgb, uint32_t width, uint32_t heigh
     return nm_fail(err, "%s cannot be written: %s", path, image.message);
 }
 
-static int take(struct sim_photos *p, const struct view *v, struct nm_err *err)
+/* The new picture becomes the last one of the strip; those before it move on. */
+static int add_frame(struct sim_photos *p, struct view *v, struct nm_err *err)
+{
+    const size_t frame = (size_t)3 * FRAME_WIDTH, row = FRAMES * frame;
+    char path[512];
+    uint32_t at = v->frames < FRAMES ? v->frames : FRAMES - 1;
+    for (uint32_t y = 0; y < FRAME_HEIGHT; y++) {
+        uint8_t *line = v->strip + y * row;
+        if (v->frames >= FRAMES) memmove(line, line + frame, row - frame);
+        memcpy(line + at * frame, p->bytes + y * frame, frame);
+    }
+    v->frames++;
+    snprintf(path, sizeof path, "%.300s/%.60s_%llu_strip.png", p->folder, p->scenario, (unsigned long long)p->seed);
+    return sim_png(path, v->strip, FRAMES * FRAME_WIDTH, FRAME_HEIGHT, err);
+}
+
+static int take(struct sim_photos *p, struct view *v, struct nm_err *err)
 {
     const struct nm_shutter shutter = NM_SHUTTER_PLAIN;
     const struct nm_scene *scene = nm_stage_scene(p->stage);
-    struct pose3 pose = !strcmp(v->name, "top") ? sim_view_top(p->stage) : sim_view_stand(p->stage);
+    struct pose3 pose = v->strip                  ? view_side(p->stage)
+                        : !strcmp(v->name, "top") ? sim_view_top(p->stage)
+                                                  : sim_view_stand(p->stage);
     if (v->robot >= 0) {
         const struct nm_body *body = nm_stage_body(p->stage, (uint32_t)v->robot);
         pose = nm_stage_kin(p->stage, (uint32_t)v->robot)->pose[body->cameras[0].frame];
@@ -172,6 +214,7 @@ static int take(struct sim_photos *p, const struct view *v, struct nm_err *err)
              v->name, nm_seconds(nm_stage_now(p->stage)));
     nm_cast(v->eye, scene, pose);
     nm_develop(v->eye, &shutter, p->seed, NM_RGB8, p->bytes);
+    if (v->strip) return add_frame(p, v, err);
     return sim_png(path, p->bytes, v->eye->lens->camera.width, v->eye->lens->camera.height, err);
 }
 

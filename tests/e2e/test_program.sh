@@ -45,9 +45,10 @@ ends 0 nutmeg msg show BallModel
 says "m, where it comes to rest" "Frame of the header"
 ends 2 nutmeg run motion --robot xxxxxxxx --virtual
 says "there are darwin, kid70" # and no README.md
-ends 0 nutmeg sim standing --seeds 1 --seconds 0.1 --snapshot 0.1 --from top -o pictures
+ends 0 nutmeg sim standing --seeds 1 --seconds 0.1 --snapshot 0.1 --from top,strip -o pictures
 says "pictures: pictures"
-ls pictures/*.png >/dev/null || wrong "no pictures"
+ls pictures/*top*.png >/dev/null || wrong "no pictures"
+[ -s pictures/standing_1_strip.png ] || wrong "no film strip"
 ends 0 nutmeg sim list 'motion/*'
 says "motion/forward"
 ends 0 nutmeg lineup list
