@@ -43,7 +43,8 @@ static const double LINED_UP = 0.6; /* rad, direction in the lane               
 static const double LOOSE = 1.6;    /* the lane is so much wider once it is in it                    */
 static const double USUAL_STEP = 0.5, LONGEST_STEP = 1.5,
                     PACE = 0.3;                   /* s, s, 1: a double step; of the last one in the mean */
-static const double SLOWEST = 0.6, FASTEST = 1.3; /* of the speed at the ball, to make the steps fit            */
+static const double SLOWEST = 0.8, FASTEST = 1.3; /* of the speed at the ball, to make the steps fit            */
+static const double LATE = 0.4;                   /* phase of the step before a kick from which on it is asked for  */
 static const double SHOWN = 0.03;                 /* s, that a kick is shown to a walk that does not answer        */
 static const double IN_SIGHT = 1.8;               /* rad, the head can turn to the ball   */
 static const double SEEN_NOW = 0.5;               /* s, since the ball was seen: it is kicked */
@@ -68,13 +69,13 @@ struct planner {
     /* params */
     double forward, backward, side, turn, turn_fast;
     double change, change_side, change_turn, delay;
-    double arrive, arrive_turn, leave, leave_turn; /* m, rad */
-    double near;                                   /* m      */
-    double body, room;                             /* m      */
-    double ball_room, stand_off, ahead, aside;     /* m      */
-    double kick_speed, dribble_speed;              /* m/s    */
-    double kick_reach, kick_width, kick_turn;      /* m, m, rad */
-    double patience;                               /* s      */
+    double arrive, arrive_turn, leave, leave_turn;      /* m, rad */
+    double near;                                        /* m      */
+    double body, room;                                  /* m      */
+    double ball_room, stand_off, ahead, aside, outside; /* m      */
+    double kick_speed, dribble_speed;                   /* m/s    */
+    double kick_reach, kick_width, kick_turn;           /* m, m, rad */
+    double patience;                                    /* s      */
     struct nm_pitch_size field;
     /* state */
     struct {
@@ -129,6 +130,18 @@ static struct pose2 flat(const Pose *p)
 
 static bool is_finite(struct pose2 p) { return isfinite(p.x + p.y + p.theta); }
 
+static bool walk_answers(const struct planner *f) { return nm_seconds(nm_age(f->nm, f->walk)) < 0.5; }
+
+/* How far the robot comes in some seconds if it walks on as it does now. */
+static struct pose2 walked(const struct planner *f, double seconds)
+{
+    const Twist *v = walk_answers(f) ? &f->walk->velocity : &f->odometry->twist.twist;
+    struct pose2 way = {v->linear.x * seconds, v->linear.y * seconds, v->angular.z * seconds};
+    double c = cos(way.theta / 2), s = sin(way.theta / 2); /* along the middle direction of the arc */
+    struct pose2 moved = {c * way.x - s * way.y, s * way.x + c * way.y, way.theta};
+    return is_finite(moved) ? moved : (struct pose2){0};
+}
+
 static void remember(struct planner *f)
 {
     struct pose2 robot = flat(&f->odometry->pose.pose);
@@ -147,18 +160,6 @@ static struct pose2 robot_then(const struct planner *f, int64_t at)
         if (f->past[i].at <= at || back == known) return f->past[i].robot;
     }
     return f->here;
-}
-
-static bool walk_answers(const struct planner *f) { return nm_seconds(nm_age(f->nm, f->walk)) < 0.5; }
-
-/* Where the robot will be if it walks on for some seconds as it does now. */
-static struct pose2 moved_on(const struct planner *f, double seconds)
-{
-    const Twist *v = walk_answers(f) ? &f->walk->velocity : &f->odometry->twist.twist;
-    struct pose2 way = {v->linear.x * seconds, v->linear.y * seconds, v->angular.z * seconds};
-    double c = cos(way.theta / 2), s = sin(way.theta / 2); /* along the middle direction of the arc */
-    struct pose2 moved = {c * way.x - s * way.y, s * way.x + c * way.y, way.theta};
-    return is_finite(moved) ? pose2_mul(f->here, moved) : f->here;
 }
 
 static struct pose2 seen(const struct planner *f, struct pose2 in_odom)
@@ -348,11 +349,17 @@ static struct pose2 ball_and_aim(const struct planner *f)
     return (struct pose2){f->ball_at.x, f->ball_at.y, angle_normal(aim - f->goal->kick_direction)};
 }
 
+/* m, so far to the left of the robot the ball is to lie. */
+static double aside_of(const struct planner *f)
+{
+    if (f->goal->mode == NavigationGoal_DRIBBLE) return 0;
+    return f->foot * (f->ball_aside + (f->goal->kick == WalkCommand_KICK_NONE ? 0 : f->outside));
+}
+
 /* Where it stands with the ball before its foot, and so much farther back. */
 static struct pose2 stand_behind(const struct planner *f, struct pose2 ball, double back)
 {
-    double aside = f->goal->mode == NavigationGoal_DRIBBLE ? 0 : f->foot * f->ball_aside;
-    return pose2_mul(ball, (struct pose2){-f->ball_ahead - back, -aside, 0});
+    return pose2_mul(ball, (struct pose2){-f->ball_ahead - back, -aside_of(f), 0});
 }
 
 /* The foot for which it has to walk less; a kick to the side is done with the foot of that side. */
@@ -370,10 +377,9 @@ static void choose_foot(struct planner *f, struct pose2 me)
 /* Whether it stands in the lane behind the ball from where it can walk straight on. */
 static bool in_lane(const struct planner *f, struct pose2 me)
 {
-    double loose = f->in_lane ? LOOSE : 1,
-           aside = f->goal->mode == NavigationGoal_DRIBBLE ? 0 : f->foot * f->ball_aside;
+    double loose = f->in_lane ? LOOSE : 1;
     double back = -me.x - f->ball_ahead, wide = NARROW + FUNNEL * fmax(back, 0);
-    return me.x < -0.6 * f->ball_ahead && back < loose * 2 * f->stand_off && fabs(me.y + aside) < loose * wide &&
+    return me.x < -0.6 * f->ball_ahead && back < loose * 2 * f->stand_off && fabs(me.y + aside_of(f)) < loose * wide &&
            fabs(me.theta) < loose * LINED_UP;
 }
 
@@ -526,10 +532,12 @@ static bool in_reach(const struct planner *f, struct pose2 ball)
 {
     bool now = nm_seconds(f->nm->now - nm_stamp_ns(f->ball->last_seen)) < SEEN_NOW;
     double left = nm_clamp(0.5 * f->step - nm_seconds(f->nm->now - f->stepped), 0, 1);
-    struct pose2 begin = walk_answers(f) ? moved_on(f, left) : f->robot, at = pose2_mul(pose2_inv(begin), ball);
-    bool reached = at.x < f->ball_ahead + f->kick_reach && fabs(at.y - f->foot * f->ball_aside) < f->kick_width &&
+    struct pose2 begin = pose2_mul(f->here, walked(f, walk_answers(f) ? left : f->delay));
+    struct pose2 at = pose2_mul(pose2_inv(begin), ball);
+    bool reached = at.x < f->ball_ahead + f->kick_reach && fabs(at.y - aside_of(f)) < f->kick_width &&
                    fabs(at.theta) < f->kick_turn;
-    return now && reached && (!walk_answers(f) || f->walk->left_support == (f->foot > 0));
+    bool next = f->walk->left_support == (f->foot > 0) && f->walk->phase > LATE;
+    return now && reached && (!walk_answers(f) || next);
 }
 
 /* In the lane: straight on, sideways to the line of the foot, as fast as makes the way a whole number of double steps;
@@ -537,7 +545,7 @@ static bool in_reach(const struct planner *f, struct pose2 ball)
 static void run_up(struct planner *f, const struct plan *p, struct pose2 ball)
 {
     struct pose2 at = seen(f, ball);
-    double x = at.x - f->ball_ahead, y = at.y - f->foot * f->ball_aside, wrong = at.theta;
+    double x = at.x - f->ball_ahead, y = at.y - aside_of(f), wrong = at.theta;
     double stride = f->kick_speed * f->step, n = fmax(rint(x / stride), 1);
     double fit = nm_clamp(x / (n * f->step), SLOWEST * f->kick_speed, FASTEST * f->kick_speed);
     double speed = fmin(fit + steer_stopping(fmax(x - 2 * stride, 0), f->change), p->limits.forward);
@@ -679,7 +687,7 @@ static void reset(struct planner *f)
 static void step(struct planner *f)
 {
     remember(f);
-    f->robot = moved_on(f, f->delay);
+    f->robot = pose2_mul(f->here, walked(f, f->delay));
     take_pose(f);
     take_ball(f);
     take_obstacles(f);
@@ -747,8 +755,10 @@ static const struct nm_param params[] = {
     NM_PARAM(stand_off, 0.25, 0, 2, "m", "so far behind the place of the kick the straight run-up begins"),
     NM_PARAM(ahead, 0.2, 0.05, 1, "m", "from the robot to a ball before its foot, until the topic kick_place says it"),
     NM_PARAM(aside, 0.05, 0, 0.3, "m", "the same to the side"),
+    NM_PARAM(outside, 0.02, -0.1, 0.1, "m",
+             "a walking foot wants the ball so much farther outside than a standing one"),
     NM_PARAM(kick_speed, 0.3, 0.02, 2, "m/s", "of the last steps before a kick"),
-    NM_PARAM(kick_reach, 0.04, -0.1, 0.5, "m",
+    NM_PARAM(kick_reach, 0.06, -0.1, 0.5, "m",
              "a kick is asked for if the ball lies at most so much farther away than best"),
     NM_PARAM(kick_width, 0.04, 0.005, 0.2, "m", "and so near to the line of the foot"),
     NM_PARAM(kick_turn, 0.25, 0.02, 1, "rad", "and the direction is wrong by at most this"),
