@@ -6,6 +6,7 @@
 #include "cmd/canvas.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
+#include "cmd/eval.h"
 #include "cmd/pool.h"
 #include "cmd/position_trial.h"
 #include "cmd/progress.h"
@@ -375,6 +376,7 @@ int cmd_eval(int argc, char **argv)
 {
     const struct verb verbs[] = {
         {"position", "compares modules that say where a robot is", eval_position},
+        {"ball", "compares what line-ups believe of the ball", eval_ball},
         {0},
     };
     return verbs_run("nutmeg eval", "Compares line-ups on the same percepts against the truth.", verbs, argc, argv);

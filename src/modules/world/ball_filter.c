@@ -19,14 +19,15 @@ enum { TRACKS = 4, SIGHTINGS = 8 };
 static const double BALL_HEIGHT = 0.07;    /* m, of its centre                                                  */
 static const double RANGE = 5, FADE = 0.8; /* m: farther balls are missed more often than not; over which width */
 static const double PATIENCE = 0.4;        /* s, in which the record of a track follows what is seen             */
-static const double BLIND = 0.1;           /* s, the same for a robot that does not know where it looks            */
-static const double SWITCH = 0.15;         /* by which another track's record must be better                     */
-static const double STALE = 1;             /* s, a track besides the best that was not seen for so long is dropped */
-static const double LOST = 0.15;           /* a track with a worse record is dropped                             */
-static const double MEMORY = 20;           /* s, in which the record of an unseen ball falls to 1/e              */
-static const double KICK_TIME = 1;         /* s, from a command to kick until the ball rolls, at most            */
-static const double KICK_REACH = 0.5;      /* m, a ball farther from the robot is not kicked by it               */
-static const double NEARBY = 0.5;          /* m, a robot nearer to the ball may kick it                          */
+static const double UNSEEN = 2;       /* s, in which an unseen ball gives way to another one ...                  */
+static const double BLIND = 0.1;      /* s, ... and the same for a robot that does not know where it looks        */
+static const double SWITCH = 0.1;     /* by which another track's record must be better                     */
+static const double STALE = 1;        /* s, a track besides the best that was not seen for so long is dropped */
+static const double LOST = 0.15;      /* a track with a worse record is dropped                             */
+static const double MEMORY = 20;      /* s, in which the record of an unseen ball falls to 1/e              */
+static const double KICK_TIME = 1;    /* s, from a command to kick until the ball rolls, at most            */
+static const double KICK_REACH = 0.5; /* m, a ball farther from the robot is not kicked by it               */
+static const double NEARBY = 0.5;     /* m, a robot nearer to the ball may kick it                          */
 
 struct track {
     bool on;
@@ -227,12 +228,13 @@ static void advance(struct ball_filter *f, const struct ball_params *params, int
     f->robot_to_odom = robot;
 }
 
-/* A robot that does not know where it looks cannot tell a ball out of view from one that is gone: what it sees now soon
- * counts more. */
+/* There is one ball: a good one that is seen now soon counts more than one that is remembered. The square makes
+ * doubtful sightings worth much less than sure ones. A robot that does not know where it looks cannot tell a ball out
+ * of view from one that is gone, and forgets it sooner. */
 static double standing(const struct ball_filter *f, const struct track *t)
 {
-    struct view view = view_now(f->nm, f->camera);
-    return view.known ? t->record : t->record * exp(-nm_seconds(f->time - t->last_seen) / BLIND);
+    double unseen = nm_seconds(f->time - t->last_seen), lasts = view_now(f->nm, f->camera).known ? UNSEEN : BLIND;
+    return t->record * t->record * exp(-unseen / lasts);
 }
 
 static void choose(struct ball_filter *f)
@@ -245,7 +247,7 @@ static void choose(struct ball_filter *f)
     if (f->best >= 0 && !f->tracks[f->best].on) f->best = -1;
     for (int i = 0; i < TRACKS; i++) {
         const struct track *t = &f->tracks[i];
-        double beat = f->best < 0 ? f->min_confidence : standing(f, &f->tracks[f->best]) + SWITCH;
+        double beat = f->best < 0 ? f->min_confidence * f->min_confidence : standing(f, &f->tracks[f->best]) + SWITCH;
         if (t->on && standing(f, t) > beat) f->best = i;
     }
 }
