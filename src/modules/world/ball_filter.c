@@ -201,7 +201,7 @@ static void consider_kicks(struct ball_filter *f, struct track *t, struct ball_p
     for (uint32_t i = 0; i < f->obstacles->obstacles.n; i++) {
         const Obstacle *o = &f->obstacles->obstacles.at[i];
         if (o->kind == Obstacle_GOAL_POST || hypot(o->position.x - ball.x, o->position.y - ball.y) > NEARBY) continue;
-        params.kick_rate *= 10;
+        params.kick_rate *= 3;
         break;
     }
     ball_branch(&t->ball, &params, NULL);
@@ -396,12 +396,13 @@ static const struct nm_param params[] = {
     NM_PARAM(near_noise, 0.02, 0.001, 1, "m",
              "standard deviation of a sighting at the robot's feet, if it states none"),
     NM_PARAM(far_noise, 0.02, 0, 1, "1/m", "how much this standard deviation grows with the square of the distance"),
-    NM_PARAM(acceleration, 0.3, 0.01, 50, "m/s^2", "acceleration that a rolling ball may have besides braking"),
+    NM_PARAM(acceleration, 0.1, 0.01, 50, "m/s^2", "acceleration that a rolling ball may have besides braking"),
     NM_PARAM(tilt_share, 0.7, 0, 1, "1",
              "part of a sighting's variance that comes from a slow error of the camera's tilt"),
     NM_PARAM(tilt_time, 0.8, 0.01, 60, "s", "how long that error lasts"),
     NM_PARAM(odometry_noise, 0.06, 0, 1, "1", "share of its way by which the robot's odometry errs, at 1 m"),
-    NM_PARAM(kick_rate, 0.05, 0.0001, 10, "1/s", "how often somebody kicks the ball; ten times this near other robots"),
+    NM_PARAM(kick_rate, 0.3, 0.0001, 10, "1/s",
+             "how often somebody kicks the ball; three times as often near other robots"),
     NM_PARAM(kick_speed, 1.5, 0.1, 10, "m/s", "standard deviation of the ball's speed after a kick"),
     NM_PARAM(forget, 8, 0.1, 60, "s", "time without a sighting after which the ball is lost"),
     NM_PARAM(min_confidence, 0.3, 0, 1, "1", "sightings with less confidence are ignored"),
