@@ -27,6 +27,7 @@ BENCH(bench_live);
 BENCH(bench_wire);
 BENCH(bench_motion);
 BENCH(bench_approach);
+BENCH(bench_match);
 BENCH(bench_position);
 BENCH(bench_ball);
 BENCH(bench_walk);
@@ -36,11 +37,12 @@ static const struct {
     void (*run)(struct nm_bench *bench);
     bool alone; /* takes minutes: only when it is named */
 } benches[] = {
-    {"world", bench_position, true},    {"world", bench_ball, true},  {"match", bench_approach, true},
-    {"motion", bench_motion, true},     {"walk", bench_walk, true},   {"core", bench_core, false},
-    {"core", bench_cdr_cyclone, false}, {"body", bench_body, false},  {"bus", bench_bus, false},
-    {"sim", bench_sim, false},          {"live", bench_live, false},  {"wire", bench_wire, false},
-    {"log", bench_log, false},          {"log", bench_record, false}, {"learn", bench_learn, false},
+    {"world", bench_position, true}, {"world", bench_ball, true},        {"match", bench_match, true},
+    {"match", bench_approach, true}, {"motion", bench_motion, true},     {"walk", bench_walk, true},
+    {"core", bench_core, false},     {"core", bench_cdr_cyclone, false}, {"body", bench_body, false},
+    {"bus", bench_bus, false},       {"sim", bench_sim, false},          {"live", bench_live, false},
+    {"wire", bench_wire, false},     {"log", bench_log, false},          {"log", bench_record, false},
+    {"learn", bench_learn, false},
 };
 enum { BENCHES = sizeof benches / sizeof *benches };
 

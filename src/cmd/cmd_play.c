@@ -20,7 +20,7 @@ int cmd_play(int argc, char **argv)
 {
     const double line_up = 20; /* s */
     struct playing_options options = {.seconds = -1, .score = true, .log = LOGGING_NONE};
-    struct match_options match = {.league = "hsl", .fidelity = "percept", .air = MATCH_AIR};
+    struct match_options match = {.league = "hsl", .fidelity = "percept", .air = {MATCH_AIR, MATCH_AIR}};
     const char *told = getenv("NM_PLAY_SECONDS"), *half = "2m", *speed = "1";
     const struct flag flags[] = {
         TEXT("league", &match.league, "NAME", "rules of a match: hl, spl or hsl (default: hsl)"),

@@ -7,7 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/random.h"
 #include "cmd/sim_play.h"
+#include "core/alloc_guard.h"
 #include "core/files.h"
 #include "core/stamp.h"
 #include "geometry_msgs/PoseWithCovarianceStamped.h"
@@ -172,19 +175,20 @@ static void message(void *user, uint32_t team, uint32_t bytes)
     nm_judge_message(m->judge, team, bytes);
 }
 
-static int open_air(struct match *m, struct nm_err *err)
+static int open_air(struct match *m, uint32_t team, struct nm_err *err)
 {
-    m->options.air.seed = m->options.seed;
-    m->air = nm_air_new(&m->options.air, err);
-    if (!m->air) return -1;
+    struct nm_air_options options = m->options.air[team];
     struct nm_controller_options o = {.all = NM_AIR_ALL, .message = message, .user = m};
-    o.returns = o.control = nm_air_radio(m->air, (struct nm_air_place){NETWORK + 1, NM_GAME_RETURN_PORT}, err);
+    options.seed = nm_spread(m->options.seed) + team;
+    m->air[team] = nm_air_new(&options, err);
+    if (!m->air[team]) return -1;
+    o.returns = o.control = nm_air_radio(m->air[team], (struct nm_air_place){NETWORK + 1, NM_GAME_RETURN_PORT}, err);
     for (int t = 0; t < 2; t++) {
         uint16_t port = (uint16_t)(NM_GAME_TEAM_PORT + TEAM_NUMBERS[t]);
-        o.teams[t] = nm_air_radio(m->air, (struct nm_air_place){NETWORK + 1, port}, err);
+        o.teams[t] = nm_air_radio(m->air[team], (struct nm_air_place){NETWORK + 1, port}, err);
     }
     if (!o.control || !o.teams[0] || !o.teams[1]) return -1;
-    nm_controller_init(&m->controller, &o);
+    nm_controller_init(&m->controllers[team], &o);
     return 0;
 }
 
@@ -203,7 +207,7 @@ int match_begin(struct match *m, struct setup *setup, const struct match_options
     if (!(m->options.half > 0)) m->options.half = nm_rules[m->league].half;
     int bad = read_team(setup, options->teams[0], "--red", "match", flat, &teams[0], err);
     bad |= read_team(setup, options->teams[1], "--blue", "match", flat, &teams[1], err);
-    if (!bad && !make_scenario(m, setup, teams, err) && !open_air(m, err)) return 0;
+    if (!bad && !make_scenario(m, setup, teams, err) && !open_air(m, 0, err) && !open_air(m, 1, err)) return 0;
     match_end(m);
     return -1;
 }
@@ -221,9 +225,9 @@ void match_close(struct match *m)
 void match_end(struct match *m)
 {
     match_close(m);
-    nm_air_free(m->air);
+    for (int t = 0; t < 2; t++) nm_air_free(m->air[t]);
     nm_scenario_free(m->scenario);
-    m->air = NULL;
+    m->air[0] = m->air[1] = NULL;
     m->scenario = NULL;
 }
 
@@ -236,8 +240,8 @@ int match_ready(void *user, uint32_t robot, struct nm_player *player, struct nm_
     };
     const struct nm_scenario_robot *row = &m->scenario->robots[robot];
     m->edges[robot] = nm_edge_new(player, "referee", ports, PORTS, err);
-    m->radios[robot] =
-        nm_radio_edge_air(player, m->air, NETWORK + 16 * (uint32_t)TEAM_NUMBERS[row->team] + row->number, err);
+    m->radios[robot] = nm_radio_edge_air(player, m->air[row->team],
+                                         NETWORK + 16 * (uint32_t)TEAM_NUMBERS[row->team] + row->number, err);
     return m->edges[robot] && m->radios[robot] ? 0 : -1;
 }
 
@@ -302,13 +306,62 @@ int match_look(void *user, struct nm_stage *stage, struct nm_err *err)
     struct match *m = user;
     int64_t now = nm_stage_now(stage);
     if (!m->judge && make_judge(m, stage, err)) return -1;
-    nm_air_advance(m->air, now);
+    for (int t = 0; t < 2; t++) nm_air_advance(m->air[t], now);
     nm_judge_step(m->judge);
-    if (nm_controller_poll(&m->controller, nm_judge_match(m->judge), now, err)) return -1;
+    for (int t = 0; t < 2; t++)
+        if (nm_controller_poll(&m->controllers[t], nm_judge_match(m->judge), now, err)) return -1;
     nm_scorebook_step(&m->book);
     for (uint32_t i = 0; i < m->book.n; i++) {
         nm_radio_edge_poll(m->radios[i], now);
         if (m->whistled[i] > 0 || now % LOOK == 0) serve_robot(m, i, now);
     }
     return nm_judge_match(m->judge)->over;
+}
+
+/* ---- a whole match without a word ---- */
+
+static void sum_up(const struct match *m, struct match_result *r)
+{
+    const struct nm_match *match = nm_judge_match(m->judge);
+    for (uint32_t t = 0; t < 2; t++) {
+        r->score[t] = match->teams[t].score;
+        r->teams[t] = nm_scorebook_team(&m->book, t);
+        r->messages[t] = match->teams[t].sent;
+        r->over_budget[t] = match->teams[t].talked_too_much;
+    }
+    r->playing = m->book.playing;
+    r->in_play = m->book.in_play;
+    r->duels = m->book.duels;
+    r->done = match->over;
+    if (!r->done) snprintf(r->died, sizeof r->died, "the match did not end");
+}
+
+void match_play(struct setup *setup, const struct match_options *options, uint32_t workers, struct match_result *r)
+{
+    struct match m;
+    struct nm_err err = {0};
+    int64_t began = nm_clock_of(CLOCK_PROCESS_CPUTIME_ID);
+    memset(r, 0, sizeof *r);
+    struct nm_run *run = NULL;
+    if (!match_begin(&m, setup, options, &err)) {
+        struct nm_run_options o = {.seed = options->seed,
+                                   .workers = workers,
+                                   .registry = &setup->registry,
+                                   .enter = nm_guard_enter,
+                                   .leave = nm_guard_leave,
+                                   .ready = match_ready,
+                                   .user = &m};
+        run = nm_run_new(m.scenario, &o, &err);
+        int over = run ? 0 : -1;
+        while (!over && nm_run_step(run) > 0) over = match_look(&m, nm_run_stage(run), &err);
+        if (m.judge) sum_up(&m, r);
+        if (run) r->simulated = nm_seconds(nm_stage_now(nm_run_stage(run)));
+        match_close(&m);
+        nm_run_free(run);
+        match_end(&m);
+    }
+    r->cpu = nm_seconds(nm_clock_of(CLOCK_PROCESS_CPUTIME_ID) - began);
+    if (!err.n) return;
+    r->done = false;
+    snprintf(r->died, sizeof r->died, "%.*s", (int)strcspn(err.text, "\n"), err.text);
 }

@@ -19,7 +19,7 @@ struct match_options {
     double half;          /* s; 0: the league's                                                    */
     uint64_t seed;
     bool knock_out;
-    struct nm_air_options air;
+    struct nm_air_options air[2]; /* of each team: with the game controller and among its robots */
 };
 /* What a robot's radio has in a hall with a good network. */
 #define MATCH_AIR                                                                                                      \
@@ -30,8 +30,8 @@ struct match {
     struct match_options options;
     enum nm_game_league league;
     struct nm_scenario *scenario;
-    struct nm_air *air;
-    struct nm_controller controller;
+    struct nm_air *air[2];
+    struct nm_controller controllers[2]; /* one a team: they tell the same */
     struct nm_radio_edge *radios[NM_PLAYERS];
     struct nm_edge *edges[NM_PLAYERS]; /* whistle in, pose out              */
     double whistled[NM_PLAYERS];       /* confidence of a whistle to be told, 0: none */
@@ -50,5 +50,21 @@ int match_ready(void *match, uint32_t robot, struct nm_player *player, struct nm
 int match_look(void *match, struct nm_stage *stage, struct nm_err *err);
 /* Before the stage is freed. */
 void match_close(struct match *match);
+
+/* What a match came to; flat, so that it can travel through a pipe. */
+struct match_result {
+    uint32_t score[2];
+    struct nm_book_row teams[2];
+    double playing, in_play; /* s                                          */
+    uint32_t duels;
+    uint64_t messages[2];
+    bool over_budget[2];
+    double simulated, cpu; /* s */
+    bool done;
+    char died[160]; /* why not */
+};
+/* Plays a whole match as fast as it goes, without a word. */
+void match_play(struct setup *setup, const struct match_options *options, uint32_t workers,
+                struct match_result *result);
 
 #endif
