@@ -21,6 +21,8 @@
 #include "nutmeg_msgs/HcmState.h"
 #include "nutmeg_msgs/Leds.h"
 #include "nutmeg_msgs/MatchState.h"
+#include "nutmeg_msgs/NavigationGoal.h"
+#include "nutmeg_msgs/NavigationState.h"
 #include "nutmeg_msgs/TeamState.h"
 #include "nutmeg_msgs/Whistle.h"
 #include "rcl_interfaces/Log.h"
@@ -684,6 +686,19 @@ static void test_words_of_the_humanoid_league(void **state)
     r.p.teams[1].goalkeeper = NUMBER;
     play(2);
     assert_int_equal(r.said.word, NM_GAME_SAYS_ALIVE);
+    r.p.set_play = NM_GAME_CORNER_KICK;
+    r.p.taking = NM_GAME_PREPARING;
+    for (int ours = 0; ours < 2; ours++) {
+        r.p.kicking_team = ours ? US : THEM;
+        play(1);
+        for (int i = 0; i < 50; i++) {
+            NavigationState *way = nm_harness_set(r.h, "navigation_state");
+            way->arrived = true;
+            way->mode = NavigationGoal_WALK_BEHIND_BALL;
+            play(0.04);
+        }
+        assert_int_equal(r.said.word, ours ? NM_GAME_SAYS_READY_TO_KICK : NM_GAME_SAYS_ALIVE);
+    }
     end();
 }
 

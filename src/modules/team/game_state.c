@@ -24,6 +24,8 @@
 #include "nutmeg_msgs/HcmState.h"
 #include "nutmeg_msgs/Leds.h"
 #include "nutmeg_msgs/MatchState.h"
+#include "nutmeg_msgs/NavigationGoal.h"
+#include "nutmeg_msgs/NavigationState.h"
 #include "nutmeg_msgs/TeamState.h"
 #include "nutmeg_msgs/Whistle.h"
 #include "std_srvs/SetBool.h"
@@ -65,6 +67,7 @@ struct game_state {
     const HcmState *hcm;
     const PoseWithCovarianceStamped *pose;
     const BallModel *ball;
+    const NavigationState *way;
     nm_server(SetBool) penalize;
     /* out */
     MatchState *match;
@@ -584,12 +587,21 @@ static void light(struct game_state *f)
 
 /* ---- return packets ---- */
 
+/* Our set play is prepared, and this robot stands behind the ball. */
+static bool is_ready_to_kick(const struct game_state *f)
+{
+    bool ours = f->kick.taking == NM_GAME_PREPARING && f->kick.team == f->team;
+    return ours && nm_age(f->nm, f->way) < nm_ns(0.5) && f->way->arrived &&
+           f->way->mode == NavigationGoal_WALK_BEHIND_BALL;
+}
+
 static uint8_t word_of(struct game_state *f)
 {
     if (f->tells > 0) {
         f->tells--;
         return f->hand == HAND_PENALIZES ? NM_GAME_SAYS_PENALIZED : NM_GAME_SAYS_UNPENALIZED;
     }
+    if (is_ready_to_kick(f)) return NM_GAME_SAYS_READY_TO_KICK;
     return f->goalkeeper && own_team(f)->goalkeeper != f->player ? NM_GAME_SAYS_GOALKEEPER : NM_GAME_SAYS_ALIVE;
 }
 
@@ -681,6 +693,7 @@ static const struct nm_port ports[] = {
     NM_LAST(hcm, HcmState, "hcm_state", .optional = true),
     NM_LAST(pose, PoseWithCovarianceStamped, "pose", .optional = true),
     NM_LAST(ball, BallModel, "ball", .optional = true),
+    NM_LAST(way, NavigationState, "navigation_state", .optional = true),
     NM_SERVER(penalize, SetBool, "manual_penalize", 2),
     NM_OUT(match, MatchState, "match_state"),
     NM_OUT(game, GameState, "game_state"),
