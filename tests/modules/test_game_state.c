@@ -452,8 +452,13 @@ static void test_a_goal_is_whistled_in_the_spl(void **state)
     change(MatchState_PLAYING);
     hear_mates(1);
     whistle(1);
-    assert_int_equal(play(0.1)->state, MatchState_READY); /* two have heard it */
+    m = play(0.1);
+    assert_int_equal(m->state, MatchState_READY); /* two have heard it */
+    assert_int_equal(m->kicking, MatchState_KICK_NOBODY);
     assert_int_equal(play(18)->state, MatchState_PLAYING);
+    watch_ball(0.5, -4.6, -0.2);
+    whistle(1);
+    assert_int_equal(watch_ball(0.1, -4.6, -0.2)->kicking, MatchState_KICK_OWN); /* the ball is in our goal */
     end();
 }
 
@@ -520,6 +525,19 @@ static void test_a_free_kick_of_the_hsl(void **state)
     m = play(0.6);
     assert_int_equal(m->set_play, MatchState_SET_PLAY_NONE);
     assert_true(m->may_play);
+    end();
+}
+
+static void test_a_set_play_of_nobody_knows_whom(void **state)
+{
+    (void)state;
+    begin(18);
+    change(MatchState_PLAYING);
+    r.p.set_play = NM_GAME_THROW_IN; /* a gesture of the referee tells whose it is */
+    const MatchState *m = watch_ball(5, 2, 1);
+    assert_int_equal(m->kicking, MatchState_KICK_NOBODY);
+    assert_true(m->may_move && !m->may_play);
+    assert_true(watch_ball(1, 3, 1)->may_play); /* somebody has taken it */
     end();
 }
 
@@ -788,6 +806,7 @@ int main(void)
         cmocka_unit_test(test_a_goal_is_whistled_in_the_spl),
         cmocka_unit_test(test_rivals_kick_off_first),
         cmocka_unit_test(test_a_free_kick_of_the_hsl),
+        cmocka_unit_test(test_a_set_play_of_nobody_knows_whom),
         cmocka_unit_test(test_a_free_kick_of_the_humanoid_league),
         cmocka_unit_test(test_the_hand_wins),
         cmocka_unit_test(test_a_service_penalizes_like_the_button),

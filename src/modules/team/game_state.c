@@ -95,12 +95,12 @@ struct game_state {
     uint32_t versions[8]; /* a bit for each foreign version that was named */
     /* state: the game */
     uint8_t state;
-    int64_t since;    /* ns, of the state */
-    bool ahead;       /* the whistle is ahead of the game controller                        */
-    uint8_t ahead_of; /* the state of the packets when it was heard                         */
-    int64_t whistled; /* ns, when it was heard                                              */
-    bool goal_for_us; /* of a goal that was only whistled: the ball was in the rivals' half */
-    int64_t whistle;  /* ns, last heard by this robot                                       */
+    int64_t since;      /* ns, of the state */
+    bool ahead;         /* the whistle is ahead of the game controller                        */
+    uint8_t ahead_of;   /* the state of the packets when it was heard                         */
+    int64_t whistled;   /* ns, when it was heard                                              */
+    uint8_t after_goal; /* KICK_*, of a goal that was only whistled: those whose goal the ball is in */
+    int64_t whistle;    /* ns, last heard by this robot                                       */
     struct kick kick;
     char reason[64];
     /* state: the hand */
@@ -367,8 +367,9 @@ static void follow_whistle(struct game_state *f)
         run_ahead(f, MatchState_PLAYING, self ? "whistle" : "a mate heard the whistle");
     /* during play a whistle may come from the next field: the ball or a second robot has to confirm it */
     bool goal = f->state == MatchState_PLAYING && f->heard && delays[league_of(f)].goal > 0;
-    if (!goal || !(ball_in_goal(f, &theirs) || n > 1)) return;
-    f->goal_for_us = theirs;
+    bool seen = goal && ball_in_goal(f, &theirs);
+    if (!goal || !(seen || n > 1)) return;
+    f->after_goal = !seen ? MatchState_KICK_NOBODY : theirs ? MatchState_KICK_RIVAL : MatchState_KICK_OWN;
     run_ahead(f, MatchState_READY, "whistle after a goal");
 }
 
@@ -437,7 +438,7 @@ static void judge_kick(struct game_state *f)
 {
     struct kick *k = &f->kick;
     bool closed = f->state != MatchState_PLAYING || k->taking || f->packet.stopped;
-    if (k->team == NM_GAME_NOBODY) return;
+    if (k->team == NM_GAME_NOBODY && !k->set_play) return;
     if (closed) {
         k->opened = 0;
         k->over = false;
@@ -495,8 +496,7 @@ static void tell_teams(struct game_state *f, MatchState *m)
 static uint8_t kicking(const struct game_state *f)
 {
     if (!f->heard) return MatchState_KICK_NOBODY;
-    if (f->ahead && f->state == MatchState_READY)
-        return f->goal_for_us ? MatchState_KICK_RIVAL : MatchState_KICK_NOBODY;
+    if (f->ahead && f->state == MatchState_READY) return f->after_goal;
     return f->kick.over ? MatchState_KICK_NOBODY : side_of(f, f->kick.team);
 }
 
@@ -534,7 +534,9 @@ static void tell_match(struct game_state *f)
     m->kicking = kicking(f);
     bool plays = m->state == MatchState_PLAYING && m->taking != MatchState_TAKING_FROZEN;
     m->may_move = !m->penalized && !m->stopped && (m->state == MatchState_READY || plays);
-    m->may_play = m->may_move && plays && !m->taking && m->kicking != MatchState_KICK_RIVAL;
+    /* the SPL may hide from robots whose set play it is: then it may be the rivals' */
+    bool theirs = m->kicking == MatchState_KICK_RIVAL || (m->set_play && m->kicking == MatchState_KICK_NOBODY);
+    m->may_play = m->may_move && plays && !m->taking && !theirs;
     nm_put(f->nm, m);
 }
 
