@@ -55,11 +55,12 @@ static int ready(void *user, uint32_t robot, struct nm_player *player, struct nm
     return t.edge ? 0 : -1;
 }
 
-/* motion.yaml, and somebody who reads the game controller's packets. */
-static void write_lineup(void)
+/* A line-up that walks, and somebody who reads the game controller's packets. */
+static void write_lineup(const char *name)
 {
-    char text[8192];
-    FILE *from = fopen(NM_ROOT "/lineups/motion.yaml", "r");
+    char text[8192], path[256];
+    snprintf(path, sizeof path, "%s/lineups/%s.yaml", NM_ROOT, name);
+    FILE *from = fopen(path, "r");
     assert_non_null(from);
     text[fread(text, 1, sizeof text - 1, from)] = '\0';
     fclose(from);
@@ -74,7 +75,7 @@ static void write_lineup(void)
     fclose(to);
 }
 
-static void begin(const char *robot, enum nm_posture posture)
+static void begin(const char *lineup, const char *robot, enum nm_posture posture)
 {
     struct nm_err err = {0};
     char folder[256], field[256];
@@ -84,7 +85,7 @@ static void begin(const char *robot, enum nm_posture posture)
     t.packet.teams[0].number = 6;
     t.packet.teams[1].number = 9;
     nm_registry_init(&t.registry, &t.arena, __start_nm_modules, __stop_nm_modules);
-    write_lineup();
+    write_lineup(lineup);
     snprintf(folder, sizeof folder, "%s/robots/%s", NM_ROOT, robot);
     snprintf(field, sizeof field, "%s/fields/kid.yaml", NM_ROOT);
     if (nm_pitch_read(&t.pitch, field, &err) < 0) fail_msg("%s", err.text);
@@ -188,10 +189,13 @@ static void check_frozen(double seconds)
 static void test_a_robot_that_walks_freezes(void **state)
 {
     (void)state;
-    static const char *const robots[] = {"kid70", "darwin"};
-    for (int i = 0; i < 2; i++) {
-        begin(robots[i], NM_UPRIGHT);
-        t.drive = i ? 0.15 : 0.3;
+    static const struct {
+        const char *lineup, *robot;
+        double drive;
+    } rows[] = {{"motion", "kid70", 0.3}, {"motion", "darwin", 0.15}, {"motion_policy", "kid70", 0.4}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        begin(rows[i].lineup, rows[i].robot, NM_UPRIGHT);
+        t.drive = rows[i].drive;
         run(5);
         assert_int_equal(t.hcm.state, HcmState_WALKING);
         t.packet.stopped = 1;
@@ -200,7 +204,7 @@ static void test_a_robot_that_walks_freezes(void **state)
         assert_int_equal(t.hcm.state, HcmState_STOPPED);
         for (int k = 0; k < 1000 && t.walk.state != WalkState_STANDING; k++) run(0.01);
         assert_int_equal(t.walk.state, WalkState_STANDING);
-        printf("%s: %u steps\n", robots[i], t.walk.steps - steps);
+        printf("%s, %s: %u steps\n", rows[i].lineup, rows[i].robot, t.walk.steps - steps);
         assert_true(t.walk.steps - steps <= 4);
         run(1); /* the body comes to rest */
         check_frozen(5);
@@ -215,7 +219,7 @@ static void test_a_robot_that_walks_freezes(void **state)
 static void test_a_robot_that_lies_stays_down(void **state)
 {
     (void)state;
-    begin("kid70", NM_ON_BACK);
+    begin("motion", "kid70", NM_ON_BACK);
     t.packet.stopped = 1;
     run(2);
     assert_int_equal(t.hcm.state, HcmState_STOPPED);
