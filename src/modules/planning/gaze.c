@@ -88,98 +88,77 @@ static struct pose2 flat(const Pose *p)
     return (struct pose2){p->position.x, p->position.y, quat_yaw((struct quat){q->w, q->x, q->y, q->z})};
 }
 
-/* ---- what can be seen ---- */
+/* ---- what there is to see ---- */
 
-/* The angles at which the camera's axis meets a point of the ground. */
-static void angles_to(const struct gaze *f, double x, double y, double *pan, double *tilt)
-{
-    *pan = atan2(y, x);
-    *tilt = atan2(f->eye, hypot(x, y));
-}
+struct spot {         /* a point of the ground as the head sees it */
+    double pan, tilt; /* rad, at which the camera's axis meets it           */
+    double worth;     /* nats, or a share of a direction, if it is looked at */
+};
 
-/* Whether a point of the ground is in the picture, so far from its middle (1: at its edge) at most. */
-static bool within_picture(const struct gaze *f, double pan, double tilt, double x, double y, double edge)
-{
-    double at_pan, at_tilt;
-    angles_to(f, x, y, &at_pan, &at_tilt);
-    return fabs(angle_normal(at_pan - pan)) < edge * f->half_wide && fabs(at_tilt - tilt) < edge * f->half_high;
-}
+struct outlook { /* everything that a gaze may show, as things are now */
+    bool pose, ball, search;
+    double p[3][3]; /* covariance of the pose (x, y, turn) in the robot's frame */
+    double post_factor;
+    struct spot ball_at, search_at, cells[RINGS][SECTORS];
+    uint32_t n;
+    struct mark {
+        struct spot at;
+        uint32_t landmark;
+        bool post;
+        double information[3][3]; /* about the pose */
+    } marks[NM_PITCH_LANDMARKS];
+};
 
-static bool in_picture(const struct gaze *f, double pan, double tilt, double x, double y)
+static struct spot spot_of(const struct gaze *f, double x, double y)
 {
-    return within_picture(f, pan, tilt, x, y, EDGE);
+    return (struct spot){atan2(y, x), atan2(f->eye, hypot(x, y)), 1};
 }
 
 static double found(double distance, double range) { return 1 / (1 + exp((distance - range) / FADE)); }
 
-static void keep_to_limits(const struct gaze *f, double *pan, double *tilt)
+/* A ball that may have moved since it was seen. */
+static void look_out_for_ball(const struct gaze *f, struct outlook *o)
 {
-    *pan = nm_within(angle_normal(*pan), f->most_pan);
-    *tilt = nm_clamp(*tilt, f->highest, lowest_tilt(&f->shoulders, *pan));
-}
-
-/* The middle of a cell of directions, in the robot's frame. */
-static void cell_at(const struct gaze *f, int ring, int sector, double *x, double *y)
-{
-    double direction = (sector + 0.5) * 2 * M_PI / SECTORS - f->robot.theta, far = ring ? FAR_RING : NEAR_RING;
-    *x = far * cos(direction);
-    *y = far * sin(direction);
-}
-
-/* ---- what a gaze tells ---- */
-
-static bool ball_known(const struct gaze *f)
-{
-    return f->ball->valid && isfinite(f->ball->position.x + f->ball->position.y);
-}
-
-static bool pose_known(const struct gaze *f) { return nm_age(f->nm, f->pose) < nm_ns(NEWS); }
-
-/* A share for each cell in the picture, the larger the longer ago it was looked at. */
-static double around_gain(const struct gaze *f, double pan, double tilt, bool near)
-{
-    double gain = 0;
-    for (int ring = near ? 0 : 1; ring < RINGS; ring++)
-        for (int s = 0; s < SECTORS; s++) {
-            double x, y, age = nm_seconds(f->nm->now - f->seen[ring][s]);
-            cell_at(f, ring, s, &x, &y);
-            if (in_picture(f, pan, tilt, x, y)) gain += 1 - exp(-age / STALE);
-        }
-    return gain / 3;
-}
-
-static double search_gain(const struct gaze *f, double pan, double tilt)
-{
-    double gain = around_gain(f, pan, tilt, true);
-    if (nm_age(f->nm, f->search) > nm_ns(NEWS) || !pose_known(f)) return gain;
-    struct pose2 at =
-        pose2_mul(pose2_inv(flat(&f->pose->pose.pose)), (struct pose2){f->search->point.x, f->search->point.y, 0});
-    return in_picture(f, pan, tilt, at.x, at.y) ? 2 * gain + 0.2 : gain;
-}
-
-/* A look that does not follow the ball loses one near the edge of the picture. */
-static double ball_gain(const struct gaze *f, double pan, double tilt, bool follows)
-{
-    if (!ball_known(f)) return search_gain(f, pan, tilt);
     const BallModel *b = f->ball;
-    double x = b->position.x, y = b->position.y, far = hypot(x, y);
-    if (!within_picture(f, pan, tilt, x, y, follows ? EDGE : 0.5)) return 0;
+    double far = hypot(b->position.x, b->position.y);
+    o->ball = b->valid && isfinite(far);
+    if (!o->ball) return;
     double unseen = fmax(nm_seconds(f->nm->now - nm_stamp_ns(b->last_seen)), 0) + f->dwell;
     double strayed = 0.5 * UNREST * unseen * unseen, noise = 0.03 + 0.02 * far * far;
     double variance = fmax(0.5 * (b->covariance[0] + b->covariance[5]), 0) + strayed * strayed;
-    return found(far, BALL_RANGE) * 0.5 * log(1 + variance / (noise * noise)) * (1 + 1 / fmax(far, 0.5));
+    o->ball_at = spot_of(f, b->position.x, b->position.y);
+    o->ball_at.worth = found(far, BALL_RANGE) * 0.5 * log(1 + variance / (noise * noise)) * (1 + 1 / fmax(far, 0.5));
 }
 
 /* Information about the pose (x, y, turn in the robot's frame) from a landmark seen at (x, y). */
-static void add_information(double m[3][3], double x, double y, double chance)
+static void inform(double m[3][3], double x, double y, double far, double chance)
 {
-    double far = fmax(hypot(x, y), 0.1), c = x / far, s = y / far;
-    double along = 0.05 + 0.03 * far * far, across = 0.03 + 0.02 * far;
+    double c = x / far, s = y / far, along = 0.05 + 0.03 * far * far, across = 0.03 + 0.02 * far;
     double wa = chance / (along * along), wc = chance / (across * across);
     /* rows of H along and across the line of sight: a turn moves the landmark across only */
     const double ha[3] = {-c, -s, 0}, hc[3] = {s, -c, -far};
     for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) m[i][j] += wa * ha[i] * ha[j] + wc * hc[i] * hc[j];
+        for (int j = 0; j < 3; j++) m[i][j] = wa * ha[i] * ha[j] + wc * hc[i] * hc[j];
+}
+
+/* Landmarks near enough to be found. One that was seen a moment ago tells little. */
+static void look_out_for_landmarks(const struct gaze *f, struct pose2 map_to_robot, struct outlook *o)
+{
+    double c = cos(map_to_robot.theta), s = sin(map_to_robot.theta), post_unseen = 10;
+    for (uint32_t i = 0; i < f->n_landmarks; i++) {
+        const struct nm_landmark *l = &f->landmarks[i];
+        bool post = l->kind == NM_LANDMARK_POST;
+        double x = map_to_robot.x + c * l->x - s * l->y, y = map_to_robot.y + s * l->x + c * l->y, far = hypot(x, y);
+        double range = post ? POST_RANGE : MARK_RANGE, age = nm_seconds(f->nm->now - f->landmark_seen[i]);
+        if (post) post_unseen = fmin(post_unseen, age);
+        if (far > range + 3 * FADE || far < 0.1) continue;
+        struct mark *mark = &o->marks[o->n++];
+        mark->at = spot_of(f, x, y);
+        mark->landmark = i;
+        mark->post = post;
+        inform(mark->information, x, y, far, found(far, range) * (1 - exp(-age / SAME)));
+    }
+    o->post_factor = 1 + post_unseen; /* the longer no post was seen, the more one is worth */
 }
 
 /* Covariance of the pose, turned into the robot's frame. */
@@ -197,42 +176,76 @@ static void pose_covariance(const struct gaze *f, double theta, double p[3][3])
             for (int k = 0; k < 3; k++) p[i][j] += half[i][k] * r[j][k];
 }
 
-struct knowledge { /* the same for all gazes of one decision */
-    struct pose2 map_to_robot;
-    double p[3][3];
-};
+static void look_out(const struct gaze *f, struct outlook *o)
+{
+    struct pose2 here = flat(&f->pose->pose.pose), map_to_robot = pose2_inv(here);
+    o->pose = nm_age(f->nm, f->pose) < nm_ns(NEWS) && isfinite(here.x + here.y + here.theta);
+    o->n = 0;
+    look_out_for_ball(f, o);
+    for (int ring = 0; ring < RINGS; ring++)
+        for (int s = 0; s < SECTORS; s++)
+            o->cells[ring][s] = (struct spot){angle_normal((s + 0.5) * 2 * M_PI / SECTORS - f->robot.theta),
+                                              atan2(f->eye, ring ? FAR_RING : NEAR_RING),
+                                              1 - exp(-nm_seconds(f->nm->now - f->seen[ring][s]) / STALE)};
+    o->search = false;
+    if (!o->pose) return;
+    look_out_for_landmarks(f, map_to_robot, o);
+    pose_covariance(f, here.theta, o->p);
+    struct pose2 at = pose2_mul(map_to_robot, (struct pose2){f->search->point.x, f->search->point.y, 0});
+    o->search = nm_age(f->nm, f->search) < nm_ns(NEWS) && isfinite(at.x + at.y);
+    if (o->search) o->search_at = spot_of(f, at.x, at.y);
+}
 
-static double field_gain(const struct gaze *f, const struct knowledge *k, double pan, double tilt, bool only_posts)
+/* ---- what a gaze tells ---- */
+
+/* Whether a spot is in the picture, so far from its middle (1: at its edge) at most. */
+static bool within(const struct gaze *f, double pan, double tilt, const struct spot *spot, double edge)
+{
+    double aside = fabs(spot->pan - pan);
+    if (aside > M_PI) aside = 2 * M_PI - aside;
+    return aside < edge * f->half_wide && fabs(spot->tilt - tilt) < edge * f->half_high;
+}
+
+static void keep_to_limits(const struct gaze *f, double *pan, double *tilt)
+{
+    *pan = nm_within(angle_normal(*pan), f->most_pan);
+    *tilt = nm_clamp(*tilt, f->highest, lowest_tilt(&f->shoulders, *pan));
+}
+
+/* A share for each cell in the picture, the larger the longer ago it was looked at. */
+static double around_gain(const struct gaze *f, const struct outlook *o, double pan, double tilt, bool near)
+{
+    double gain = 0;
+    for (int ring = near ? 0 : 1; ring < RINGS; ring++)
+        for (int s = 0; s < SECTORS; s++)
+            if (within(f, pan, tilt, &o->cells[ring][s], EDGE)) gain += o->cells[ring][s].worth;
+    return gain / 3;
+}
+
+/* A look that does not follow the ball loses one near the edge of the picture. */
+static double ball_gain(const struct gaze *f, const struct outlook *o, double pan, double tilt, bool follows)
+{
+    if (o->ball) return within(f, pan, tilt, &o->ball_at, follows ? EDGE : 0.5) ? o->ball_at.worth : 0;
+    double gain = around_gain(f, o, pan, tilt, true);
+    return o->search && within(f, pan, tilt, &o->search_at, EDGE) ? 2 * gain + 0.2 : gain;
+}
+
+static double field_gain(const struct gaze *f, const struct outlook *o, double pan, double tilt, bool only_posts)
 {
     double information[3][3] = {{0}}, m[3][3];
-    if (!pose_known(f)) return around_gain(f, pan, tilt, false);
-    for (uint32_t i = 0; i < f->n_landmarks; i++) {
-        bool post = f->landmarks[i].kind == NM_LANDMARK_POST;
-        if (only_posts && !post) continue;
-        struct pose2 at = pose2_mul(k->map_to_robot, (struct pose2){f->landmarks[i].x, f->landmarks[i].y, 0});
-        double far = hypot(at.x, at.y), range = post ? POST_RANGE : MARK_RANGE;
-        if (far > range + 3 * FADE || !in_picture(f, pan, tilt, at.x, at.y)) continue;
-        double age = nm_seconds(f->nm->now - f->landmark_seen[i]);
-        add_information(information, at.x, at.y, found(far, range) * (1 - exp(-age / SAME)));
+    if (!o->pose) return around_gain(f, o, pan, tilt, false);
+    for (uint32_t i = 0; i < o->n; i++) {
+        if ((only_posts && !o->marks[i].post) || !within(f, pan, tilt, &o->marks[i].at, EDGE)) continue;
+        for (int k = 0; k < 9; k++) information[k / 3][k % 3] += o->marks[i].information[k / 3][k % 3];
     }
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) {
             m[i][j] = i == j;
-            for (int l = 0; l < 3; l++) m[i][j] += k->p[i][l] * information[l][j];
+            for (int l = 0; l < 3; l++) m[i][j] += o->p[i][l] * information[l][j];
         }
     double det = m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1]) - m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0]) +
                  m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0]);
     return det > 1 ? 0.5 * log(det) : 0;
-}
-
-/* The longer no post was seen, the more one is worth: the goal is what they stand for. */
-static double post_gain(const struct gaze *f, const struct knowledge *k, double pan, double tilt)
-{
-    int64_t last = INT64_MIN;
-    for (uint32_t i = 0; i < f->n_landmarks; i++)
-        if (f->landmarks[i].kind == NM_LANDMARK_POST && f->landmark_seen[i] > last) last = f->landmark_seen[i];
-    double unseen = nm_clamp(nm_seconds(f->nm->now - last), 0, 10);
-    return field_gain(f, k, pan, tilt, true) * (1 + unseen);
 }
 
 /* ---- the decision ---- */
@@ -252,63 +265,56 @@ static void angles_of(const struct gaze *f, const struct look *look, double *pan
     *pan = angle_normal(look->pan - f->robot.theta);
     *tilt = look->tilt;
     if (look->at_ball) {
-        angles_to(f, f->ball->position.x, f->ball->position.y, pan, tilt);
-        *pan += look->pan;
-        *tilt += look->tilt;
+        struct spot ball = spot_of(f, f->ball->position.x, f->ball->position.y);
+        *pan = ball.pan + look->pan;
+        *tilt = ball.tilt + look->tilt;
     }
     keep_to_limits(f, pan, tilt);
 }
 
-static double worth(const struct gaze *f, const struct needs *n, const struct knowledge *k, const struct look *look)
+static double time_to(const struct gaze *f, double pan, double tilt)
+{
+    double way = fmax(fabs(pan - f->pan), fabs(tilt - f->tilt));
+    return way / f->speed + (way > THERE ? SETTLE : 0) + f->dwell;
+}
+
+/* Nats a second. */
+static double worth(const struct gaze *f, const struct needs *n, const struct outlook *o, const struct look *look)
 {
     double pan, tilt, gain = 0;
     angles_of(f, look, &pan, &tilt);
-    double way = fmax(fabs(pan - f->pan), fabs(tilt - f->tilt)),
-           time = way / f->speed + (way > THERE ? SETTLE : 0) + f->dwell;
-    if (n->ball > 0) gain += n->ball * ball_gain(f, pan, tilt, look->at_ball);
-    if (n->posts > 0) gain += n->posts * post_gain(f, k, pan, tilt);
-    if (n->field > 0) gain += n->field * field_gain(f, k, pan, tilt, false);
-    if (n->around > 0) gain += n->around * around_gain(f, pan, tilt, false);
-    return gain / time;
+    if (n->ball > 0) gain += n->ball * ball_gain(f, o, pan, tilt, look->at_ball);
+    if (n->posts > 0) gain += n->posts * (o->pose ? o->post_factor : 1) * field_gain(f, o, pan, tilt, true);
+    if (n->field > 0) gain += n->field * field_gain(f, o, pan, tilt, false);
+    if (n->around > 0) gain += n->around * around_gain(f, o, pan, tilt, false);
+    return gain / time_to(f, pan, tilt);
 }
 
-static void decide(struct gaze *f, const struct needs *n)
+static void decide(struct gaze *f, const struct needs *n, const struct outlook *o)
 {
-    struct knowledge k = {0};
-    double best = -1;
-    struct pose2 here = flat(&f->pose->pose.pose);
-    k.map_to_robot = pose2_inv(here);
-    pose_covariance(f, here.theta, k.p);
+    double best = -1, pan, tilt;
     for (int i = 0; i < GAZES; i++) {
         struct look look = candidate(f, i);
-        if (look.at_ball && (!ball_known(f) || n->ball == 0)) continue;
-        double w = worth(f, n, &k, &look);
+        if (look.at_ball && (!o->ball || n->ball == 0)) continue;
+        double w = worth(f, n, o, &look);
         if (w <= best) continue;
         best = w;
         f->look = look;
     }
-    double pan, tilt;
     angles_of(f, &f->look, &pan, &tilt);
-    double way = fmax(fabs(pan - f->pan), fabs(tilt - f->tilt));
-    f->until = f->nm->now + nm_ns(way / f->speed + (way > THERE ? SETTLE : 0) + f->dwell);
+    f->until = f->nm->now + nm_ns(time_to(f, pan, tilt));
     nm_show(f->nm, "nats a second", best);
 }
 
 /* ---- the cycle ---- */
 
-static void remember(struct gaze *f)
+static void remember(struct gaze *f, const struct outlook *o)
 {
-    struct pose2 map_to_robot = pose2_inv(flat(&f->pose->pose.pose));
-    for (uint32_t i = 0; i < f->n_landmarks && pose_known(f); i++) {
-        struct pose2 at = pose2_mul(map_to_robot, (struct pose2){f->landmarks[i].x, f->landmarks[i].y, 0});
-        if (in_picture(f, f->pan, f->tilt, at.x, at.y)) f->landmark_seen[i] = f->nm->now;
-    }
+    for (uint32_t i = 0; i < o->n; i++)
+        if (within(f, f->pan, f->tilt, &o->marks[i].at, EDGE)) f->landmark_seen[o->marks[i].landmark] = f->nm->now;
     for (int ring = 0; ring < RINGS; ring++)
-        for (int s = 0; s < SECTORS; s++) {
-            double x, y;
-            cell_at(f, ring, s, &x, &y);
-            if (in_picture(f, f->pan, f->tilt, x, y)) f->seen[ring][s] = f->nm->now;
-        }
+        for (int s = 0; s < SECTORS; s++)
+            if (within(f, f->pan, f->tilt, &o->cells[ring][s], EDGE)) f->seen[ring][s] = f->nm->now;
 }
 
 /* Where the head is by now: as fast as it goes towards what it was told. */
@@ -327,17 +333,19 @@ static void step(struct gaze *f)
     double pan = 0, tilt = 0;
     struct pose2 robot = flat(&f->odometry->pose.pose);
     if (isfinite(robot.x + robot.y + robot.theta)) f->robot = robot;
-    remember(f);
+    struct outlook o;
+    look_out(f, &o);
+    remember(f, &o);
     if (mode == HeadMode_DONT_MOVE && known) {
         f->command->mode = HeadCommand_HOLD;
         nm_put(f->nm, f->command);
         return;
     }
-    bool lost = f->look.at_ball && !ball_known(f);
+    bool lost = f->look.at_ball && !o.ball;
     if (n->fixed)
         tilt = mode == HeadMode_LOOK_DOWN ? f->down : mode == HeadMode_LOOK_UP ? f->up : f->forward;
     else if (f->nm->now >= f->until || mode != f->last_mode || lost)
-        decide(f, n);
+        decide(f, n, &o);
     f->last_mode = mode;
     if (!n->fixed) angles_of(f, &f->look, &pan, &tilt);
     f->command->mode = HeadCommand_ANGLES;
