@@ -10,7 +10,8 @@ static const double NEARER = 0.5;     /* m, who is nearer to the ball by this ha
 static const double SURE = 0.9;       /* nobody has the ball for more certain than this                   */
 static const double STOLEN = 0.3;     /* of the balls that a rival reaches first we still have so many    */
 static const double LATE = 2;         /* s, a rival who comes so much earlier has the ball for sure       */
-static const double WAITING = 0.01;   /* 1/s, what a second is worth                                      */
+static const double TURNING = 0.8;    /* s/rad, what lining up behind the ball takes beyond the way       */
+static const double WAITING = 0.015;  /* 1/s, what a second is worth                                      */
 static const double ROUND_BALL = 0.3; /* m, radius of the way around the ball                             */
 
 static const double BACKWARDS = 0.4; /* what a kick straight towards the own goal line costs             */
@@ -104,7 +105,8 @@ static double expected(const struct choice_world *w, const struct kick_ability *
 static double time_until(const struct choice_world *w, const struct kick_ability *a, double angle)
 {
     double to_ball = atan2(w->ball_y - w->me.y, w->ball_x - w->me.x);
-    return ROUND_BALL * fabs(angle_normal(angle - to_ball)) / w->speed + a->time;
+    double around = fabs(angle_normal(angle - to_ball)), turn = fabs(angle_normal(angle - w->me.theta));
+    return ROUND_BALL * around / w->speed + TURNING * fmax(around, turn) + a->time;
 }
 
 /* The chance that a rival takes the ball before the touch. */
