@@ -11,8 +11,9 @@
 #include "base/random.h"
 #include "modules/world/ball_track.h"
 
+static const double SHARE = 0.7; /* of the slow tilt */
 static const struct ball_params params = {
-    .friction = 0, .acceleration = 0.3, .tilt_share = 0.7, .tilt_time = 0.8, .kick_rate = 0.05, .kick_speed = 1.5};
+    .friction = 0, .acceleration = 0.3, .tilt_time = 0.8, .kick_rate = 0.05, .kick_speed = 1.5};
 
 static double between(struct nm_dice *dice, double low, double high) { return low + (high - low) * nm_dice_roll(dice); }
 
@@ -80,10 +81,9 @@ static struct ball_sighting look(struct world *w, double dt)
     }
     double away = hypot(w->x[0], w->x[1]), u[2] = {w->x[0] / away, w->x[1] / away};
     double along = 0.02 * away * away + 0.01, across = 0.015 * away;
-    struct ball_sighting s = {.along = along * along, .across = across * across};
-    double slow = sqrt(params.tilt_share) * along * (w->tilt[0] * u[0] + w->tilt[1] * u[1]);
-    double fast = sqrt(1 - params.tilt_share) * along * nm_dice_gauss(&w->dice),
-           side = across * nm_dice_gauss(&w->dice);
+    struct ball_sighting s = {.along = along * along, .across = across * across, .slow = SHARE};
+    double slow = sqrt(SHARE) * along * (w->tilt[0] * u[0] + w->tilt[1] * u[1]);
+    double fast = sqrt(1 - SHARE) * along * nm_dice_gauss(&w->dice), side = across * nm_dice_gauss(&w->dice);
     s.x = w->x[0] + u[0] * (slow + fast) - u[1] * side;
     s.y = w->x[1] + u[1] * (slow + fast) + u[0] * side;
     /* what a vision states is for where it saw the ball */
@@ -102,7 +102,7 @@ static void watch(struct world *w, struct ball_track *t, int images)
             continue;
         }
         ball_predict(t, &params, 1 / 30.0);
-        ball_update(t, &params, &s);
+        ball_update(t, &s);
         ball_branch(t, &params, NULL);
     }
 }
@@ -185,8 +185,8 @@ static void sightings_of_something_else_leave_the_ball_where_it_is(void **state)
     struct ball_track t = {0};
     watch(&w, &t, 60);
     struct ball_sighting ghost = {.x = 3, .y = 1, .along = 0.01, .across = 0.01};
-    assert_true(ball_fits(&t, &params, &ghost) < BALL_CLUTTER);
-    ball_update(&t, &params, &ghost);
+    assert_true(ball_fits(&t, &ghost) < BALL_CLUTTER);
+    ball_update(&t, &ghost);
     assert_true(hypot(t.at[0].x[0] - 1.5, t.at[0].x[1]) < 0.1);
     assert_false(t.at[0].rolls);
 }

@@ -6,6 +6,7 @@
 #include "core/nm.h"
 #include "humanoid_league_msgs/BallRelative.h"
 #include "modules/world/ball_track.h"
+#include "modules/world/camera_tilt.h"
 #include "modules/world/frames.h"
 #include "nutmeg_msgs/BallModel.h"
 #include "nutmeg_msgs/HcmState.h"
@@ -56,7 +57,7 @@ struct ball_filter {
     float near_noise;   /* m       */
     float far_noise;    /* 1/m     */
     float acceleration; /* m/s^2   */
-    float tilt_share, tilt_time;
+    float tilt_share, image_share, tilt_time;
     float odometry_noise;
     float kick_rate, kick_speed;
     float forget; /* s       */
@@ -68,6 +69,8 @@ struct ball_filter {
     int64_t time;               /* ns, of the tracks */
     struct pose2 robot_to_odom; /* at that time */
     struct trail trail;
+    struct camera_tilt tilt;
+    int64_t looked;                   /* ns, the time of the last image with percepts */
     double learned, learned_variance; /* m/s^2: the brake as the last rolling balls had it */
     int64_t kick_until;               /* ns */
     double kick_direction, kick_strength;
@@ -75,7 +78,7 @@ struct ball_filter {
 
 static struct ball_params params_of(const struct ball_filter *f)
 {
-    return (struct ball_params){f->friction, f->acceleration, f->tilt_share, f->tilt_time, f->kick_rate, f->kick_speed};
+    return (struct ball_params){f->friction, f->acceleration, f->tilt_time, f->kick_rate, f->kick_speed};
 }
 
 static struct pose2 ball_of(const struct track *t)
@@ -94,32 +97,66 @@ struct sightings {
     } each[SIGHTINGS];
 };
 
-/* The farther, the less certain: an error of the camera's pitch grows with the square of the distance. */
-static void add_sighting(const struct ball_filter *f, struct sightings *s, Point p, const double c[4], float confidence,
-                         struct pose2 robot)
+/* Variances along and across the line of sight: as stated, or the larger the farther it is, as an error of the camera's
+ * pitch grows with the square of the distance. */
+static void variances(const struct ball_filter *f, Point p, const double c[4], double *along, double *across)
 {
-    double away = hypot(p.x, p.y);
+    const double least = 1e-4; /* m^2 */
+    double away = hypot(p.x, p.y), sigma = f->near_noise + f->far_noise * away * away;
+    *along = *across = sigma * sigma;
+    if (!c || !(c[0] > 0) || !(c[3] > 0) || !(away > 1e-6)) return;
+    double ux = p.x / away, uy = p.y / away, xy = (c[1] + c[2]) / 2;
+    double told = c[0] * ux * ux + 2 * xy * ux * uy + c[3] * uy * uy;
+    double beside = c[0] * uy * uy - 2 * xy * ux * uy + c[3] * ux * ux;
+    if (!(told > 0) || !(beside > 0)) return;
+    *along = fmax(told, least);
+    *across = fmax(beside, least);
+}
+
+/* A sighting, corrected by what the things that stand still say of the camera's tilt. */
+static void add_sighting(const struct ball_filter *f, struct sightings *s, Point p, const double c[4], float confidence,
+                         struct pose2 robot, const struct tilt_params *tilt)
+{
+    double along, across, away = hypot(p.x, p.y), slow = f->tilt_share;
     if (confidence < f->min_confidence || !isfinite(p.x) || !isfinite(p.y) || s->n == SIGHTINGS) return;
-    double sigma = f->near_noise + f->far_noise * away * away, along = sigma * sigma, across = along;
-    if (c && c[0] > 0 && c[3] > 0 && away > 1e-6) {
-        double ux = p.x / away, uy = p.y / away, xy = (c[1] + c[2]) / 2;
-        double told = c[0] * ux * ux + 2 * xy * ux * uy + c[3] * uy * uy;
-        double beside = c[0] * uy * uy - 2 * xy * ux * uy + c[3] * ux * ux, least = 1e-4;
-        if (told > 0 && beside > 0) along = fmax(told, least), across = fmax(beside, least);
+    variances(f, p, c, &along, &across);
+    if (tilt && away > 1e-6) {
+        double ux = p.x / away, uy = p.y / away;
+        struct tilt_error e = tilt_along(&f->tilt, tilt, ux, uy);
+        double whole = e.variance + fmax(1 - tilt->slow - tilt->image, 0.01), off = sqrt(along) * e.error;
+        p.x -= off * ux;
+        p.y -= off * uy;
+        along *= whole;
+        slow = e.slow / whole;
     }
-    s->each[s->n].at = (struct ball_sighting){robot, p.x, p.y, along, across};
+    s->each[s->n].at = (struct ball_sighting){robot, p.x, p.y, along, across, slow};
     s->each[s->n].confidence = confidence;
     s->each[s->n++].taken = false;
 }
 
+static void look_at_field(struct ball_filter *f, const struct tilt_params *tilt, int64_t stamp, struct pose2 robot)
+{
+    struct tilt_percept still[TILT_PERCEPTS];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < f->percepts->percepts.n && n < TILT_PERCEPTS; i++) {
+        const Percept *p = &f->percepts->percepts.at[i];
+        bool stands = p->kind >= Percept_GOAL_POST && p->kind <= Percept_CENTER_CIRCLE;
+        if (!stands || !p->located || !isfinite(p->position.x + p->position.y)) continue;
+        still[n] = (struct tilt_percept){p->kind, p->position.x, p->position.y, 0, 0};
+        variances(f, p->position, p->covariance, &still[n].along, &still[n].across);
+        n++;
+    }
+    tilt_image(&f->tilt, tilt, f->looked ? fmax(nm_seconds(stamp - f->looked), 0) : 0, robot, still, n);
+    f->looked = stamp;
+}
+
 /* The best pair of a track and a sighting first, until nothing fits any more. */
-static void give_sightings(struct ball_filter *f, const struct ball_params *params, struct sightings *s, double dt,
-                           bool seen[TRACKS])
+static void give_sightings(struct ball_filter *f, struct sightings *s, double dt, bool seen[TRACKS])
 {
     double fits[TRACKS][SIGHTINGS];
     for (int i = 0; i < TRACKS; i++)
         for (uint32_t k = 0; k < s->n; k++)
-            fits[i][k] = f->tracks[i].on ? ball_fits(&f->tracks[i].ball, params, &s->each[k].at) : -INFINITY;
+            fits[i][k] = f->tracks[i].on ? ball_fits(&f->tracks[i].ball, &s->each[k].at) : -INFINITY;
     for (;;) {
         int track = -1, pick = -1;
         double best = BALL_CLUTTER;
@@ -129,7 +166,7 @@ static void give_sightings(struct ball_filter *f, const struct ball_params *para
         if (track < 0) return;
         struct track *t = &f->tracks[track];
         s->each[pick].taken = seen[track] = true;
-        ball_update(&t->ball, params, &s->each[pick].at);
+        ball_update(&t->ball, &s->each[pick].at);
         t->last_seen = f->time;
         t->record += (float)(1 - exp(-dt / PATIENCE)) * (s->each[pick].confidence - t->record);
     }
@@ -258,7 +295,7 @@ static void take_image(struct ball_filter *f, int64_t stamp, struct sightings *s
     double dt = f->time ? fmin(nm_seconds(stamp - f->time), 0.2) : 0.033;
     bool seen[TRACKS] = {0};
     advance(f, &params, stamp);
-    give_sightings(f, &params, s, fmax(dt, 0), seen);
+    give_sightings(f, s, fmax(dt, 0), seen);
     for (int i = 0; i < TRACKS; i++) {
         struct track *t = &f->tracks[i];
         if (!t->on) continue;
@@ -283,15 +320,17 @@ static void look(struct ball_filter *f)
         if (!nm_fresh(f->nm, f->percepts)) return;
         int64_t stamp = valid_at(f->percepts, f->percepts->header.stamp);
         struct pose2 robot = trail_at(&f->trail, stamp);
+        const struct tilt_params tilt = {f->tilt_share, f->image_share, f->tilt_time, f->odometry_noise};
+        look_at_field(f, &tilt, stamp, robot);
         for (uint32_t i = 0; i < f->percepts->percepts.n; i++) {
             const Percept *p = &f->percepts->percepts.at[i];
             if (p->kind == Percept_BALL && p->located)
-                add_sighting(f, &s, p->position, p->covariance, p->confidence, robot);
+                add_sighting(f, &s, p->position, p->covariance, p->confidence, robot, &tilt);
         }
         take_image(f, stamp, &s);
     } else if (nm_fresh(f->nm, f->seen)) {
         int64_t stamp = valid_at(f->seen, f->seen->header.stamp);
-        add_sighting(f, &s, f->seen->ball_relative, NULL, f->seen->confidence, trail_at(&f->trail, stamp));
+        add_sighting(f, &s, f->seen->ball_relative, NULL, f->seen->confidence, trail_at(&f->trail, stamp), NULL);
         take_image(f, stamp, &s);
     }
 }
@@ -362,8 +401,9 @@ static void reset(struct ball_filter *f)
 {
     for (int i = 0; i < TRACKS; i++) f->tracks[i].on = false;
     f->best = -1;
-    f->time = 0;
+    f->time = f->looked = 0;
     f->trail.n = 0;
+    tilt_start(&f->tilt);
     f->learned = f->brake;
     f->learned_variance = f->learn_brake ? 0.04 : 0;
     f->kick_until = 0;
@@ -399,6 +439,8 @@ static const struct nm_param params[] = {
     NM_PARAM(acceleration, 0.1, 0.01, 50, "m/s^2", "acceleration that a rolling ball may have besides braking"),
     NM_PARAM(tilt_share, 0.7, 0, 1, "1",
              "part of a sighting's variance that comes from a slow error of the camera's tilt"),
+    NM_PARAM(image_share, 0.25, 0, 1, "1",
+             "part of it that is common to all percepts of an image, but new in every image"),
     NM_PARAM(tilt_time, 0.8, 0.01, 60, "s", "how long that error lasts"),
     NM_PARAM(odometry_noise, 0.06, 0, 1, "1", "share of its way by which the robot's odometry errs, at 1 m"),
     NM_PARAM(kick_rate, 0.3, 0.0001, 10, "1/s",

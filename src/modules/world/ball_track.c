@@ -181,8 +181,7 @@ struct measured {
 
 /* Directions and deviations are those of the place where the ball is believed to be, not of the sighting, which would
  * prefer sightings that err towards the robot because near ones state less uncertainty. */
-static struct measured measure(const struct ball_params *params, const struct ball_sighting *seen,
-                               const double believed[2])
+static struct measured measure(const struct ball_sighting *seen, const double believed[2])
 {
     struct pose2 at = pose2_mul(seen->robot_to_odom, (struct pose2){seen->x, seen->y, 0});
     double dx = believed[0] - seen->robot_to_odom.x, dy = believed[1] - seen->robot_to_odom.y, away = hypot(dx, dy);
@@ -191,7 +190,7 @@ static struct measured measure(const struct ball_params *params, const struct ba
     double ux = c * u[0] + s * u[1], uy = c * u[1] - s * u[0]; /* the same in the robot's frame */
     double farther = (away * away + EYE * EYE) / (seen->x * seen->x + seen->y * seen->y + EYE * EYE);
     double along = seen->along * farther * farther, across = seen->across * farther;
-    double slow = sqrt(params->tilt_share * along), fast = (1 - params->tilt_share) * along;
+    double slow = sqrt(seen->slow * along), fast = (1 - seen->slow) * along;
     struct measured m = {.z = {at.x, at.y}};
     for (int i = 0; i < 2; i++) {
         m.tilt[i][0] = slow * u[i] * ux;
@@ -227,9 +226,9 @@ static double density(const double nu[2], const double s[2][2], double det)
 }
 
 /* A sighting that something else than this ball explains better leaves the hypothesis as it is, but weakens it. */
-static void update(struct ball_hypothesis *h, const struct ball_params *params, const struct ball_sighting *seen)
+static void update(struct ball_hypothesis *h, const struct ball_sighting *seen)
 {
-    struct measured about = measure(params, seen, &h->x[BALL_X]), *m = &about;
+    struct measured about = measure(seen, &h->x[BALL_X]), *m = &about;
     double pht[BALL_STATE][2], nu[2], s[2][2], gain[BALL_STATE][2];
     double det = innovate(h, m, pht, nu, s), likely = density(nu, s, det);
     h->weight += fmax(likely, BALL_CLUTTER);
@@ -283,7 +282,7 @@ void ball_start(struct ball_track *t, const struct ball_params *params, const st
                 double brake_variance)
 {
     struct pose2 at = pose2_mul(seen->robot_to_odom, (struct pose2){seen->x, seen->y, 0});
-    struct measured m = measure(params, seen, (const double[2]){at.x, at.y});
+    struct measured m = measure(seen, (const double[2]){at.x, at.y});
     struct ball_hypothesis h = {.x = {m.z[0], m.z[1], [BALL_BRAKE] = brake}};
     for (int i = 0; i < 2; i++) {
         h.p[BALL_TX + i][BALL_TX + i] = 1;
@@ -330,20 +329,20 @@ void ball_branch(struct ball_track *t, const struct ball_params *params, const s
     t->since = 0;
 }
 
-double ball_fits(const struct ball_track *t, const struct ball_params *params, const struct ball_sighting *seen)
+double ball_fits(const struct ball_track *t, const struct ball_sighting *seen)
 {
     double pht[BALL_STATE][2], nu[2], s[2][2], best = -INFINITY;
     for (uint32_t i = 0; i < t->n; i++) {
-        struct measured m = measure(params, seen, &t->at[i].x[BALL_X]);
+        struct measured m = measure(seen, &t->at[i].x[BALL_X]);
         double det = innovate(&t->at[i], &m, pht, nu, s);
         best = fmax(best, t->at[i].weight + density(nu, s, det));
     }
     return best;
 }
 
-void ball_update(struct ball_track *t, const struct ball_params *params, const struct ball_sighting *seen)
+void ball_update(struct ball_track *t, const struct ball_sighting *seen)
 {
-    for (uint32_t i = 0; i < t->n; i++) update(&t->at[i], params, seen);
+    for (uint32_t i = 0; i < t->n; i++) update(&t->at[i], seen);
     t->unseen = 0;
     sort(t);
 }

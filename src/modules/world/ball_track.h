@@ -26,7 +26,6 @@ enum { BALL_X, BALL_Y, BALL_VX, BALL_VY, BALL_TX, BALL_TY, BALL_BRAKE, BALL_STAT
 struct ball_params {
     double friction;     /* 1/s                                                              */
     double acceleration; /* m/s^2, of a rolling ball besides friction                        */
-    double tilt_share;   /* 0 to 1, part of a sighting's variance that is the slow tilt      */
     double tilt_time;    /* s, how long that error lasts                                     */
     double kick_rate;    /* 1/s, how often somebody kicks the ball                           */
     double kick_speed;   /* m/s, standard deviation of the speed after such a kick           */
@@ -65,6 +64,7 @@ struct ball_sighting {
     struct pose2 robot_to_odom; /* when the image was taken      */
     double x, y;                /* m, in the robot's frame       */
     double along, across;       /* m^2                           */
+    double slow;                /* 0 to 1, part of `along` that is the slow tilt */
 };
 
 /* A kick whose outcome is about known: the robot's own. */
@@ -83,10 +83,10 @@ void ball_branch(struct ball_track *track, const struct ball_params *params, con
 /* How well a sighting fits: the logarithm of its density (1/m^2) under the best hypothesis. Below BALL_CLUTTER
  * something else explains it better. */
 #define BALL_CLUTTER (-6.9) /* 0.02 false sightings in 20 m^2 */
-double ball_fits(const struct ball_track *track, const struct ball_params *params, const struct ball_sighting *seen);
+double ball_fits(const struct ball_track *track, const struct ball_sighting *seen);
 /* What all hypotheses together say: the one that rests where that is likely, else the mean of those that roll and rest
  * with the covariance of all. */
 struct ball_hypothesis ball_belief(const struct ball_track *track);
-void ball_update(struct ball_track *track, const struct ball_params *params, const struct ball_sighting *seen);
+void ball_update(struct ball_track *track, const struct ball_sighting *seen);
 
 #endif
