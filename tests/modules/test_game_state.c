@@ -325,6 +325,38 @@ static void test_a_controller_that_is_started_again_counts_at_once(void **state)
     end();
 }
 
+/* Sends the packet as another game controller would, for a while. */
+static const MatchState *other_controller(double seconds)
+{
+    uint8_t bytes[NM_GAME_LONGEST];
+    struct nm_game_packet other = r.p;
+    other.state = MatchState_FINISHED;
+    const MatchState *m = NULL;
+    for (double t = 0; t < seconds; t += 0.5) {
+        other.number++;
+        receive(bytes, nm_game_encode(&other, bytes, sizeof bytes), CONTROLLER + 1);
+        m = play(0.5);
+    }
+    return m;
+}
+
+static void test_another_controller_is_on_trial(void **state)
+{
+    (void)state;
+    begin(20);
+    change(MatchState_PLAYING);
+    assert_int_equal(other_controller(10)->state, MatchState_PLAYING); /* the known one still speaks */
+    r.quiet = true;
+    play(10);
+    assert_int_equal(other_controller(2)->state, MatchState_PLAYING); /* on trial */
+    assert_int_equal(other_controller(4)->state, MatchState_FINISHED);
+    assert_true(play(0.1)->connected);
+    r.quiet = false; /* the first is back */
+    assert_int_equal(play(1)->state, MatchState_PLAYING);
+    assert_int_equal(other_controller(10)->state, MatchState_PLAYING);
+    end();
+}
+
 /* ---- the whistle ---- */
 
 static void kick_off_of(uint8_t team) { r.p.kicking_team = r.p.kick_off_team = team; }
@@ -420,6 +452,8 @@ static void test_mates_hear_for_us(void **state)
     (void)state;
     begin(20);
     change(MatchState_SET);
+    hear_mates(1); /* of a whistle that may have been before SET */
+    assert_int_equal(play(3)->state, MatchState_SET);
     hear_mates(1);
     const MatchState *m = play(0.1);
     assert_int_equal(m->state, MatchState_PLAYING);
@@ -450,6 +484,7 @@ static void test_a_goal_is_whistled_in_the_spl(void **state)
     change(MatchState_SET);
     kick_off_of(255);
     change(MatchState_PLAYING);
+    play(3);
     hear_mates(1);
     whistle(1);
     m = play(0.1);
@@ -799,6 +834,7 @@ int main(void)
         cmocka_unit_test(test_a_foreign_version_is_named_once),
         cmocka_unit_test(test_a_silent_controller_is_noticed),
         cmocka_unit_test(test_a_controller_that_is_started_again_counts_at_once),
+        cmocka_unit_test(test_another_controller_is_on_trial),
         cmocka_unit_test(test_the_whistle_comes_before_the_packet),
         cmocka_unit_test(test_a_whistle_that_no_packet_confirms_was_wrong),
         cmocka_unit_test(test_whistles_that_do_not_count),

@@ -4,8 +4,9 @@
  * - Game controllers tell robots of a kick-off (SPL, HSL) and of a goal (SPL) only seconds after the referee's whistle.
  *   A robot that hears the whistle acts at once. If no packet confirms it within the delay of the rules, the robot goes
  *   back to the state of the packets.
- * - The first game controller heard counts, by its address, until it has been silent for a while. Packets of others, of
- *   other teams, for monitors, repeated, damaged and of unknown versions are counted and ignored.
+ * - The first game controller heard counts, by its address. Another one counts when the first has been silent for a
+ * while and the other was heard for some seconds, and only until the first is back. Packets of others, of other teams,
+ * for monitors, repeated, damaged and of unknown versions are counted and ignored.
  * - Pause (Marc Bestmann's thesis, 2017, section 5.2.1): the penalty given by hand and that of the game controller are
  *   merged, and the hand wins, so that a robot can be taken out or let in while the network does not work. */
 #include <string.h>
@@ -87,8 +88,11 @@ struct game_state {
     /* state: the game controller */
     bool heard; /* ever */
     struct nm_game_packet packet;
-    uint32_t controller; /* its address */
-    int64_t packet_time; /* ns */
+    uint32_t controller;                      /* its address                                    */
+    uint32_t first;                           /* address of the first one                       */
+    uint32_t candidate;                       /* address of another one that may replace it     */
+    int64_t candidate_since, candidate_heard; /* ns                        */
+    int64_t packet_time;                      /* ns */
     struct nm_fault silent;
     struct nm_fault_count ignored[IGNORED];
     uint64_t n_ignored[IGNORED];
@@ -116,6 +120,7 @@ struct game_state {
 #define PATIENCE  2.0  /* s beyond the delay of the rules, after which a whistle was a mistake */
 #define RECENT    2.0  /* s, older whistles do not count                                       */
 #define LIES      1.5  /* s that a ball must be seen at one place to rest there                         */
+#define TRIAL     3.0  /* s, another game controller must be heard before it replaces a silent one */
 #define OVERTAKEN 1.0  /* s, the longest way of a packet that a newer one overtook             */
 
 /* s, by which the leagues delay what they tell robots of a kick-off and a goal; 0: not at all */
@@ -194,6 +199,20 @@ static bool is_old(const struct game_state *f, const struct nm_game_packet *p)
 
 static bool is_connected(const struct game_state *f) { return f->heard && ago(f, f->packet_time) < f->silence; }
 
+/* Whether the packets of this address count. A robot whose network comes back hears many at once, so another game
+ * controller than the known one is on trial first. */
+static bool is_controller(struct game_state *f, uint32_t host)
+{
+    if (!f->heard || host == f->controller || host == f->first) return true;
+    if (is_connected(f)) return false;
+    if (host != f->candidate || ago(f, f->candidate_heard) > TRIAL) {
+        f->candidate = host;
+        f->candidate_since = f->nm->now;
+    }
+    f->candidate_heard = f->nm->now;
+    return ago(f, f->candidate_since) >= TRIAL;
+}
+
 static void take_packet(struct game_state *f, const Datagram *datagram)
 {
     static const enum ignored faults[] = {[NM_GAME_NO_PACKET] = IGNORED_FORMAT,
@@ -211,14 +230,16 @@ static void take_packet(struct game_state *f, const Datagram *datagram)
         ignore(f, IGNORED_TRUTH);
     else if ((p.teams[0].number == f->team) == (p.teams[1].number == f->team))
         ignore(f, IGNORED_TEAMS);
-    else if (is_connected(f) && datagram->host != f->controller)
+    else if (!is_controller(f, datagram->host))
         ignore(f, IGNORED_HOST);
-    else if (is_connected(f) && is_old(f, &p))
+    else if (is_connected(f) && datagram->host == f->controller && is_old(f, &p))
         ignore(f, IGNORED_OLD);
     else {
         if (!f->heard || f->controller != datagram->host)
             nm_log(f->nm, NM_INFO, "game controller at %u.%u.%u.%u, version %u", datagram->host >> 24,
                    datagram->host >> 16 & 255, datagram->host >> 8 & 255, datagram->host & 255, p.version);
+        if (!f->heard) f->first = datagram->host;
+        f->candidate = 0;
         f->heard = true;
         f->packet = p;
         f->controller = datagram->host;
@@ -326,7 +347,8 @@ static void listen(struct game_state *f)
     }
 }
 
-/* How many of the team heard a whistle lately and since the state began, this robot included. */
+/* How many of the team heard a whistle lately and since the state began, this robot included. Mates tell of a whistle
+ * for a while, so in the beginning of a state they may mean one before it. */
 static uint32_t hearers(const struct game_state *f, bool *self)
 {
     uint32_t n = 0;
@@ -334,7 +356,7 @@ static uint32_t hearers(const struct game_state *f, bool *self)
     for (uint32_t i = 0; i < f->mates->mates.n; i++) {
         const TeamMate *mate = &f->mates->mates.at[i];
         int64_t at = nm_stamp_ns(mate->message.header.stamp);
-        n += mate->message.whistle && at >= f->since && ago(f, at) < RECENT;
+        n += mate->message.whistle && at >= f->since + nm_ns(RECENT) && ago(f, at) < RECENT;
     }
     return n + *self;
 }

@@ -34,7 +34,8 @@ enum ignored { IGNORED_FORMAT, IGNORED_TEAM, IGNORED_FORGED, IGNORED_IMPOSSIBLE,
 
 enum { MATES = 10, RECENT = 64 /* of our own messages, enough for any lag */ };
 
-#define SILENCE 5.0 /* s, after which the number of a mate may belong to another computer */
+#define SILENCE 5.0  /* s, after which the messages of a mate may be numbered from the beginning */
+#define ABSENCE 60.0 /* s, after which its number may belong to another computer               */
 
 /* One of the team as heard, and how its clock runs. */
 struct mate {
@@ -400,7 +401,7 @@ static struct mate *mate_of(struct team_radio *f, uint8_t player)
     }
     if (f->n_mates < MATES)
         oldest = &f->mates[f->n_mates++];
-    else if (ago(f, oldest->heard) < SILENCE)
+    else if (ago(f, oldest->heard) < ABSENCE)
         return NULL;
     *oldest = (struct mate){0};
     oldest->told.player_number = player;
@@ -548,7 +549,8 @@ static void hear(struct team_radio *f, const Datagram *d)
     } else {
         struct mate *mate = mate_of(f, news.player);
         bool lately = mate && mate->heard && nm_seconds(heard - mate->heard) < SILENCE;
-        if (!mate || (lately && d->host != mate->host))
+        bool other = mate && mate->heard && nm_seconds(heard - mate->heard) < ABSENCE && d->host != mate->host;
+        if (!mate || other)
             ignore(f, IGNORED_FORGED);
         else if (lately && is_repeated(mate, &news, sum))
             ignore(f, IGNORED_OLD);
