@@ -1,5 +1,6 @@
 #include "learn/trainer.h"
 
+#include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -626,6 +627,39 @@ int nm_trainer_save(const struct nm_trainer *t, const char *path, struct nm_err 
     return bad;
 }
 
+/* Finite, and not below `least`. The bytes may lie anywhere. */
+static bool floats_sane(const char *bytes, size_t n, float least)
+{
+    for (size_t i = 0; i < n; i++) {
+        float x;
+        memcpy(&x, bytes + i * sizeof x, sizeof x);
+        if (!(isfinite(x) && x >= least)) return false;
+    }
+    return true;
+}
+
+static bool doubles_sane(const void *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        double x;
+        memcpy(&x, (const char *)bytes + i * sizeof x, sizeof x);
+        if (!(fabs(x) < 1e15)) return false;
+    }
+    return true;
+}
+
+/* A checksum shows that a file is whole, not that its numbers can be learned with. */
+static bool sane(const struct nm_trainer *t, const struct header *h, const char *arrays)
+{
+    const uint64_t most = 1ull << 53;
+    size_t floats = t->n * sizeof(float);
+    return h->batches < most && h->adam_steps < most && h->steps >= 0 && h->seconds >= 0 && h->steps < 1e15 &&
+           h->seconds < 1e15 && isfinite(h->rate) && doubles_sane(h->reached, NM_WALK_WAYS) &&
+           doubles_sane(&h->limits, sizeof h->limits / sizeof(double)) && floats_sane(arrays, 2 * t->n, -FLT_MAX) &&
+           floats_sane(arrays + 2 * floats, t->n, 0) &&
+           doubles_sane(arrays + 3 * floats, h->n_curve * sizeof(struct nm_learned) / sizeof(double));
+}
+
 static int check_file(const struct nm_trainer *t, const char *path, const char *bytes, size_t n, struct nm_err *err)
 {
     struct header h;
@@ -640,6 +674,8 @@ static int check_file(const struct nm_trainer *t, const char *path, const char *
         return nm_fail(err, "%s is damaged, or was written by another version: start again without --resume", path);
     if (strncmp(h.robot, t->body->name, sizeof h.robot - 1))
         return nm_fail(err, "%s belongs to the robot %s, not to %s", path, h.robot, t->body->name);
+    if (!sane(t, &h, bytes + sizeof h))
+        return nm_fail(err, "%s has numbers that nobody can learn with: start again without --resume", path);
     return 0;
 }
 
@@ -662,13 +698,29 @@ static char *read_state(const struct nm_trainer *t, const char *path, size_t *n,
 int nm_trainer_load(struct nm_trainer *t, const char *path, struct nm_err *err)
 {
     size_t n;
-    struct header h;
     char *bytes = read_state(t, path, &n, err);
-    if (!bytes) return -1;
-    if (check_file(t, path, bytes, n, err)) {
-        free(bytes);
-        return -1;
+    int bad = bytes ? nm_trainer_take(t, path, bytes, n, err) : -1;
+    free(bytes);
+    return bad;
+}
+
+/* Into what this version would ask for, which an older one may not have kept to. */
+static void bound_limits(struct nm_trainer *t)
+{
+    struct nm_walk_limits *l = &t->limits;
+    for (int k = 0; k < NM_WALK_WAYS; k++) {
+        double scale = k == NM_WALK_TURN ? 1 : t->gait.pace;
+        l->most[k] = nm_clamp(l->most[k], FIRST[k] * scale, MOST[k] * scale);
+        t->reached[k] = nm_clamp(t->reached[k], -1, 1.5);
     }
+    l->push = nm_clamp(l->push, 0, MOST_PUSH * t->body->mass * t->gait.pace);
+    l->strict = nm_clamp(l->strict, LEAST_STRICT, 1);
+}
+
+int nm_trainer_take(struct nm_trainer *t, const char *name, const void *bytes, size_t n, struct nm_err *err)
+{
+    struct header h;
+    if (check_file(t, name, bytes, n, err)) return -1;
     memcpy(&h, bytes, sizeof h);
     t->n_curve = 0;
     for (uint64_t i = 0; i < h.n_curve; i++) new_row(t);
@@ -677,18 +729,18 @@ int nm_trainer_load(struct nm_trainer *t, const char *path, struct nm_err *err)
         void *to;
         size_t n;
     } pieces[] = {{t->parameters, floats}, {t->adam.mean, floats}, {t->adam.square, floats}, {t->curve, rows}};
-    const char *at = bytes + sizeof h;
+    const char *at = (const char *)bytes + sizeof h;
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; at += pieces[i++].n)
         if (pieces[i].n) memcpy(pieces[i].to, at, pieces[i].n);
-    free(bytes);
     t->adam.steps = h.adam_steps;
     t->batches = h.batches;
-    t->rate = h.rate;
+    t->rate = nm_clamp(h.rate, LEAST_RATE, MOST_RATE);
     t->steps = h.steps;
     t->seconds = h.seconds;
     t->limits = h.limits;
     t->dice = h.dice;
     memcpy(t->reached, h.reached, sizeof t->reached);
+    bound_limits(t);
     return make_worlds(t, err);
 }
 

@@ -54,6 +54,8 @@ uint64_t nm_trainer_ticks(const struct nm_trainer *trainer);
  * that was interrupted would have drawn. */
 int nm_trainer_save(const struct nm_trainer *trainer, const char *path, struct nm_err *err);
 int nm_trainer_load(struct nm_trainer *trainer, const char *path, struct nm_err *err); /* rank 0 reads, for all */
+/* The same from memory; `name` is for sentences. What is refused leaves the trainer as it was. */
+int nm_trainer_take(struct nm_trainer *trainer, const char *name, const void *bytes, size_t n, struct nm_err *err);
 
 /* The policy, with notes that say what its numbers mean. */
 struct nm_net *nm_trainer_net(const struct nm_trainer *trainer, struct nm_err *err);
