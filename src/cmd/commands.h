@@ -34,7 +34,8 @@ int cmd_sim(int argc, char **argv) __attribute__((weak));      /* needs the simu
 int cmd_snapshot(int argc, char **argv) __attribute__((weak)); /* needs the simulator */
 int cmd_stop(int argc, char **argv);
 int cmd_tasks(int argc, char **argv);
-int cmd_tune(int argc, char **argv) __attribute__((weak)); /* needs the simulator */
+int cmd_tournament(int argc, char **argv) __attribute__((weak)); /* needs the simulator */
+int cmd_tune(int argc, char **argv) __attribute__((weak));       /* needs the simulator */
 int cmd_topic(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 int cmd_why(int argc, char **argv);

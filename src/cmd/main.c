@@ -33,6 +33,7 @@ int main(int argc, char **argv)
         {"bag", "shows, checks, records, cuts, repairs and exports logs", cmd_bag},
         {"compare", "compares two logs", cmd_compare},
         {"replay", "runs a recorded line-up, or some of its modules, again", cmd_replay},
+        {"tournament", "lets line-ups play many games, and prints who is how strong", cmd_tournament},
         {"referee", "a game controller: tells robots the state of a match", cmd_referee},
         {"lineup", "lists and checks line-ups", cmd_lineup},
         {"graph", "draws a line-up", cmd_graph},
