@@ -67,7 +67,7 @@ static inline void game_begin(struct game *g, uint64_t seed, const char *soccer_
         g->robots[i].soccer = nm_harness_new(&soccer_module, i < GAME_TEAM ? soccer_params : rival_params);
         g->robots[i].planner = nm_harness_new(
             &planner_module, "forward=0.35, backward=0.35, side=0.18, turn=1.2, turn_fast=0, near=0, outside=0, "
-                             "change=0.5, change_side=0.4, change_turn=3, delay=0.02");
+                             "change=0.5, change_side=0.4, change_turn=3, delay=0.02, kick_width=0.08, kick_turn=0.5");
     }
     nm_flat_put_ball(&g->flat, (struct vec3){0}, (struct vec3){0});
     g->match = (MatchState){.state = MatchState_PLAYING, .goalkeeper = 1, .players_per_team = GAME_TEAM};

@@ -10,6 +10,7 @@ static const double NEARER = 0.5;     /* m, who is nearer to the ball by this ha
 static const double SURE = 0.9;       /* nobody has the ball for more certain than this                   */
 static const double STOLEN = 0.3;     /* of the balls that a rival reaches first we still have so many    */
 static const double LATE = 2;         /* s, a rival who comes so much earlier has the ball for sure       */
+static const double THROUGH = 0.35;   /* of the strong kicks at a robot come past it                      */
 static const double TURNING = 0.8;    /* s/rad, what lining up behind the ball takes beyond the way       */
 static const double WAITING = 0.015;  /* 1/s, what a second is worth                                      */
 static const double ROUND_BALL = 0.3; /* m, radius of the way around the ball                             */
@@ -75,10 +76,10 @@ static bool endangers(const struct choice_world *w, double x, double y)
     return x < DANGER - w->field->length / 2 && fabs(y) < w->field->goal_width / 2 + 0.2;
 }
 
-static double outcome(const struct choice_world *w, double angle, double reach)
+static double outcome(const struct choice_world *w, double angle, double way)
 {
     double half_x = w->field->length / 2, half_y = w->field->width / 2, post = w->field->goal_width / 2 - 0.08;
-    double ux = cos(angle), uy = sin(angle), way = free_way(w, ux, uy, reach);
+    double ux = cos(angle), uy = sin(angle);
     double x = w->ball_x + way * ux, y = w->ball_y + way * uy;
     double at_line = fabs(ux) > 1e-6 ? ((ux > 0 ? half_x : -half_x) - w->ball_x) / ux : INFINITY;
     double at_touch = fabs(uy) > 1e-6 ? ((uy > 0 ? half_y : -half_y) - w->ball_y) / uy : INFINITY;
@@ -94,10 +95,14 @@ static double outcome(const struct choice_world *w, double angle, double reach)
     return ball_value(w, x, y);
 }
 
-static double expected(const struct choice_world *w, const struct kick_ability *a, double angle, double reach)
+static double expected(const struct choice_world *w, enum kick_way way, double angle, double reach)
 {
-    double sum = 0;
-    for (int i = 0; i < SAMPLES; i++) sum += outcome(w, angle + a->spread * quantiles[i], reach * (1 + 0.1 * (i - 2)));
+    double sum = 0, through = way == KICK_WAY_DRIBBLE ? 0.1 : THROUGH;
+    for (int i = 0; i < SAMPLES; i++) {
+        double to = angle + w->ways[way].spread * quantiles[i], far = reach * (1 + 0.1 * (i - 2));
+        double free = free_way(w, cos(to), sin(to), far), value = outcome(w, to, free);
+        sum += free < far ? (1 - through) * value + through * outcome(w, to, far) : value;
+    }
     return sum / SAMPLES;
 }
 
@@ -134,7 +139,7 @@ static void consider(const struct choice_world *w, enum kick_way way, double x, 
     if (!(a->reach > 0) || (at_goal && !w->direct_goal)) return;
     double reach = at_goal ? a->reach : fmin(far, a->reach);
     double time = time_until(w, a, angle), late = too_late(w, time);
-    double value = (1 - late) * expected(w, a, angle, reach) + late * place_value(w, w->ball_x, w->ball_y, STOLEN) -
+    double value = (1 - late) * expected(w, way, angle, reach) + late * place_value(w, w->ball_x, w->ball_y, STOLEN) -
                    WAITING * time - CROWDED * taken(w, angle) - BACKWARDS * fmax(-cos(angle) - 0.2, 0);
     if (last->way == way && fabs(angle_normal(atan2(last->y - w->ball_y, last->x - w->ball_x) - angle)) < 0.15)
         value += habit;

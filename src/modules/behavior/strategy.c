@@ -161,6 +161,14 @@ static void add_seen(struct strategy *f, struct board *b, const Obstacle *o)
     if (idle) p->to_ball += 2 * f->patience;
 }
 
+/* Is there a mate on the field who does not speak? If not, a mate that is seen elsewhere is a mistake. */
+static bool somebody_is_silent(const struct strategy *f, const struct board *b)
+{
+    uint32_t out = 0, all = f->match->players_per_team;
+    for (uint32_t i = 0; i < all && i < NUMBERS; i++) out += f->match->penalties[i] != MatchState_PENALTY_NONE;
+    return !all || b->n + out < all;
+}
+
 static void gather(struct strategy *f, struct board *b)
 {
     struct pose2 me = known_pose(f->pose);
@@ -170,7 +178,8 @@ static void gather(struct strategy *f, struct board *b)
     add(f, b, (struct player){.number = f->match->player_number, .pose = me, .role = f->role, .follows = true});
     if (down) b->players[0].to_ball += f->lie;
     for (uint32_t i = 0; i < f->team->mates.n; i++) add_mate(f, b, &f->team->mates.at[i]);
-    for (uint32_t i = 0; i < f->obstacles->obstacles.n; i++) add_seen(f, b, &f->obstacles->obstacles.at[i]);
+    if (somebody_is_silent(f, b))
+        for (uint32_t i = 0; i < f->obstacles->obstacles.n; i++) add_seen(f, b, &f->obstacles->obstacles.at[i]);
     uint8_t keeper = f->match->goalkeeper ? f->match->goalkeeper : 1;
     b->keeper = PLAYERS;
     for (uint32_t i = 0; i < b->n; i++)
