@@ -5,6 +5,7 @@
 #include "core/stamp.h"
 #include "nutmeg_msgs/Buttons.h"
 #include "sensor_msgs/BatteryState.h"
+#include "sensor_msgs/MagneticField.h"
 #include "sim/stage_parts.h"
 #include "std_srvs/SetBool.h"
 
@@ -160,6 +161,26 @@ static void give_battery(struct nm_stage *stage, struct actor *a)
     nm_edge_put(a->edge, PORT_BATTERY);
 }
 
+/* Magnetic north is where the first team attacks. Motors and iron in the ground turn a compass by half a radian, for
+ * seconds at a time, and every reading by a little more. Its axes are those of base_footprint. */
+static void give_compass(struct nm_stage *stage, struct actor *a)
+{
+    const int64_t period = 40000000;
+    const double lasting = 0.5, single = 0.2, horizontal = 20e-6, down = 44e-6; /* rad, rad, T, T */
+    const double keep = 0.99;                                                   /* of the lasting error, each time */
+    MagneticField *m = nm_edge_out(a->edge, PORT_COMPASS);
+    if (!m || a->faults.stall || stage->now % period) return;
+    struct nm_dice dice = nm_dice_new(stage->options.world.seed + (uint64_t)(stage->now / period), 0x6e6f727468,
+                                      (uint64_t)(a - stage->actors));
+    struct nm_whereabouts w;
+    nm_stage_whereabouts(stage, (uint32_t)(a - stage->actors), &w);
+    a->compass_error = keep * a->compass_error + lasting * sqrt(1 - keep * keep) * nm_dice_gauss(&dice);
+    double north = -quat_yaw(w.base_to_field.rot) + a->compass_error + single * nm_dice_gauss(&dice);
+    nm_text(m->header.frame_id, "base_footprint");
+    m->magnetic_field = (Vector3){horizontal * cos(north), horizontal * sin(north), -down};
+    nm_edge_put(a->edge, PORT_COMPASS);
+}
+
 void stage_give(struct nm_stage *stage, uint32_t robot)
 {
     struct actor *a = &stage->actors[robot];
@@ -174,6 +195,7 @@ void stage_give(struct nm_stage *stage, uint32_t robot)
         give_buttons(stage, a);
     }
     give_battery(stage, a);
+    give_compass(stage, a);
     BodyTruth *body = nm_edge_out(a->edge, PORT_BODY_TRUTH);
     WorldTruth *world = nm_edge_out(a->edge, PORT_WORLD_TRUTH);
     if (body) {

@@ -34,6 +34,7 @@ enum port {
     PORT_LINES,
     PORT_CAMERA_POSE, /* with the percepts: in the flat world as the robot believes it to be, ... */
     PORT_CAMERA_INFO, /* ... elsewhere the line-up computes it for the time of this message      */
+    PORT_COMPASS,
     PORT_WORLD_TRUTH,
     PORT_BODY_TRUTH,
     PORT_LOG,
@@ -107,6 +108,7 @@ struct actor {
     double stands; /* m, height of the trunk's origin            */
     double low;    /* m, a trunk whose origin is lower has fallen */
     struct sight sight;
+    double compass_error; /* rad, the part that changes slowly */
 };
 
 struct nm_stage {

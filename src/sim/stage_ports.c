@@ -15,6 +15,7 @@
 #include "sensor_msgs/BatteryState.h"
 #include "sensor_msgs/CameraInfo.h"
 #include "sensor_msgs/Image.h"
+#include "sensor_msgs/MagneticField.h"
 #include "sim/stage_parts.h"
 #include "std_srvs/SetBool.h"
 
@@ -53,6 +54,7 @@ static const struct {
     [PORT_LINES] = {"line_relative", NM_PORT_OUT, &LineInformationRelative_type, SEES, 0},
     [PORT_CAMERA_POSE] = {"camera/pose", NM_PORT_OUT, &CameraPose_type, FLAT, 0},
     [PORT_CAMERA_INFO] = {"camera/camera_info", NM_PORT_OUT, &CameraInfo_type, 1 << NM_FIDELITY_PERCEPT, 0},
+    [PORT_COMPASS] = {"imu/mag", NM_PORT_OUT, &MagneticField_type, EVERY, 0},
     [PORT_WORLD_TRUTH] = {"truth/world", NM_PORT_OUT, &WorldTruth_type, EVERY, 0},
     [PORT_BODY_TRUTH] = {"truth/body", NM_PORT_OUT, &BodyTruth_type, EVERY, 0},
     [PORT_LOG] = {"rosout", NM_PORT_QUEUE, &Log_type, EVERY, 32},

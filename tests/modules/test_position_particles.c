@@ -3,6 +3,7 @@
 
 #include "sensor_msgs/Imu.h"
 #include "sensor_msgs/MagneticField.h"
+#include "sim/stage.h"
 
 extern const struct nm_module position_particles_module;
 static const struct pose2 WALK = {0.15, 0, 0.15}, STAND = {0, 0, 0};
@@ -82,13 +83,68 @@ static void blind_while_the_trunk_turns(void **state)
     }
 }
 
+/* ---- with the simulator's compass ---- */
+
+extern const struct nm_module *const __start_nm_modules[], *const __stop_nm_modules[];
+
+static int watch(void *user, uint32_t robot, struct nm_player *player, struct nm_err *err)
+{
+    const struct nm_edge_port port = {"particles/pose", NM_PORT_IN, &PoseWithCovarianceStamped_type, 0, 0};
+    (void)robot;
+    *(struct nm_edge **)user = nm_edge_new(player, "watch", &port, 1, err);
+    return *(struct nm_edge **)user ? 0 : -1;
+}
+
+/* Nobody speaks, and the robot begins where the rivals should: only a compass can tell. */
+static void simulated_compass_turns_a_robot(void **state)
+{
+    (void)state;
+    for (int on = 0; on < 2; on++) {
+        static const char *const settings[] = {"position_particles.compass=true"};
+        struct nm_arena arena = {0};
+        struct nm_registry registry;
+        struct nm_pitch pitch;
+        struct nm_err err = {0};
+        struct nm_edge *edge = NULL;
+        nm_registry_init(&registry, &arena, __start_nm_modules, __stop_nm_modules);
+        assert_int_equal(nm_pitch_read(&pitch, NM_ROOT "/fields/kid.yaml", &err), 0);
+        struct nm_stage_options options = NM_STAGE_OPTIONS;
+        options.root = NM_ROOT;
+        options.registry = &registry;
+        options.pitch = &pitch;
+        options.fidelity = NM_FIDELITY_FLAT;
+        options.world.seed = 3;
+        options.ready = watch;
+        options.user = &edge;
+        const struct nm_stage_robot robot = {.name = "alone",
+                                             .folder = NM_ROOT "/robots/kid70",
+                                             .lineup = NM_ROOT "/lineups/position.yaml",
+                                             .start = {2, -3.1, M_PI / 2 - 0.6},
+                                             .n_set = on ? 1 : 0,
+                                             .set = settings};
+        struct nm_stage *stage = nm_stage_new(&robot, 1, &options, &err);
+        if (!stage) fail_msg("%s", err.text);
+        while (nm_stage_now(stage) < nm_ns(20)) {
+            double t = nm_seconds(nm_stage_now(stage));
+            nm_stage_lead(stage, 0, (struct nm_walk_velocity){0}, 1.1 * sin(2 * M_PI * t / 4), 0.35);
+            assert_int_equal(nm_stage_step(stage), 0);
+        }
+        nm_edge_begin(edge, nm_stage_now(stage));
+        const PoseWithCovarianceStamped *pose = nm_edge_in(edge, 0);
+        double x = pose->pose.pose.position.x;
+        nm_edge_end(edge);
+        if (!(on ? x > 1 : x < -1)) fail_msg("compass %d: the robot believes to be at x = %g", on, x);
+        nm_stage_free(stage);
+        nm_arena_free(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(start_is_found_and_kept),
-        cmocka_unit_test(returns_from_a_penalty),
-        cmocka_unit_test(compass_tells_the_sides),
-        cmocka_unit_test(blind_while_the_trunk_turns),
+        cmocka_unit_test(start_is_found_and_kept),         cmocka_unit_test(returns_from_a_penalty),
+        cmocka_unit_test(compass_tells_the_sides),         cmocka_unit_test(blind_while_the_trunk_turns),
+        cmocka_unit_test(simulated_compass_turns_a_robot),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,7 +33,7 @@ struct position_landmarks {
     bool moving;
     bool in_own_half;               /* the rules say so, and no more is known */
     double variance, turn_variance; /* m2, rad2 */
-    double side, heard[SIDE_VOICES];
+    struct side_belief side;
     int64_t last_reset;
     char reason[32];
     struct sighting now[SIGHTINGS], recalled[MEMORY]; /* scratch */
@@ -156,10 +156,7 @@ static void search(struct position_landmarks *f)
     double here = hypot(best.x - f->pose.x, best.y - f->pose.y),
            there = hypot(other.x - f->pose.x, other.y - f->pose.y);
     bool turned = f->in_own_half ? best.x > 0 : there < here;
-    if (fmin(here, there) > 1 && !f->in_own_half) {
-        f->side = 0.5;
-        memset(f->heard, 0, sizeof f->heard);
-    }
+    if (fmin(here, there) > 1 && !f->in_own_half) f->side = (struct side_belief){.history = 0.5};
     f->in_own_half = false;
     begin_at(f, turned ? other : best, 0.3);
     f->last_reset = f->nm->now;
@@ -176,18 +173,17 @@ static void happen(struct position_landmarks *f, uint32_t events)
         begin_at(f, spots[n / 4].pose, 2);
         f->known_at = 0;
         f->in_own_half = true;
-        f->side = f->side_most;
-        memset(f->heard, 0, sizeof f->heard);
+        f->side = (struct side_belief){.history = f->side_most};
         nm_text(f->reason, events & POSITION_START ? "start" : "penalty");
     }
     if (events & (POSITION_UP | POSITION_PLACED)) {
         f->variance += 0.09, f->turn_variance += 1;
         f->known_at = 0;
-        if (events & POSITION_PLACED) f->side = nm_within(f->side, 1);
+        if (events & POSITION_PLACED) f->side.history = nm_within(f->side.history, 1);
         nm_text(f->reason, events & POSITION_UP ? "fall" : "carried");
     }
     if (events & POSITION_KICK_OFF)
-        f->side = nm_within(f->side + (f->pose.x < -0.3 ? 2 : f->pose.x > 0.6 ? -2 : 0), f->side_most);
+        f->side.history = nm_within(f->side.history + (f->pose.x < -0.3 ? 2 : f->pose.x > 0.6 ? -2 : 0), f->side_most);
     if (!(events & ~(uint32_t)POSITION_KICK_OFF)) return;
     f->seen.n = 0;
     f->last_reset = f->nm->now;
@@ -227,15 +223,9 @@ static void look(struct position_landmarks *f)
 
 static void listen(struct position_landmarks *f)
 {
-    double odds = f->side;
+    const struct side_limits limits = {f->side_most, f->mate_most};
     side_listen(&f->others, f->nm, &f->io, f->moved_to, &f->claims);
-    side_weigh(&f->claims, f->pose, f->mate_most, f->heard);
-    for (int i = 0; i < SIDE_VOICES; i++) odds += f->heard[i];
-    if (odds - f->side > 3) f->side = fmin(f->side + 0.5 * nm_seconds(f->nm->dt), f->side_most);
-    if (odds >= 0) return;
-    f->pose = position_mirrored(f->pose);
-    f->side = 0;
-    for (int i = 0; i < SIDE_VOICES; i++) f->heard[i] = -f->heard[i];
+    if (side_weigh(&f->side, &f->claims, f->pose, nm_seconds(f->nm->dt), &limits)) f->pose = position_mirrored(f->pose);
 }
 
 static void step(struct position_landmarks *f)

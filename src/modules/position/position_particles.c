@@ -40,9 +40,9 @@ struct position_particles {
     struct side_seen others;
     struct side_claims claims;
     struct cloud cloud;
-    double side, heard[SIDE_VOICES]; /* log odds that the cloud is not mirrored */
-    double fit;                      /* mean score of percepts, lately          */
-    struct position_belief best;     /* where the cloud is densest; at moved_to */
+    struct side_belief side;     /* of the whole cloud                       */
+    double fit;                  /* mean score of percepts, lately           */
+    struct position_belief best; /* where the cloud is densest; at moved_to  */
     struct pose2 moved_to;
     int64_t moved_at, weighed_at;
     bool moving;
@@ -67,8 +67,7 @@ static void reset_to(struct position_particles *f, const struct position_spot *s
     f->cloud.n = (uint32_t)f->particles;
     for (uint32_t i = 0; i < f->cloud.n; i++) put(f, i, spots[i % n]);
     cloud_turned(&f->cloud);
-    f->side = f->side_most;
-    memset(f->heard, 0, sizeof f->heard);
+    f->side = (struct side_belief){.history = f->side_most};
     f->fit = 0.5;
     f->last_reset = f->nm->now;
     nm_text(f->reason, "%s", reason);
@@ -81,8 +80,6 @@ static void mirror(struct position_particles *f)
         f->cloud.theta[i] += (float)M_PI;
     }
     cloud_turned(&f->cloud);
-    f->side = 0;
-    for (int i = 0; i < SIDE_VOICES; i++) f->heard[i] = -f->heard[i];
     f->best.pose = position_mirrored(f->best.pose);
 }
 
@@ -193,8 +190,7 @@ static void weigh_compass(struct position_particles *f)
     for (uint32_t i = 0; i < f->cloud.n; i++)
         f->cloud.weight[i] *= f->cloud.c[i] * c + f->cloud.s[i] * s > 0 ? 1 : 0.5f;
     /* and of the cloud as a whole, which does not hold its own mirror image */
-    f->side = nm_within(f->side + (cos(f->best.pose.theta - heading) > 0 ? 0.1 : -0.1), f->side_most);
-    if (f->side < 0) mirror(f);
+    f->side.history = nm_within(f->side.history + (cos(f->best.pose.theta - heading) > 0 ? 0.1 : -0.1), f->side_most);
 }
 
 static bool camera_is_wrong(const struct position_particles *f)
@@ -238,12 +234,15 @@ static void happen(struct position_particles *f, uint32_t events)
             if (i % 2) p->theta[i] = (float)(2 * M_PI * nm_random(f->nm));
         }
         cloud_turned(p);
-        if (events & POSITION_PLACED) f->side = nm_within(f->side, 1);
+        if (events & POSITION_PLACED) f->side.history = nm_within(f->side.history, 1);
         f->last_reset = f->nm->now;
         nm_text(f->reason, events & POSITION_UP ? "fall" : "carried");
     }
     if (events & POSITION_KICK_OFF)
-        f->side = nm_within(f->side + (f->best.pose.x < -0.3 ? 2 : f->best.pose.x > 0.6 ? -2 : 0), f->side_most);
+        f->side.history = nm_within(f->side.history + (f->best.pose.x < -0.3  ? 2
+                                                       : f->best.pose.x > 0.6 ? -2
+                                                                              : 0),
+                                    f->side_most);
     if (events & ~(uint32_t)POSITION_KICK_OFF) f->seen.n = 0;
 }
 
@@ -283,12 +282,9 @@ static void look(struct position_particles *f)
 
 static void listen(struct position_particles *f)
 {
-    double odds = f->side;
+    const struct side_limits limits = {f->side_most, f->mate_most};
     side_listen(&f->others, f->nm, &f->io, f->moved_to, &f->claims);
-    side_weigh(&f->claims, f->best.pose, f->mate_most, f->heard);
-    for (int i = 0; i < SIDE_VOICES; i++) odds += f->heard[i];
-    if (odds - f->side > 3) f->side = fmin(f->side + 0.5 * nm_seconds(f->nm->dt), f->side_most);
-    if (odds < 0) mirror(f);
+    if (side_weigh(&f->side, &f->claims, f->best.pose, nm_seconds(f->nm->dt), &limits)) mirror(f);
 }
 
 static void tell(struct position_particles *f)

@@ -16,10 +16,9 @@ enum { PARTICLES = 24 };
 
 struct particle {
     struct ukf filter;
-    double score;              /* sum of log likelihood ratios, fading */
-    double fit;                /* share of what it sees that it explains, 0 to 1, lately */
-    double side;               /* log odds from history and game that it is not mirrored */
-    double heard[SIDE_VOICES]; /* the same from mates */
+    double score; /* sum of log likelihood ratios, fading */
+    double fit;   /* share of what it sees that it explains, 0 to 1, lately */
+    struct side_belief side;
     int64_t born;
 };
 
@@ -55,25 +54,6 @@ struct position_ukf {
 
 /* ---- particles ---- */
 
-static double odds_of(const struct particle *p)
-{
-    double sum = p->side;
-    for (int i = 0; i < SIDE_VOICES; i++) sum += p->heard[i];
-    return sum;
-}
-
-/* A particle whose mirror image is more likely becomes it; what its history said is refuted then. While mates agree,
- * what they say becomes history. */
-static void settle_side(struct particle *p, double dt, double most)
-{
-    double odds = odds_of(p);
-    if (odds - p->side > 3) p->side = fmin(p->side + 0.5 * dt, most);
-    if (odds >= 0) return;
-    ukf_mirror(&p->filter);
-    p->side = 0;
-    for (int i = 0; i < SIDE_VOICES; i++) p->heard[i] = -p->heard[i];
-}
-
 static bool is_near(struct pose2 a, struct pose2 b)
 {
     return hypot(a.x - b.x, a.y - b.y) < 0.4 && fabs(angle_normal(a.theta - b.theta)) < 0.4;
@@ -98,7 +78,7 @@ static struct particle *add_particle(struct position_ukf *f, struct position_spo
         for (uint32_t i = 1; i < f->n; i++)
             if (f->particles[i].score < p->score) p = &f->particles[i];
     }
-    *p = (struct particle){.score = score, .fit = 0.5, .side = side, .born = f->nm->now};
+    *p = (struct particle){.score = score, .fit = 0.5, .side = {.history = side}, .born = f->nm->now};
     ukf_start(&p->filter, spot.pose, spot.sigma_x, spot.sigma_y, spot.sigma_theta, &f->noise);
     return p;
 }
@@ -271,9 +251,7 @@ static void search(struct position_ukf *f, int tries)
     double here = hypot(found.pose.x - at.x, found.pose.y - at.y), there = hypot(other.x - at.x, other.y - at.y);
     if (there < here) found.pose = other;
     struct particle *p = add_particle(f, found, was.score - 1, 0.5);
-    if (fmin(here, there) > 1) return;
-    p->side = was.side;
-    memcpy(p->heard, was.heard, sizeof p->heard);
+    if (fmin(here, there) < 1) p->side = was.side;
 }
 
 /* ---- what happens ---- */
@@ -294,8 +272,7 @@ static void stand_up(struct position_ukf *f)
         if (!i) continue;
         struct position_spot spot = {
             {at.x, at.y, angle_normal(at.theta + i * M_PI / 3)}, f->fall_noise, f->fall_noise, 0.4};
-        struct particle *p = add_particle(f, spot, best.score - 1.5 * fabs((double)i), best.side);
-        memcpy(p->heard, best.heard, sizeof p->heard);
+        add_particle(f, spot, best.score - 1.5 * fabs((double)i), 0)->side = best.side;
     }
     for (uint32_t i = 0; i < f->n; i++) widen(&f->particles[i], f->fall_noise, f->fall_turn_noise);
     f->last_reset = f->nm->now;
@@ -318,7 +295,7 @@ static void happen(struct position_ukf *f, uint32_t events)
             struct particle *p = &f->particles[i];
             widen(p, 0.5, 0.5);
             p->score *= 0.2;
-            p->side = nm_within(p->side, 1);
+            p->side.history = nm_within(p->side.history, 1);
         }
         f->last_reset = f->nm->now;
         nm_text(f->reason, "carried");
@@ -327,7 +304,8 @@ static void happen(struct position_ukf *f, uint32_t events)
         for (uint32_t i = 0; i < f->n; i++) {
             double x = f->particles[i].filter.x[UKF_X];
             double odds = x < -0.3 ? 2 : x > 0.6 ? -2 : 0;
-            f->particles[i].side = nm_within(f->particles[i].side + odds, f->side_most);
+            struct side_belief *side = &f->particles[i].side;
+            side->history = nm_within(side->history + odds, f->side_most);
         }
     if (events & (POSITION_START | POSITION_ENTRY | POSITION_PLACED | POSITION_UP)) f->seen.n = 0;
 }
@@ -369,10 +347,11 @@ static void look(struct position_ukf *f)
 static void listen(struct position_ukf *f)
 {
     side_listen(&f->others, f->nm, &f->io, f->moved_to, &f->claims);
+    const struct side_limits limits = {f->side_most, f->mate_most};
     for (uint32_t i = 0; i < f->n; i++) {
         struct particle *p = &f->particles[i];
-        side_weigh(&f->claims, ukf_pose(&p->filter), f->mate_most, p->heard);
-        settle_side(p, nm_seconds(f->nm->dt), f->side_most);
+        if (side_weigh(&p->side, &f->claims, ukf_pose(&p->filter), nm_seconds(f->nm->dt), &limits))
+            ukf_mirror(&p->filter);
     }
 }
 
@@ -388,7 +367,7 @@ static void tell(struct position_ukf *f)
     for (uint32_t i = 0; i < f->n; i++) sum += exp(f->particles[i].score - best->score);
     for (uint32_t k = 0; k < f->n && n < 15; k++) { /* the best, then the others */
         const struct particle *p = k ? &f->particles[k - 1 < (uint32_t)(best - f->particles) ? k - 1 : k] : best;
-        double weight = exp(p->score - best->score) / sum, mirrored = 1 / (1 + exp(odds_of(p)));
+        double weight = exp(p->score - best->score) / sum, mirrored = 1 / (1 + exp(side_odds(&p->side)));
         if (k && weight < 0.01) continue;
         struct position_belief *b = &beliefs[n++];
         b->pose = pose2_mul(ukf_pose(&p->filter), step);
@@ -403,7 +382,7 @@ static void tell(struct position_ukf *f)
     position_tell(f->nm, &f->io, &f->past, beliefs, n, f->last_reset, f->reason);
     nm_show(f->nm, "particles", f->n);
     nm_show(f->nm, "fit", best->fit);
-    nm_show(f->nm, "side", odds_of(best));
+    nm_show(f->nm, "side", side_odds(&best->side));
 }
 
 static void step(struct position_ukf *f)

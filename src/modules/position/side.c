@@ -34,10 +34,10 @@ void side_see(struct side_seen *s, const Percepts *percepts, struct pose2 robot_
     if (ball) see_ball(s, ball, robot_to_odom, at);
 }
 
-/* A ball that was seen several times, over half a second: a false one would contradict all mates at once. */
+/* A ball that was seen several times, over a third of a second: a false one would contradict all mates at once. */
 static bool knows_ball(const struct side_seen *s, int64_t now)
 {
-    return s->ball_seen >= 4 && s->ball_at - s->ball_since > 500000000 && nm_seconds(now - s->ball_at) < 1.5;
+    return s->ball_seen >= 3 && s->ball_at - s->ball_since > 300000000 && nm_seconds(now - s->ball_at) < 1.5;
 }
 
 static void add(struct side_claims *c, struct side_claim claim)
@@ -150,7 +150,15 @@ static double fits_pose(const struct side_claims *all, const struct side_claim *
     return sum;
 }
 
-void side_weigh(const struct side_claims *claims, struct pose2 pose, double most, double heard[SIDE_VOICES])
+double side_odds(const struct side_belief *belief)
+{
+    double sum = belief->history;
+    for (int i = 0; i < SIDE_VOICES; i++) sum += belief->heard[i];
+    return sum;
+}
+
+bool side_weigh(struct side_belief *b, const struct side_claims *claims, struct pose2 pose, double dt,
+                const struct side_limits *limits)
 {
     const double fade = 0.97, gain = 0.7; /* of each claim: neighbours in time have the same errors */
     for (uint32_t i = 0; i < claims->n; i++) {
@@ -159,6 +167,15 @@ void side_weigh(const struct side_claims *claims, struct pose2 pose, double most
         double fit = fits_pose(claims, c, pose, &here),
                mirrored = fits_pose(claims, c, position_mirrored(pose), &there);
         if (c->kind == SIDE_SEES_MATE && (fit > mirrored ? here : there) != c->voice) continue;
-        heard[c->voice] = nm_within(fade * heard[c->voice] + gain * log(fit / mirrored), most);
+        b->heard[c->voice] = nm_within(fade * b->heard[c->voice] + gain * log(fit / mirrored), limits->mate);
     }
+    double odds = side_odds(b);
+    /* while mates agree, what they say becomes history */
+    if (odds - b->history > 3) b->history = fmin(b->history + 0.5 * dt, limits->history);
+    /* a robot that knew its side waits a second, in case its own false ball contradicts everybody */
+    b->against = odds < 0 ? b->against + dt : 0;
+    if (odds >= 0 || b->against < nm_clamp(b->history / 3, 0, 1)) return false;
+    b->history = b->against = 0;
+    for (int i = 0; i < SIDE_VOICES; i++) b->heard[i] = -b->heard[i];
+    return true;
 }

@@ -49,7 +49,19 @@ struct side_claims {
 void side_listen(struct side_seen *seen, const struct nm *nm, const struct position_ports *io,
                  struct pose2 robot_to_odom, struct side_claims *claims);
 
-/* Adds to the logarithms of the odds that a pose is not mirrored, voice by voice. */
-void side_weigh(const struct side_claims *claims, struct pose2 pose, double most, double heard[SIDE_VOICES]);
+/* Logarithms of the odds that a pose is not the mirrored one. */
+struct side_belief {
+    double history;            /* from game and past                          */
+    double heard[SIDE_VOICES]; /* from each mate                              */
+    double against;            /* s, how long they have been below even       */
+};
+struct side_limits {
+    double history, mate; /* how sure history, and one mate, can make it */
+};
+double side_odds(const struct side_belief *belief);
+/* Takes in what mates claim, dt seconds after the last time. True: the mirrored pose is more likely, and has
+ * been for a while; the belief is now that of the mirrored pose, and what history said is refuted. */
+bool side_weigh(struct side_belief *belief, const struct side_claims *claims, struct pose2 pose, double dt,
+                const struct side_limits *limits);
 
 #endif
