@@ -58,7 +58,7 @@ struct pose3 sim_view_ball(const struct nm_stage *stage)
 {
     struct vec3 ball = nm_stage_ball(stage, NULL);
     double half = nm_stage_pitch(stage)->width / 2;
-    struct vec3 seat = {0.8 * ball.x, -half - 1.2, 1.8};
+    struct vec3 seat = {0.8 * ball.x, -half - 0.8, 1.8};
     return look(seat, (struct vec3){ball.x, ball.y, 0.3});
 }
 

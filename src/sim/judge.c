@@ -13,6 +13,7 @@ static const double MOVED = 0.05;   /* m: a ball that is in play has moved so fa
 static const double TIME_UP = 10;   /* s: so long a ball may still roll when the time of a half is up */
 static const double AT_REST = 0.05; /* m/s                                                            */
 static const double TOO_NEAR = 0.25, SET_BACK = 0.35; /* m: robots where the ball is to lie        */
+static const double SET_UP = 2;                       /* s that a penalised robot lies until its handlers set it up */
 static const double FROZEN = 1; /* s: HL, from positions that are taken to the call                */
 
 /* ---- words and hands ---- */
@@ -106,9 +107,9 @@ static void seat(struct nm_judge *j, uint32_t robot)
 {
     struct watched *w = &j->robots[robot];
     w->slot = free_slot(j, w->team);
-    place_robot(j, robot,
-                nm_penalty_place(j->match.options.league, &j->field, nm_match_side(&j->match, w->team), j->ball,
-                                 (uint32_t)w->slot));
+    w->seat = nm_penalty_place(j->match.options.league, &j->field, nm_match_side(&j->match, w->team), j->ball,
+                               (uint32_t)w->slot);
+    place_robot(j, robot, w->seat);
     happen(j, (struct nm_match_event){.kind = NM_MATCH_SEATED, .team = w->team, .player = w->number});
 }
 
@@ -137,7 +138,8 @@ void judge_penalise(struct nm_judge *j, uint32_t robot, enum nm_offence offence)
     restart_play(j, area ? NM_EXIT_FOUL_IN_OWN_PENALTY_AREA : NM_EXIT_FOUL, ball, (int)w->team);
 }
 
-/* Whose time is over comes back from where it waits. */
+/* Whose time is over comes back from where it waits. Handlers set it up again if it falls there, as after a get-up that
+ * they interrupted. */
 static void let_in(struct nm_judge *j)
 {
     for (uint32_t i = 0; i < j->n; i++) {
@@ -147,6 +149,7 @@ static void let_in(struct nm_judge *j)
         if (p->penalised && !p->waits && p->left <= 0 &&
             nm_offence_rows[j->match.options.league][p->offence].consequence == NM_REMOVED)
             happen(j, (struct nm_match_event){.kind = NM_MATCH_RELEASE, .team = w->team, .player = w->number});
+        if (p->penalised && w->down >= 0 && judge_for(j, w->down) > SET_UP) place_robot(j, i, w->seat);
         if (p->penalised) continue;
         w->slot = -1;
         w->still = w->active = j->now;

@@ -23,6 +23,7 @@ struct watched { /* a robot */
     int64_t bumped;      /* ns, when                                              */
     int64_t immune;      /* ns, until then nothing more is said about pushing     */
     int slot;            /* of the penalised, -1: none                            */
+    struct pose2 seat;   /* of that slot                                          */
 };
 
 struct nm_judge {

@@ -451,6 +451,30 @@ static void test_inactive(void **state)
     end(&g);
 }
 
+/* Who falls where it waits is set up by its handlers, sooner than it gets up itself. */
+static void test_fallen_while_penalised(void **state)
+{
+    (void)state;
+    struct game g;
+    begin(&g, NM_GAME_HSL);
+    to_open_play(&g);
+    for (uint32_t i = 0; i < PLAYERS; i++) place(&g, i, -3, -1.5 + i); /* not where it will stand */
+    place(&g, 2, 0, 4.2);
+    run_lively(&g, 1);
+    assert_true(player(&g, 2)->penalised);
+    struct pose2 seat = where(&g, 2);
+    struct nm_whereabouts w;
+    nm_stage_push(g.stage, 2, (struct vec3){0, 2 * nm_stage_body(g.stage, 2)->mass, 0}, (struct vec3){0, 0, 0}, 0);
+    run(&g, 1);
+    nm_stage_whereabouts(g.stage, 2, &w);
+    assert_true(w.fallen);
+    run(&g, 1.5);
+    nm_stage_whereabouts(g.stage, 2, &w);
+    assert_false(w.fallen);
+    assert_true(hypot(where(&g, 2).x - seat.x, where(&g, 2).y - seat.y) < 0.01);
+    end(&g);
+}
+
 static void test_own_goal_area(void **state)
 {
     (void)state;
@@ -564,6 +588,7 @@ int main(void)
         cmocka_unit_test(test_set_play_is_taken),
         cmocka_unit_test(test_leaving),
         cmocka_unit_test(test_inactive),
+        cmocka_unit_test(test_fallen_while_penalised),
         cmocka_unit_test(test_own_goal_area),
         cmocka_unit_test(test_stuck_play),
         cmocka_unit_test(test_pushing),
