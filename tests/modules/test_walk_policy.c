@@ -267,17 +267,19 @@ static void it_is_asked_for_no_more_than_was_trained(void **state)
     struct stage s;
     begin_as(&s, &good, ", trim_rate=0");
     run(&s, 40);
+    walk_at(&s, 5, 1);
+    assert_true(told(&s) < 0.2); /* it is asked for more and more */
     walk_at(&s, 5, 10);
     assert_near(told(&s), 0.8, 1e-3);
     walk_at(&s, -5, 20);
     assert_near(told(&s), -0.6, 1e-3);
-    /* a turn takes its part of the ellipsoid */
+    /* a turn takes its share */
     for (int i = 0; i < 20; i++) {
         WalkCommand *c = command(&s.b, WalkCommand_VELOCITY);
         c->velocity.linear.x = 0.8, c->velocity.angular.z = 3;
         run(&s, 12);
     }
-    assert_near(told(&s), 0.8 / sqrt(2), 0.02);
+    assert_near(told(&s), 0.8 / 2, 0.02);
     end(&s.b);
     struct made how = good;
     how.limits = NULL;
@@ -331,8 +333,9 @@ static double farthest_leap(const char *settings)
 static void goals_do_not_jump_between_the_engines(void **state)
 {
     (void)state;
-    assert_true(farthest_leap("") < 0.15);
-    assert_true(farthest_leap(", blend=0.01") > 0.2);
+    double usual = farthest_leap("");
+    assert_true(usual < 0.15);
+    assert_true(farthest_leap(", blend=0.01") > usual + 0.02);
     assert_true(farthest_leap(", leap=5") <= 5 * 0.008 + 1e-9);
 }
 

@@ -26,6 +26,7 @@ static const double STEADY = 1.2;                          /* s, after a change 
 static const double LEAST_FACTOR = 0.7, MOST_FACTOR = 1.4; /* of the trim                                         */
 static const double MOST_OFFSET[3] = {0.05, 0.05, 0.2};    /* m/s, m/s, rad/s: where nothing is asked               */
 static const double ASKED = 0.2;                           /* of the limit: a direction that is really asked for    */
+static const double NEARER = 0.02, PATIENCE = 1;           /* m, s: a policy that comes no nearer to a target       */
 static const double BRAKES = 0.45, AHEAD = 0.15;           /* s: of the way to a target; what the policy is late by */
 
 enum engine { MODEL, POLICY };
@@ -37,9 +38,9 @@ struct walk_policy {
     /* params */
     WALK_FRONT_MEMBERS
     char policy[128];
-    double blend, trim_rate, near; /* s, 1/s, m            */
-    double hand_over;              /* 1                    */
-    double limits[4];              /* m/s, m/s, m/s, rad/s */
+    double blend, trim_rate, ramp, near; /* s, 1/s, 1/s, m       */
+    double hand_over;                    /* 1                    */
+    double limits[4];                    /* m/s, m/s, m/s, rad/s */
     /* ports and state */
     struct walk_front front;
     struct nm_gait gait;
@@ -56,7 +57,10 @@ struct walk_policy {
     double legs[NM_GAIT_LEGS];      /* encoders of the last sample           */
     uint32_t same_legs;
     char worry[96]; /* why the policy walks slowly, or not at all */
-    bool lost;      /* its answer was no number                   */
+    double nearest; /* m, to the target so far                    */
+    int64_t nearest_at;
+    bool stuck, far; /* comes no nearer; the policy walks there    */
+    bool lost;       /* its answer was no number                   */
 };
 
 /* ---- the policy's file ---- */
@@ -126,15 +130,20 @@ static double most_of(const struct walk_policy *f, int i, double sign)
     return f->most[i == 0 ? (sign < 0 ? 1 : 0) : i + 1];
 }
 
-/* Training asks for what lies in an ellipsoid. */
+/* Training asks for what lies in an ellipsoid, seldom near its edge. Where several directions are asked for at once,
+ * the sum of their shares is at most one, which lies well inside. */
 static void limit(const struct walk_policy *f, double v[3], double share)
 {
     double sum = 0;
-    for (int i = 0; i < 3; i++) {
-        double part = v[i] / (share * most_of(f, i, v[i]));
-        sum += part * part;
-    }
-    for (int i = 0; i < 3 && sum > 1; i++) v[i] /= sqrt(sum);
+    for (int i = 0; i < 3; i++) sum += fabs(v[i]) / (share * most_of(f, i, v[i]));
+    for (int i = 0; i < 3 && sum > 1; i++) v[i] /= sum;
+}
+
+/* A speed grows by `most`, and becomes smaller twice as fast. */
+static double follow(double from, double to, double most)
+{
+    bool brakes = from * to < 0 || fabs(to) < fabs(from);
+    return from + nm_within(to - from, brakes ? 2 * most : most);
 }
 
 static void say_worry(struct walk_policy *f, const char *what)
@@ -205,17 +214,26 @@ static void drive(const struct walk_policy *f, double v[3])
 
 /* ---- who walks ---- */
 
-static bool far_away(const struct walk_policy *f)
+/* A policy that does not come nearer any more leaves the rest of the way to the other engine. */
+static void watch_target(struct walk_policy *f)
 {
     struct pose2 rest = walk_front_rest(&f->front);
-    return f->front.placed && hypot(rest.x, rest.y) > f->near;
+    double way = hypot(rest.x, rest.y);
+    bool other = f->front.wish.mode != WalkCommand_TARGET || !f->front.placed || way > f->nearest + 10 * NEARER;
+    if (other) f->stuck = false;
+    if (other || way < f->nearest - NEARER || f->by != POLICY) {
+        f->nearest = way;
+        f->nearest_at = f->nm->now;
+    }
+    f->stuck |= nm_seconds(f->nm->now - f->nearest_at) > PATIENCE;
+    f->far = f->front.placed && !f->stuck && way > f->near;
 }
 
 static bool wants_policy(const struct walk_policy *f, double share)
 {
     const struct walk_front *w = &f->front;
     if (w->rising || share <= 0 || w->engine.kick.wanted || w->engine.kick.active) return false;
-    return w->wish.mode == WalkCommand_VELOCITY || (w->wish.mode == WalkCommand_TARGET && far_away(f));
+    return w->wish.mode == WalkCommand_VELOCITY || (w->wish.mode == WalkCommand_TARGET && f->far);
 }
 
 /* What the policy is asked for: the command, or on the way to a hand-over what the model-based walk can take over. */
@@ -230,8 +248,12 @@ static void ask(struct walk_policy *f, double share, bool leaves)
     if (leaves) walk_limit(&w->tuned, v);
     limit(f, v, share > 0 ? share : CAREFUL);
     double change = 0;
-    for (int i = 0; i < 3; i++) change = fmax(change, fabs(v[i] - f->asked[i]) / most_of(f, i, v[i]));
-    f->steady = change > 0.02 ? 0 : f->steady + nm_seconds(f->nm->dt);
+    for (int i = 0; i < 3; i++) {
+        double most = most_of(f, i, v[i]);
+        v[i] = follow(f->asked[i], v[i], f->ramp * most * nm_seconds(f->nm->dt));
+        change = fmax(change, fabs(v[i] - f->asked[i]) / most);
+    }
+    f->steady = change > 0.005 ? 0 : f->steady + nm_seconds(f->nm->dt);
     memcpy(f->asked, v, sizeof v);
 }
 
@@ -309,6 +331,7 @@ static void to_policy(struct walk_policy *f)
     e->mode = WALK_STEP;
     e->phase = e->time = 0;
     e->pace = 0.5 / f->gait.rate;
+    memset(f->asked, 0, sizeof f->asked);
     f->by = POLICY;
     f->steady = 0;
     f->waited = NM_GAIT_PERIOD;
@@ -379,7 +402,7 @@ static void reset(struct walk_policy *f)
     f->by = MODEL;
     f->waited = 0;
     f->worry[0] = 0;
-    f->lost = false;
+    f->lost = f->stuck = f->far = false;
     f->same_legs = 0;
     for (int i = 0; i < WAYS; i++) f->factor[i] = 1;
     memset(f->offset, 0, sizeof f->offset);
@@ -395,6 +418,7 @@ static void step(struct walk_policy *f)
         return;
     }
     if (nm_fresh(f->nm, w->joints)) watch_legs(f);
+    watch_target(f);
     double share = trust(f, &s);
     if (f->by == POLICY)
         step_policy(f, &s, share);
@@ -428,7 +452,8 @@ static const struct nm_param params[] = {
     NM_PARAM(blend, 0.1, 0.01, 1, "s", "in which the goals move over from one engine to the other"),
     NM_PARAM(trim_rate, 0.5, 0, 5, "1/s",
              "how fast what is asked of the policy is trimmed by the odometry; 0: not at all"),
-    NM_PARAM(near, 0.35, 0, 5, "m", "from here on the model-based walk makes the steps to a target"),
+    NM_PARAM(ramp, 2, 0.1, 100, "1/s", "how fast what is asked of the policy grows, as share of what was trained"),
+    NM_PARAM(near, 0.06, 0, 5, "m", "from here on the model-based walk makes the steps to a target"),
     NM_PARAM(hand_over, 0.8, 0.1, 2, "1", "of the model-based walk's speeds: slower than this it takes over"),
     NM_PARAM_LIST(limits, "0.5 0.4 0.3 2", 0, 10, "m/s, rad/s",
                   "forwards, back, to a side, turn: most that a policy is asked for whose file does not name it"),
