@@ -19,6 +19,8 @@
 static const double SCENE = 8;               /* s, then the ball is put somewhere else                  */
 static const double KICK = 2;                /* s, then a ball that is to roll is kicked                */
 static const double SETTLED = 1, SEEN = 0.4; /* s after which a ball that was put, or kicked, counts    */
+static const double BOUNCE = 0.05;           /* m/s at once, and more than ...                          */
+static const double MOST_BRAKE = 10;         /* m/s^2 ... turf takes: the ball met something            */
 static const double STEER = 3;               /* s, then the robot walks otherwise                       */
 
 enum { TRUTHS = 2048, AHEAD = 512, BALL = 0, SEES, PORTS };
@@ -37,6 +39,7 @@ struct trial {
     struct nm_dice dice;
     double entered, in_cycles;
     bool shoots, rolls;             /* in this scene the ball is kicked; it has been         */
+    bool touched;                   /* by the robot's feet: it does not roll freely any more */
     int64_t scene, kicked, steered; /* ns, when they began                                   */
     struct nm_walk_velocity velocity;
     struct moment truths[TRUTHS];
@@ -103,6 +106,7 @@ static void kick_ball(struct trial *t, const struct moment *now)
     double aim = atan2(dy, dx) + atan2(aside, hypot(dx, dy));
     nm_stage_put_ball(t->stage, now->ball, (struct vec3){speed * cos(aim), speed * sin(aim), 0});
     t->rolls = true;
+    t->touched = false;
 }
 
 static void steer(struct trial *t, struct pose2 robot)
@@ -160,7 +164,7 @@ static void judge(struct trial *t, const BallModel *b, int64_t stamp)
     struct pose2 ball = pose2_mul(pose2_inv(m->robot), (struct pose2){m->ball.x, m->ball.y, 0});
     double since = nm_seconds(stamp - (t->rolls ? t->kicked : t->scene)), away = hypot(ball.x, ball.y),
            speed = hypot(m->velocity.x, m->velocity.y);
-    if (since < (t->rolls ? SEEN : SETTLED)) return;
+    if (since < (t->rolls ? SEEN : SETTLED) || (t->rolls && t->touched)) return;
     r->upright++;
     if (!b->valid) return;
     r->known++;
@@ -213,6 +217,14 @@ static void hear(struct trial *t, bool upright)
     nm_edge_end(t->edge);
 }
 
+/* A ball that bounces off a foot changes its velocity at once, and no foresight knows that. */
+static bool bounced(const struct moment *before, const struct moment *now)
+{
+    double dx = now->velocity.x - before->velocity.x, dy = now->velocity.y - before->velocity.y;
+    double turf = nm_seconds(now->at - before->at) * MOST_BRAKE;
+    return hypot(dx, dy) > BOUNCE + turf;
+}
+
 static void play(struct trial *t)
 {
     double end = t->options->seconds;
@@ -226,6 +238,11 @@ static void play(struct trial *t)
         now->robot = nm_stage_footprint(t->stage, 0);
         now->ball = nm_stage_ball(t->stage, &now->velocity);
         nm_stage_whereabouts(t->stage, 0, &where);
+        const struct moment *before = &t->truths[(t->newest + TRUTHS - 1) % TRUTHS];
+        if (t->rolls && !t->touched && before->at > t->kicked && bounced(before, now)) {
+            t->touched = true;
+            t->n_ahead = 0;
+        }
         judge_ahead(t, now);
         hear(t, !where.fallen);
         if (!t->steered || nm_seconds(now->at - t->steered) > STEER) {
