@@ -489,11 +489,14 @@ static void step_to(struct planner *f, const struct plan *p, struct pose2 to)
     f->command->velocity = (Twist){{p->limits.forward, p->limits.side, 0}, {0, 0, p->limits.turn}};
 }
 
+/* It is there when it will be there, and does not run through. */
 static bool has_arrived(const struct planner *f, struct pose2 to)
 {
     double far = hypot(to.x, to.y), wrong = fabs(to.theta);
     if (f->arrived) return far < f->leave && wrong < f->leave_turn;
-    return far < f->arrive && wrong < f->arrive_turn;
+    struct pose2 more = walked(f, f->delay);
+    bool calm = hypot(more.x, more.y) < f->arrive && fabs(more.theta) < f->arrive_turn;
+    return calm && far < f->arrive && wrong < f->arrive_turn;
 }
 
 /* To the end of the way, and stand there. */
@@ -570,7 +573,9 @@ static bool kicks(struct planner *f)
     f->swung = f->asked && swings;
     if (since > KICK_TAKES || over) f->asked = 0;
     if (!f->asked) return false;
-    put_velocity(f, (struct steer_velocity){f->kick_speed, 0, 0});
+    struct steer_velocity v = {f->kick_speed, 0, 0};
+    yield_to_others(f, &v);
+    put_velocity(f, v);
     if (!walk_answers(f) && since < SHOWN) ask_for_kick(f, f->goal->kick_direction);
     return true;
 }
