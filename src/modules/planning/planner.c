@@ -38,8 +38,8 @@ static const double FORESIGHT = 1;               /* s that a robot that moves is
 static const double CONTACT = 0.04;              /* m between two robots: it backs off                            */
 static const double YIELD = 1.2, BACK_OFF = 0.1; /* 1/s, m/s: speed towards a robot for each metre; away from it */
 static const double NARROW = 0.06,
-                    FUNNEL = 0.4;   /* m, 1: half width of the lane behind the ball, at its end and growing */
-static const double LINED_UP = 0.6; /* rad, direction in the lane                                    */
+                    FUNNEL = 0.7;   /* m, 1: half width of the lane behind the ball, at its end and growing */
+static const double LINED_UP = 0.9; /* rad, direction in the lane                                    */
 static const double LOOSE = 1.6;    /* the lane is so much wider once it is in it                    */
 static const double USUAL_STEP = 0.5, LONGEST_STEP = 1.5,
                     PACE = 0.3;                   /* s, s, 1: a double step; of the last one in the mean */
@@ -547,14 +547,16 @@ static bool in_reach(const struct planner *f, struct pose2 ball)
  * slower while there is much to correct. */
 static void run_up(struct planner *f, const struct plan *p, struct pose2 ball)
 {
-    struct pose2 at = seen(f, ball);
-    double x = at.x - f->ball_ahead, y = at.y - aside_of(f), wrong = at.theta;
+    struct pose2 at = seen(f, stand_behind(f, ball, 0));
+    /* what is left, along the direction of the kick and across it */
+    double wrong = at.theta, c = cos(wrong), s = sin(wrong), x = c * at.x + s * at.y, y = c * at.y - s * at.x;
     double stride = f->kick_speed * f->step, n = fmax(rint(x / stride), 1);
     double fit = nm_clamp(x / (n * f->step), SLOWEST * f->kick_speed, FASTEST * f->kick_speed);
     double speed = fmin(fit + steer_stopping(fmax(x - 2 * stride, 0), f->change), p->limits.forward);
     double need = fmax(fabs(y) / p->limits.side, fabs(wrong) / p->limits.turn) + 0.1; /* s, to be right */
     if (fabs(y) > f->kick_width || fabs(wrong) > f->kick_turn) speed = fmin(speed, x / need);
-    struct steer_velocity v = {fmax(speed, -0.1), nm_within(steer_stopping(y, f->change_side), p->limits.side),
+    double along = fmax(speed, -0.1), across = nm_within(steer_stopping(y, f->change_side), p->limits.side);
+    struct steer_velocity v = {c * along - s * across, s * along + c * across,
                                nm_within(steer_stopping(wrong, f->change_turn), p->limits.turn)};
     yield_to_others(f, &v);
     put_velocity(f, v);
