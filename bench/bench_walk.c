@@ -304,6 +304,11 @@ void bench_walk(struct nm_bench *bench)
         if (!kid) all[BACKWARD].seeds = 20;
         if (options.quick)
             nm_bench_say(bench, "quick: a few short runs for each row; the goals are meant for 20 runs of 60 s");
+        if (!kid)
+            nm_bench_say(bench,
+                         "the speeds in the names of rows are those of kid70; %s is asked for %.2f (forward), %.2f "
+                         "(backward), %.2f (sideways) and %.2f (turning) of them",
+                         body->name, options.scale[0], options.scale[1], options.scale[2], options.scale[3]);
         trials_play(all, TRIALS, &options);
         for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++)
             row_tell(bench, all, &rows[i], kid ? rows[i].goal : darwin ? rows[i].other : NAN);
