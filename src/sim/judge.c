@@ -9,12 +9,13 @@
 #include "core/nm.h"
 #include "sim/judge_parts.h"
 
-static const double MOVED = 0.05;   /* m: a ball that is in play has moved so far                     */
-static const double TIME_UP = 10;   /* s: so long a ball may still roll when the time of a half is up */
-static const double AT_REST = 0.05; /* m/s                                                            */
-static const double TOO_NEAR = 0.25, SET_BACK = 0.35; /* m: robots where the ball is to lie        */
-static const double SET_UP = 2;                       /* s that a penalised robot lies until its handlers set it up */
-static const double FROZEN = 1; /* s: HL, from positions that are taken to the call                */
+static const double MOVED = 0.05;    /* m: a ball that is in play has moved so far                     */
+static const double TIME_UP = 10;    /* s: so long a ball may still roll when the time of a half is up */
+static const double AT_REST = 0.05;  /* m/s                                                            */
+static const double TOO_NEAR = 0.25; /* m: robots where the ball is to lie are set back ... */
+static const double SET_BACK = 0.1;  /* m: ... by so much more than necessary */
+static const double SET_UP = 2;      /* s that a penalised robot lies until its handlers set it up */
+static const double FROZEN = 1;      /* s: HL, from positions that are taken to the call                */
 
 /* ---- words and hands ---- */
 
@@ -58,17 +59,17 @@ static void place_robot(struct nm_judge *j, uint32_t robot, struct pose2 at)
     w->bumped_by = -1;
 }
 
-/* Who stands where the ball is to lie is set back by hand. */
-static void put_ball(struct nm_judge *j, struct vec3 at)
+/* Who stands nearer than `clear` to where the ball is to lie is set back by hand. */
+static void put_ball(struct nm_judge *j, struct vec3 at, double clear)
 {
     at.z = j->ball_radius;
     for (uint32_t i = 0; i < j->n; i++) {
         struct pose2 p = j->robots[i].pose;
-        double gap = judge_gap(p, at);
-        if (gap >= TOO_NEAR) continue;
-        double dx = gap > 0.01 ? (p.x - at.x) / gap : (double)-nm_match_side(&j->match, j->robots[i].team) * -1,
+        double gap = judge_gap(p, at), back = clear + SET_BACK;
+        if (gap >= clear) continue;
+        double dx = gap > 0.01 ? (p.x - at.x) / gap : nm_match_side(&j->match, j->robots[i].team),
                dy = gap > 0.01 ? (p.y - at.y) / gap : 0;
-        place_robot(j, i, (struct pose2){at.x + SET_BACK * dx, at.y + SET_BACK * dy, p.theta});
+        place_robot(j, i, (struct pose2){at.x + back * dx, at.y + back * dy, p.theta});
     }
     nm_stage_put_ball(j->stage, at, (struct vec3){0, 0, 0});
     j->ball = j->ball_place = j->ball_anchor = at;
@@ -182,7 +183,7 @@ static void restart_play(struct nm_judge *j, enum nm_exit how, struct vec3 at, i
         j->ball_place = place;
         j->placed = true;
     } else {
-        put_ball(j, place);
+        put_ball(j, place, TOO_NEAR);
     }
 }
 
@@ -324,7 +325,7 @@ static void line_up(struct nm_judge *j)
         else
             seat(j, i);
     }
-    put_ball(j, (struct vec3){0, 0, 0});
+    put_ball(j, (struct vec3){0, 0, 0}, TOO_NEAR);
 }
 
 /* A shooter before the ball, a keeper on its line, all others beside the field as substitutes. */
@@ -341,7 +342,7 @@ static void line_up_shot(struct nm_judge *j)
         if (w->team == shooters && (!keeps || !field_players) && seen++ == (field_players ? turn % field_players : 0))
             chosen = i;
     }
-    put_ball(j, (struct vec3){goal - j->field.penalty_mark, 0, 0});
+    put_ball(j, (struct vec3){goal - j->field.penalty_mark, 0, 0}, TOO_NEAR);
     for (uint32_t i = 0; i < j->n; i++) {
         struct watched *w = &j->robots[i];
         bool keeps = w->team != shooters && w->number == j->match.teams[w->team].keeper;
@@ -366,13 +367,13 @@ static void enter_state(struct nm_judge *j)
     tell(j, NM_NOTE_STATE, m->kicking, -1, "%s", names[m->state]);
     j->out_since = -1;
     if (m->state == NM_GAME_INITIAL) line_up(j);
-    if (m->state == NM_GAME_READY && !penalty_kick) put_ball(j, (struct vec3){0, 0, 0});
+    if (m->state == NM_GAME_READY && !penalty_kick) put_ball(j, (struct vec3){0, 0, 0}, TOO_NEAR);
     if (m->state != NM_GAME_SET) return;
     if (shootout) {
         line_up_shot(j);
         return;
     }
-    put_ball(j, penalty_kick ? j->ball_place : (struct vec3){0, 0, 0});
+    put_ball(j, penalty_kick ? j->ball_place : (struct vec3){0, 0, 0}, TOO_NEAR);
     judge_look_in_set(j, true);
     bool no_direct = m->options.league != NM_GAME_SPL && m->kicking >= 0;
     remember(j, !penalty_kick, penalty_kick || !no_direct, m->kicking);
@@ -407,7 +408,7 @@ static bool take_set_play(struct nm_judge *j)
     double since = judge_for(j, m->since);
     if (m->taking == NM_GAME_PLACING) {
         if (since < m->rules->placing) return true;
-        put_ball(j, j->ball_place);
+        put_ball(j, j->ball_place, fmax(m->rules->clearance, TOO_NEAR));
         happen(j, (struct nm_match_event){.kind = NM_MATCH_PLACED});
         return true;
     }
@@ -436,7 +437,7 @@ static void first_touch(struct nm_judge *j)
             judge_penalise(j, (uint32_t)j->last_touch, NM_OFFENCE_ENCROACHING);
         if (foul && early) happen(j, (struct nm_match_event){.kind = NM_MATCH_RETAKE});
         if (foul) {
-            put_ball(j, j->ball_place);
+            put_ball(j, j->ball_place, TOO_NEAR);
             return;
         }
     }

@@ -385,6 +385,8 @@ static void test_set_play_is_taken(void **state)
         run_lively(&g, league == NM_GAME_SPL ? 4 : 5.2); /* SPL: the ball is placed at once */
         struct vec3 at = nm_stage_ball(g.stage, NULL);
         assert_true(fabs(at.x - 1) < 0.01 && fabs(at.y - 2.975) < 0.01);
+        /* HL: nothing is nearer than half a metre when the ball is placed */
+        assert_int_equal(hypot(where(&g, 5).x - at.x, where(&g, 5).y - at.y) > 0.5, league == NM_GAME_HL);
         assert_int_equal(g.n[NM_NOTE_PENALTY], 0);
         run_lively(&g, 17);
         assert_int_equal(g.n[NM_NOTE_PENALTY], 1);
