@@ -293,7 +293,6 @@ void walk_engine_take_over(struct walk_engine *e, const struct walk_params *p, c
     e->steps = 1; /* so that the load may end it */
     e->still = 0;
     e->share = 1;
-    e->phase = e->time = 0;
     e->pace = p->period;
     e->caught = e->moved = false;
     for (int i = 0; i < 3; i++) {
@@ -309,6 +308,8 @@ void walk_engine_take_over(struct walk_engine *e, const struct walk_params *p, c
     e->com[1] = e->sway = seen.com_here[1];
     for (int side = 0; side < 2; side++)
         for (uint32_t i = 0; i < 6; i++) e->q_last[side][i] = sense->q[e->leg[side].chain.joints[i]];
-    ride_kick(e);
+    e->kick.active = false;
+    if (e->phase == 0) ride_kick(e);
     walk_plan_step(e, p);
+    e->time = e->phase * e->duration;
 }

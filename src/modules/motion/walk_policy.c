@@ -18,7 +18,7 @@
 #include "nn/onnx.h"
 #include "sensor_msgs/BatteryState.h"
 
-enum { WAYS = 6, FROZEN = 10 };                            /* equal samples of the legs' encoders in a row          */
+enum { WAYS = 6, FROZEN = 5 };                             /* equal samples in a row: a policy falls soon        */
 static const double LATE = 0.04, SILENT = 0.1;             /* s, age of what is measured: slower; no policy         */
 static const double LOW_CHARGE = 0.15;                     /* of the battery: less than training has                */
 static const double CAREFUL = 0.6;                         /* of the speeds, where inputs are not those of training */
@@ -182,7 +182,7 @@ static double trust(struct walk_policy *f, const struct walk_sense *s)
     double share = 1;
     if (f->lost)
         share = 0, what = "the policy gave an answer that is no number: it is not asked any more";
-    else if (!s->tilt || imu > SILENT)
+    else if (!s->tilt || imu > SILENT || w->same_imu >= FROZEN)
         share = 0, what = "the inertial sensor is silent or frozen: no learned walk without it";
     else if (joints > SILENT || f->same_legs >= FROZEN)
         share = 0, what = "the joints are silent or frozen: no learned walk without them";
