@@ -65,6 +65,7 @@ static const StrategyPlan *think(struct robot *r)
     match->set_play = r->set_play;
     match->player_number = r->number;
     match->goalkeeper = 1;
+    match->players_per_team = TEAM;
     match->may_move = true;
     match->may_play = r->may_play;
     for (int i = 0; i < TEAM; i++) match->penalties[i] = r->penalised[i];
@@ -203,6 +204,19 @@ static void a_mate_who_is_only_seen_at_the_ball_is_left_alone_while_it_moves(voi
     r.seen_at = (struct pose2){-0.3, 0, 0};
     assert_false(think(&r)->may_claim_ball);
     assert_true(think_for(&r, 8)->may_claim_ball); /* he does nothing */
+    nm_harness_free(r.h);
+}
+
+static void where_all_speak_nobody_is_silent(void **state)
+{
+    (void)state;
+    struct robot r = robot(2, -1.5, 0);
+    r.seen = true; /* a mistake of the eyes */
+    r.seen_at = (struct pose2){-0.3, 0, 0};
+    hear(&r, 1, -4.2, 0);
+    hear(&r, 3, -3, 2);
+    hear(&r, 4, -3, -2);
+    assert_true(think(&r)->may_claim_ball);
     nm_harness_free(r.h);
 }
 
@@ -347,6 +361,7 @@ int main(void)
         cmocka_unit_test(the_mutex_is_freed_by_a_fall_and_by_a_lost_ball),
         cmocka_unit_test(a_partner_without_proposals_who_plays_the_ball_is_left_alone),
         cmocka_unit_test(a_mate_who_is_only_seen_at_the_ball_is_left_alone_while_it_moves),
+        cmocka_unit_test(where_all_speak_nobody_is_silent),
         cmocka_unit_test(the_keeper_comes_out_only_if_he_is_first),
         cmocka_unit_test(for_their_free_kick_nobody_stands_near_the_ball),
         cmocka_unit_test(a_team_has_one_striker),
