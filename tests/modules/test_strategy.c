@@ -131,6 +131,13 @@ static void the_lowest_number_decides(void **state)
     const StrategyPlan *plan = think(&r);
     assert_int_equal(plan->proposer, 2);
     assert_int_equal(plan->own_role, TeamMessage_ROLE_DEFENDER);
+    m = hear(&r, 2, -2, 0); /* for a role that this robot would not give it finds another place than the ball */
+    m->proposed_roles.n = 4;
+    m->proposed_roles.at[1] = TeamMessage_ROLE_STRIKER;
+    m->proposed_roles.at[2] = TeamMessage_ROLE_BISHOP;
+    plan = think(&r);
+    assert_int_equal(plan->own_role, TeamMessage_ROLE_BISHOP);
+    assert_true(hypot(plan->own_position.x, plan->own_position.y) > 0.8);
     r.penalised[1] = true; /* who is penalised decides nothing */
     plan = think(&r);
     assert_int_equal(plan->proposer, 3);

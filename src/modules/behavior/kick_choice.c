@@ -10,6 +10,7 @@ static const double NEARER = 0.5;     /* m, who is nearer to the ball by this ha
 static const double SURE = 0.9;       /* nobody has the ball for more certain than this                   */
 static const double STOLEN = 0.3;     /* of the balls that a rival reaches first we still have so many    */
 static const double LATE = 2;         /* s, a rival who comes so much earlier has the ball for sure       */
+static const double OUT = 0.1;        /* what it costs to give the ball away by kicking it out            */
 static const double THROUGH = 0.35;   /* of the strong kicks at a robot come past it                      */
 static const double TURNING = 0.8;    /* s/rad, what lining up behind the ball takes beyond the way       */
 static const double WAITING = 0.015;  /* 1/s, what a second is worth                                      */
@@ -84,11 +85,11 @@ static double outcome(const struct choice_world *w, double angle, double way)
     double at_line = fabs(ux) > 1e-6 ? ((ux > 0 ? half_x : -half_x) - w->ball_x) / ux : INFINITY;
     double at_touch = fabs(uy) > 1e-6 ? ((uy > 0 ? half_y : -half_y) - w->ball_y) / uy : INFINITY;
     if (at_touch < way && at_touch < at_line) /* their throw-in */
-        return place_value(w, nm_within(w->ball_x + at_touch * ux, half_x), 0.9 * half_y, 0.15);
+        return place_value(w, nm_within(w->ball_x + at_touch * ux, half_x), 0.9 * half_y, 0.15) - OUT;
     if (at_line < way) {
         double y_line = w->ball_y + at_line * uy;
         if (fabs(y_line) < post) return ux < 0 ? -1 : w->direct_goal ? 1 : -0.05;
-        return ux < 0 ? place_value(w, -half_x, half_y, 0.3) : -0.06; /* their corner, their goal kick */
+        return (ux < 0 ? place_value(w, -half_x, half_y, 0.3) : 0) - OUT; /* their corner, their goal kick */
     }
     bool was = endangers(w, w->ball_x, w->ball_y);
     if (endangers(w, x, y) || (!was && endangers(w, (x + w->ball_x) / 2, (y + w->ball_y) / 2))) return -0.6;

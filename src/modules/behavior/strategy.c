@@ -318,26 +318,30 @@ static const TeamMate *proposer(const struct strategy *f, const struct board *b)
  * of one role the least walk decides. */
 static void adopt(struct board *b, const TeamMessage *m)
 {
-    bool taken[PLAYERS] = {0};
+    bool taken[PLAYERS] = {0}, placed[PLAYERS] = {0};
     uint32_t places = b->n - (b->keeper < PLAYERS);
     for (uint32_t i = 0; i < b->n; i++) {
         uint8_t number = b->players[i].number;
         if (i == b->keeper || !number || number > m->proposed_roles.n || !m->proposed_roles.at[number - 1]) continue;
         b->roles[i] = m->proposed_roles.at[number - 1];
     }
-    for (uint32_t i = 0; i < b->n; i++) {
-        double least = INFINITY;
-        uint32_t found = PLAYERS;
-        for (uint32_t j = 0; j < places && i != b->keeper; j++) {
-            double far = hypot(b->places[j].pose.x - b->players[i].pose.x, b->places[j].pose.y - b->players[i].pose.y);
-            if (!taken[j] && b->places[j].role == b->roles[i] && far < least) {
+    /* first the places of the own role; then, for those without a place, any but the striker's */
+    for (uint32_t any = 0; any < 2; any++) {
+        for (uint32_t i = 0; i < b->n; i++) {
+            double least = INFINITY;
+            uint32_t found = PLAYERS;
+            if (i == b->keeper || placed[i]) continue;
+            for (uint32_t j = any; j < places; j++) {
+                const struct pose2 *at = &b->places[j].pose;
+                double far = hypot(at->x - b->players[i].pose.x, at->y - b->players[i].pose.y);
+                if (taken[j] || (!any && b->places[j].role != b->roles[i]) || far >= least) continue;
                 least = far;
                 found = j;
             }
+            if (found == PLAYERS) continue;
+            taken[found] = placed[i] = true;
+            b->at[i] = b->places[found].pose;
         }
-        if (found == PLAYERS) continue;
-        taken[found] = true;
-        b->at[i] = b->places[found].pose;
     }
 }
 
