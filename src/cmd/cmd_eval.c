@@ -276,7 +276,7 @@ static int draw(const struct eval *e, const char *path, struct nm_err *err)
             canvas_line(&canvas, last_x, last_y, x, y, 2, colour);
             last_x = x, last_y = y;
         }
-        canvas_text(&canvas, LEFT + 12, TOP + 24 + 20.0 * k, false, colour, r->name);
+        canvas_text(&canvas, LEFT + 420, TOP + 250 + 20.0 * k, false, colour, r->name);
     }
     return canvas_end(&canvas, err);
 }
