@@ -122,12 +122,12 @@ static void begin_as(struct stage *s, const struct made *how, const char *more)
 {
     struct nm_arena arena = {0};
     struct nm_err err = {0};
-    char path[64], settings[200];
+    char path[64], settings[240];
     write_policy(nm_body_load(&arena, NM_ROOT "/robots/kid70", &err), how, path);
     nm_arena_free(&arena);
     *s = (struct stage){.odometry = 1};
     snprintf(settings, sizeof settings,
-             "policy=%s, rise=0.2, stabilise=false, torque_ahead=0, speed_ahead=0, stride=1%s", path, more);
+             "policy=%s, rise=0.2, stabilise=false, torque_ahead=0, speed_ahead=0, stride=1, real=1%s", path, more);
     begin_with(&s->b, &walk_policy_module, settings);
     unlink(path);
 }
