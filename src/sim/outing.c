@@ -422,7 +422,9 @@ void nm_outing_fell(struct nm_outing *o, uint32_t robot)
         w->lay = lies;
         w->up_at = nm_stage_now(o->stage) + nm_ns(3);
     } else {
-        nm_stage_place(o->stage, robot, lies, nm_dice_roll(&o->dice) < 0.5 ? NM_ON_FRONT : NM_ON_BACK);
+        double from = M_PI * nm_dice_both(&o->dice), impulse = 3 * nm_stage_body(o->stage, robot)->mass;
+        nm_stage_push(o->stage, robot, (struct vec3){impulse * cos(from), impulse * sin(from), 0}, (struct vec3){0},
+                      20000000);
     }
 }
 
