@@ -115,8 +115,9 @@ static int draw(const struct evaluation *e, const char *path, struct nm_err *err
 static int evaluate(struct evaluation *e, int64_t jobs, const char *picture, struct nm_err *err)
 {
     static struct eval_measure measures[MEASURES] = {
-        [AT_REST] = {"ball at 2 m", "cm"},    [VELOCITY] = {"velocity at 1 m/s", "m/s"}, [AHEAD] = {"met in 1 s", "cm"},
-        [KNOWN] = {"known", "% of the time"}, [WRONG] = {"wrong by 50 cm", "%"},         [CPU] = {"CPU", "us/s"}};
+        [AT_REST] = {.name = "ball at 2 m", .unit = "cm"}, [VELOCITY] = {.name = "velocity at 1 m/s", .unit = "m/s"},
+        [AHEAD] = {.name = "met in 1 s", .unit = "cm"},    [KNOWN] = {.name = "known", .unit = "% of the time"},
+        [WRONG] = {.name = "wrong by 50 cm", .unit = "%"}, [CPU] = {.name = "CPU", .unit = "us/s"}};
     const struct order *o = e->order;
     for (uint32_t i = 0; i < o->n_lineups; i++)
         if (!(e->files[i] = sim_find(&e->setup, "lineups", "line-up", o->lineups[i], err))) return -1;
