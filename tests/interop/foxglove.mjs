@@ -144,11 +144,11 @@ async function parameters(port) {
   assert.equal(number(await told, "ball_filter.friction"), 0.75);
 
   const refusal = peer.next("status", (s) => s.level === 2 && s.message.includes("99 is outside 0.05"));
-  peer.client.setParameters([{ name: "ball_filter.gate", value: 5 }, { name: "ball_filter.friction", value: 99 }], "bad");
+  peer.client.setParameters([{ name: "ball_filter.forget", value: 5 }, { name: "ball_filter.friction", value: 99 }], "bad");
   const kept = await peer.next("parameterValues", (v) => v.id === "bad");
   await refusal;
   assert.equal(number(kept, "ball_filter.friction"), 0.75);
-  assert.equal(number(kept, "ball_filter.gate"), 4, "a set is applied whole or not at all");
+  assert.equal(number(kept, "ball_filter.forget"), 8, "a set is applied whole or not at all");
   const near = peer.next("status", (s) => s.message.includes("did you mean 'ball_filter.friction'"));
   peer.client.setParameters([{ name: "ball_filter.frictoin", value: 1 }]);
   await near;
@@ -180,8 +180,8 @@ async function strangers(port) {
     const peer = await new Peer(port, options).greeted();
     assert.equal(peer.info.metadata.write, "no");
     const refusal = peer.next("status", (s) => s.level === 2 && s.message.includes("read only"));
-    peer.client.setParameters([{ name: "ball_filter.gate", value: 6 }], "no");
-    assert.equal(number(await peer.next("parameterValues", (v) => v.id === "no"), "ball_filter.gate"), 4);
+    peer.client.setParameters([{ name: "ball_filter.forget", value: 6 }], "no");
+    assert.equal(number(await peer.next("parameterValues", (v) => v.id === "no"), "ball_filter.forget"), 8);
     await refusal;
     const failure = peer.next("serviceCallFailure");
     peer.client.sendServiceCallRequest({ serviceId: 1, callId: 3, encoding: "cdr", data: new DataView(new ArrayBuffer(4)) });
@@ -337,7 +337,7 @@ async function time(port) {
 async function locked(port) {
   const peer = await new Peer(port).greeted();
   const refusal = peer.next("status", (s) => s.message.includes("writing is locked"));
-  peer.client.setParameters([{ name: "ball_filter.gate", value: 6 }]);
+  peer.client.setParameters([{ name: "ball_filter.forget", value: 6 }]);
   await refusal;
   await peer.close();
 }
