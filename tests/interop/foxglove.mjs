@@ -143,7 +143,7 @@ async function parameters(port) {
   assert.equal(number(answer, "ball_filter.friction"), 0.75);
   assert.equal(number(await told, "ball_filter.friction"), 0.75);
 
-  const refusal = peer.next("status", (s) => s.level === 2 && s.message.includes("99 is outside 0.05"));
+  const refusal = peer.next("status", (s) => s.level === 2 && s.message.includes("99 is outside 0 "));
   peer.client.setParameters([{ name: "ball_filter.forget", value: 5 }, { name: "ball_filter.friction", value: 99 }], "bad");
   const kept = await peer.next("parameterValues", (v) => v.id === "bad");
   await refusal;
