@@ -242,6 +242,34 @@ static void from_a_kick_off_it_does_not_shoot(void **state)
     nm_harness_free(t.h);
 }
 
+static bool aims_at_goal(const NavigationGoal *g, double x, double y)
+{
+    double dx = g->kick_target.x - x, dy = g->kick_target.y - y;
+    return g->kick && dx > 0 && fabs(y + dy / dx * (GOAL_X - x)) < 1.2 && x + dx > GOAL_X - 0.3;
+}
+
+/* After our kick-off a goal counts only if a second robot has played the ball. */
+static void who_took_the_kick_off_does_not_shoot_until_a_mate_has_played(void **state)
+{
+    (void)state;
+    for (int mate = 0; mate < 2; mate++) {
+        struct toy t = toy(-0.5, 0, "walk_reach=4, stand_reach=0");
+        int shots = 0;
+        t.match.kicking = MatchState_KICK_OWN;
+        live(&t);
+        t.x = 3; /* the ball rolled far */
+        t.me.x = 2.5;
+        if (mate) {
+            t.plan.striker = 3;
+            live(&t);
+            t.plan.striker = 2;
+        }
+        for (int i = 0; i < 60; i++) shots += aims_at_goal(live(&t), t.x, t.y);
+        assert_true(mate ? shots > 20 : shots == 0);
+        nm_harness_free(t.h);
+    }
+}
+
 static void a_strong_kick_is_not_interrupted_by_another_role_but_by_a_penalty(void **state)
 {
     (void)state;
@@ -410,6 +438,7 @@ int main(void)
         cmocka_unit_test(the_striker_scores_from_everywhere),
         cmocka_unit_test(it_waits_where_it_may_not_play),
         cmocka_unit_test(from_a_kick_off_it_does_not_shoot),
+        cmocka_unit_test(who_took_the_kick_off_does_not_shoot_until_a_mate_has_played),
         cmocka_unit_test(a_strong_kick_is_not_interrupted_by_another_role_but_by_a_penalty),
         cmocka_unit_test(it_asks_for_a_strong_kick_once_and_goes_on_when_it_is_made),
         cmocka_unit_test(it_leaves_a_jam),

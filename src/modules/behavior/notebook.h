@@ -62,6 +62,7 @@ struct soccer {
     double ball_far;    /* m from the robot                        */
     double rival_first; /* s until the first rival is at the ball  */
     bool kick_off;      /* ours: the ball still lies on its place  */
+    bool goal_counts;   /* if this robot scores now                */
     /* state */
     struct nm_options options;
     struct kick_choice choice;
@@ -74,6 +75,8 @@ struct soccer {
     double side;          /* 1: the ball was last to the left        */
     double stirs;         /* rad/s                                   */
     int64_t asks;         /* goals sent to actions so far            */
+    uint8_t taker;        /* who took our last indirect restart, until a mate plays the ball; 0: nobody */
+    int64_t taken;        /* ns, when he did                         */
     enum asked asked;
     struct vec3 kicked_from; /* m, where the ball lay when the kick was asked for */
 };

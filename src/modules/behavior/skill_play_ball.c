@@ -15,15 +15,6 @@ static void add_robots(const struct soccer *f, struct choice_world *w)
     }
 }
 
-/* A goal counts directly from a free kick, a corner or a goal kick, but not from a kick-off or a throw-in. */
-static bool goal_counts(const struct soccer *f)
-{
-    bool ours = f->match->kicking == MatchState_KICK_OWN;
-    uint8_t play = f->match->set_play;
-    bool indirect = play == MatchState_SET_PLAY_INDIRECT_FREE_KICK || play == MatchState_SET_PLAY_THROW_IN;
-    return !(f->kick_off || (ours && indirect));
-}
-
 /* Chooses what to do with the ball; not in every step, so that the robot does not dither. */
 static void think_about_kick(struct soccer *f)
 {
@@ -38,7 +29,7 @@ static void think_about_kick(struct soccer *f)
         .ball_y = f->ball.y,
         .speed = f->speed,
         .last_time = f->rival_first,
-        .direct_goal = goal_counts(f),
+        .direct_goal = f->goal_counts,
     };
     add_robots(f, &w);
     struct kick_choice last = f->choice;

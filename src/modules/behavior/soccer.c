@@ -26,6 +26,23 @@ static bool still_kick_off(const struct soccer *f)
            m->set_play == MatchState_SET_PLAY_NONE && f->ball.known && hypot(f->ball.x, f->ball.y) < 0.4;
 }
 
+/* A goal counts directly from a free kick, a corner or a goal kick. From a kick-off, a throw-in or an indirect free
+ * kick another robot of the team must touch the ball first: who took it passes, and does not shoot until a mate has
+ * played. */
+static bool goal_counts(struct soccer *f)
+{
+    const double enough = 15; /* s, by then somebody else has touched it */
+    uint8_t play = f->match->set_play, striker = f->plan->striker;
+    bool indirect = play == MatchState_SET_PLAY_INDIRECT_FREE_KICK || play == MatchState_SET_PLAY_THROW_IN;
+    if (f->kick_off || (f->match->kicking == MatchState_KICK_OWN && indirect)) {
+        f->taker = striker;
+        f->taken = f->nm->now;
+        return false;
+    }
+    if ((striker && striker != f->taker) || nm_seconds(f->nm->now - f->taken) > enough) f->taker = 0;
+    return !f->taker || f->taker != f->match->player_number;
+}
+
 static void sense(struct soccer *f)
 {
     const double *c = f->pose->pose.covariance;
@@ -35,6 +52,7 @@ static void sense(struct soccer *f)
     f->ball_far = f->ball.known ? hypot(f->ball.x - f->me.x, f->ball.y - f->me.y) : INFINITY;
     f->rival_first = f->ball.known ? first_rival(f) : INFINITY;
     f->kick_off = still_kick_off(f);
+    f->goal_counts = goal_counts(f);
     if (f->ball.known) {
         f->lost_since = 0;
         f->side = angle_normal(to_ball_angle(f) - f->me.theta) < 0 ? -1 : 1;
