@@ -29,7 +29,7 @@ int cmd_play(int argc, char **argv)
         WHOLE("players", &match.players, 1, 7, "N", "robots of a team (default: the league's)"),
         TEXT("fidelity", &match.fidelity, "HOW", "percept: bodies with physics; flat: discs on a plane, much faster"),
         TEXT("red", &match.teams[0], "WHO", "the red team: a robot, a line-up, or both, such as darwin,beginner"),
-        TEXT("blue", &match.teams[1], "WHO", "the blue team (default of both: kid70,match)"),
+        TEXT("blue", &match.teams[1], "WHO", "the blue team (default of both: kid70 with the line-up match_policy)"),
         SWITCH("knock-out", &match.knock_out, "a draw is followed by extra time and a shoot-out"),
         PLAYING_FLAGS(&options),
         SWITCH("virtual", &options.virtual_time, "runs in virtual time, as fast as possible"),

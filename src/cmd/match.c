@@ -36,8 +36,8 @@ struct team {
 };
 
 /* "darwin", "beginner" or "darwin,beginner": what is the name of a robot is one. */
-static int read_team(struct setup *setup, const char *text, const char *flag, const char *usual, bool flat,
-                     struct team *team, struct nm_err *err)
+static int read_team(struct setup *setup, const char *text, const char *flag, bool flat, struct team *team,
+                     struct nm_err *err)
 {
     char words[256], *rest = words;
     const char *lineup = NULL;
@@ -52,7 +52,8 @@ static int read_team(struct setup *setup, const char *text, const char *flag, co
         else
             lineup = nm_take_text(&setup->arena, word);
     }
-    const char *form = !lineup ? usual : lineup;
+    bool learned = team->robot && !access(nm_path(&setup->arena, team->robot, "walk.onnx"), R_OK);
+    const char *form = lineup ? lineup : learned && !flat ? "match_policy" : "match";
     if (!lineup || (flat && !strchr(lineup, '/') && !strchr(lineup, '.'))) {
         /* a line-up of the flat world has no body: its name ends so */
         const char *other = nm_take_format(&setup->arena, "%s_flat", form);
@@ -205,8 +206,8 @@ int match_begin(struct match *m, struct setup *setup, const struct match_options
     if (2 * m->options.players > NM_PLAYERS)
         return nm_fail(err, "--players: a team has at most %d robots", NM_PLAYERS / 2);
     if (!(m->options.half > 0)) m->options.half = nm_rules[m->league].half;
-    int bad = read_team(setup, options->teams[0], "--red", "match", flat, &teams[0], err);
-    bad |= read_team(setup, options->teams[1], "--blue", "match", flat, &teams[1], err);
+    int bad = read_team(setup, options->teams[0], "--red", flat, &teams[0], err);
+    bad |= read_team(setup, options->teams[1], "--blue", flat, &teams[1], err);
     if (!bad && !make_scenario(m, setup, teams, err) && !open_air(m, 0, err) && !open_air(m, 1, err)) return 0;
     match_end(m);
     return -1;

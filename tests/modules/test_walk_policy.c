@@ -422,6 +422,20 @@ static void without_inertial_sensor_it_stands(void **state)
     end(&s.b);
 }
 
+static void a_robot_that_has_stood_may_take_a_moment_to_move(void **state)
+{
+    (void)state;
+    struct stage s;
+    begin_as(&s, &good, "");
+    run(&s, 40);
+    s.b.joints_frozen = true;
+    for (int i = 0; i < 25; i++) {
+        if (i % 10 == 0) command(&s.b, WalkCommand_VELOCITY)->velocity.linear.x = 0.8;
+        assert_string_equal(run(&s, 1)->refused, "");
+    }
+    end(&s.b);
+}
+
 static void without_joints_the_policy_is_not_asked(void **state)
 {
     (void)state;
@@ -500,6 +514,7 @@ int main(void)
         cmocka_unit_test(a_target_is_reached),
         cmocka_unit_test(a_kick_rides_on_a_step_and_the_policy_walks_on),
         cmocka_unit_test(without_inertial_sensor_it_stands),
+        cmocka_unit_test(a_robot_that_has_stood_may_take_a_moment_to_move),
         cmocka_unit_test(without_joints_the_policy_is_not_asked),
         cmocka_unit_test(late_sensors_make_it_slower_and_it_says_so),
         cmocka_unit_test(a_low_battery_makes_it_slower_and_it_says_so),

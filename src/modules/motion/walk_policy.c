@@ -19,6 +19,7 @@
 #include "sensor_msgs/BatteryState.h"
 
 enum { WAYS = 6, FROZEN = 5 };                             /* equal samples in a row: a policy falls soon        */
+static const double BEGINS = 0.15;                         /* s until a robot that stood moves                  */
 static const double LATE = 0.04, SILENT = 0.1;             /* s, age of what is measured: slower; no policy         */
 static const double LOW_CHARGE = 0.15;                     /* of the battery: less than training has                */
 static const double CAREFUL = 0.6;                         /* of the speeds, where inputs are not those of training */
@@ -48,7 +49,8 @@ struct walk_policy {
     double most[4]; /* what was trained: forwards, back, to a side, a turn */
     struct nm_gait_state state;
     enum engine by;
-    double waited; /* s since the policy was asked last            */
+    int64_t by_since; /* ns, since when it is this engine     */
+    double waited;    /* s since the policy was asked last            */
     double policy_goals[NM_JOINTS];
     double command[3];              /* what the policy is told                      */
     double asked[3];                /* what is wanted of it, within the limits      */
@@ -155,13 +157,15 @@ static void say_worry(struct walk_policy *f, const char *what)
     if (what[0]) nm_text(f->front.refused, "%s", what);
 }
 
-/* Legs that walk move their encoders; all of them equal again and again are those of a dead bus. */
+/* Legs that walk move their encoders; all of them equal again and again are those of a dead bus. The first moments do
+ * not count: a robot that stood begins to move only when goals have moved over and have reached the motors. */
 static void watch_legs(struct walk_policy *f)
 {
+    bool walks = f->by == POLICY && nm_seconds(f->nm->now - f->by_since) > f->blend + BEGINS;
     double now[NM_GAIT_LEGS];
     for (uint32_t i = 0; i < NM_GAIT_LEGS; i++) now[i] = f->front.q[f->gait.joints[i]];
     bool same = !memcmp(now, f->legs, sizeof now);
-    f->same_legs = same && (f->by == POLICY || f->same_legs >= FROZEN) ? f->same_legs + 1 : 0;
+    f->same_legs = same && (walks || f->same_legs >= FROZEN) ? f->same_legs + 1 : 0;
     memcpy(f->legs, now, sizeof now);
 }
 
@@ -334,6 +338,7 @@ static void to_policy(struct walk_policy *f)
     e->pace = 0.5 / f->gait.rate;
     memset(f->asked, 0, sizeof f->asked);
     f->by = POLICY;
+    f->by_since = f->nm->now;
     f->steady = 0;
     f->waited = NM_GAIT_PERIOD;
     memcpy(f->policy_goals, w->told, sizeof w->told);
@@ -349,6 +354,7 @@ static void to_model(struct walk_policy *f, const struct walk_sense *s)
     walk_engine_take_over(&w->engine, &w->tuned, s, v);
     walk_front_aim(w);
     f->by = MODEL;
+    f->by_since = f->nm->now;
     walk_front_blend(w, f->blend);
 }
 
