@@ -227,6 +227,21 @@ static void it_waits_where_it_may_not_play(void **state)
     nm_harness_free(t.h);
 }
 
+static void to_its_place_before_a_kick_off_it_walks_calmly(void **state)
+{
+    (void)state;
+    struct toy t = toy(-3, 2, "calm=0.4");
+    t.plan.own_position = (Pose2D){-1, 0, 0};
+    t.match.state = MatchState_READY;
+    const NavigationGoal *g = live(&t);
+    assert_int_equal(g->mode, NavigationGoal_PATH);
+    assert_true(g->velocity.linear.x == 0.4);
+    t.match.state = MatchState_PLAYING;
+    g = live(&t);
+    assert_true(g->velocity.linear.x == 0);
+    nm_harness_free(t.h);
+}
+
 static void from_a_kick_off_it_does_not_shoot(void **state)
 {
     (void)state;
@@ -437,6 +452,7 @@ int main(void)
         cmocka_unit_test(after_a_penalty_it_plays_again),
         cmocka_unit_test(the_striker_scores_from_everywhere),
         cmocka_unit_test(it_waits_where_it_may_not_play),
+        cmocka_unit_test(to_its_place_before_a_kick_off_it_walks_calmly),
         cmocka_unit_test(from_a_kick_off_it_does_not_shoot),
         cmocka_unit_test(who_took_the_kick_off_does_not_shoot_until_a_mate_has_played),
         cmocka_unit_test(a_strong_kick_is_not_interrupted_by_another_role_but_by_a_penalty),

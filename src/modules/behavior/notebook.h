@@ -50,7 +50,7 @@ struct soccer {
     Strategy *strategy;
     /* params */
     struct nm_pitch_size field;
-    double speed;
+    double speed, calm;
     double dribble_reach, walk_reach, walk_spread, stand_reach, stand_spread, stand_time, habit;
     double lost, near, jam, back_off;
     double friction, dive_time, reach, body;

@@ -254,6 +254,7 @@ static OPTION(match)
     {
         acts(f, Strategy_ACTION_POSITIONING);
         play(take_place);
+        f->goal->velocity.linear.x = f->calm; /* there is time, and the ways of mates cross */
     }
     STATE(set)
     {
@@ -338,6 +339,7 @@ static const struct nm_param params[] = {
     NM_PARAM(dribble_reach, 0.5, 0, 3, "m",
              "how far the ball rolls when it is dribbled; 0: the robot does not dribble"),
     NM_PARAM(walk_reach, 1.5, 0, 20, "m", "how far a kick while walking goes; 0: there is none"),
+    NM_PARAM(calm, 0.5, 0.05, 3, "m/s", "fastest walk to the places before a kick-off"),
     NM_PARAM(walk_spread, 0.15, 0.01, 1, "rad", "error of its direction, 1 sigma"),
     NM_PARAM(stand_reach, 6, 0, 30, "m", "how far a standing kick goes; 0: there is none"),
     NM_PARAM(stand_spread, 0.07, 0.01, 1, "rad", "error of its direction, 1 sigma"),
