@@ -296,7 +296,8 @@ static void reset(struct soccer *f)
 {
     memset(&f->options, 0, sizeof f->options);
     f->choice = (struct kick_choice){0};
-    f->chosen = f->lost_since = f->rested_since = f->asks = 0;
+    f->chosen = f->lost_since = f->rested_since = f->asks = f->taken = 0;
+    f->taker = 0;
     f->rested = f->last_ball = (struct vec3){0};
     f->asked = ASKED_NOTHING;
     f->side = 1;
