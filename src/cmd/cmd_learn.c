@@ -19,13 +19,15 @@
 #include "learn/trainer.h"
 #include "nn/onnx.h"
 
+#define DONOR "kid70"
+
 enum { TEST_SEED = 50001, TEST_RUNS = 4 };
 static const double TEST_SECONDS = 8;
 static const double SAVE_EVERY = 60, SAVE_EVERY_TOGETHER = 5; /* s: the more processes, the more can be lost */
 static const char *const WAYS[NM_WALK_WAYS + 1] = {"forward", "back", "side", "turn", "stand"};
 
 struct order {
-    const char *robot, *output;
+    const char *robot, *output, *from;
     double minutes;
     int64_t seed, worlds, threads;
     bool resume;
@@ -43,6 +45,18 @@ struct job {
 
 /* Only one of the processes writes files and speaks. */
 static bool speaks(const struct job *job) { return !job->crew || !job->crew->rank; }
+
+/* What the robot of the folder `name` has learned is where this one begins. */
+static int inherit(struct job *job, const char *name, struct nm_err *err)
+{
+    const char *folder = setup_robot(&job->setup, name, err);
+    const struct nm_body *body = folder ? nm_body_load(&job->setup.arena, folder, err) : NULL;
+    if (!body) return -1;
+    struct nm_net *policy = nm_onnx_load(nm_path(&job->setup.arena, folder, "walk.onnx"), err);
+    int bad = !policy ? -1 : nm_trainer_inherit(job->trainer, body, policy, err);
+    nm_net_free(policy);
+    return bad;
+}
 
 static int prepare(struct job *job, const struct order *o, struct nm_err *err)
 {
@@ -63,7 +77,8 @@ static int prepare(struct job *job, const struct order *o, struct nm_err *err)
     struct nm_learn_options options = {(uint64_t)o->seed, (uint32_t)o->worlds, (uint32_t)o->threads, job->crew,
                                        stopping};
     job->trainer = nm_trainer_new(job->body, &job->pitch, &options, err);
-    return !job->trainer || (o->resume && nm_trainer_load(job->trainer, job->state, err)) ? -1 : 0;
+    if (!job->trainer || (o->from && inherit(job, o->from, err))) return -1;
+    return o->resume ? nm_trainer_load(job->trainer, job->state, err) : 0;
 }
 
 static void tell(struct progress *progress, const struct nm_learned *row, double left)
@@ -153,15 +168,19 @@ static int write_card(const struct job *job, const struct order *o, const struct
     fprintf(
         to,
         "Walking policy for %s\n\nmade      %s by nutmeg learn walk, revision %s\nrobot     %s, %.3f kg\n"
-        "command   %snutmeg learn walk --robot %s --seed %lld --worlds %lld\n"
+        "command   %snutmeg learn walk --robot %s%s%s --seed %lld --worlds %lld\n"
         "learned   %.2f million steps of %g ms in %.1f minutes; simulation only\n"
         "worlds    true play in a third of them (0.23 to 1.26 degrees), delays 4 to 20 ms each way, turf 0 to 30 mm,\n"
         "          slopes up to 0.02 rad, friction 0.5 to 1, battery 20 to 100 %% full, pushes up to %.2f N s, bodies\n"
         "          within 1.5 x the spread\n"
         "test      seeds %d to %d of the same kind of worlds, which training did not see; %g s each\n\n",
         job->body->name, date, program_revision(), job->body->name, job->body->mass, together, job->body->name,
-        (long long)o->seed, (long long)o->worlds, curve[n - 1].steps * 1e-6, NM_GAIT_PERIOD * 1e3,
-        curve[n - 1].seconds / 60, curve[n - 1].limits.push, TEST_SEED, TEST_SEED + TEST_RUNS - 1, TEST_SECONDS);
+        o->from     ? " --from "
+        : o->resume ? " --resume"
+                    : "",
+        o->from ? o->from : "", (long long)o->seed, (long long)o->worlds, curve[n - 1].steps * 1e-6,
+        NM_GAIT_PERIOD * 1e3, curve[n - 1].seconds / 60, curve[n - 1].limits.push, TEST_SEED, TEST_SEED + TEST_RUNS - 1,
+        TEST_SECONDS);
     print_scores(scores, to);
     int bad =
         fclose(to) ? nm_fail(err, "%s cannot be written", job->card) : nm_file_replace(job->card, text, size, err);
@@ -199,6 +218,9 @@ static int walk(int argc, char **argv)
     const struct flag flags[] = {
         TEXT("robot", &o.robot, "NAME", "folder in robots/", .letter = 'r'),
         NUMBER("minutes", &o.minutes, 0.01, 1e5, "N", "minutes of learning (default: 60)", .letter = 'm'),
+        TEXT("from", &o.from, "NAME",
+             "begins with what the robot of this folder has learned, its walk.onnx; nothing: begins with none "
+             "(default: " DONOR ", for all other robots)"),
         SWITCH("resume", &o.resume, "continues from the checkpoint of an earlier run, for N more minutes"),
         WHOLE("seed", &o.seed, 0, 1e15, "N", "seed of bodies, commands and noise (default: 1)"),
         WHOLE("worlds", &o.worlds, 8, 65536, "N", "robots that learn at the same time (default: 256)"),
@@ -221,6 +243,9 @@ static int walk(int argc, char **argv)
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     if (!o.robot) return usage_wrong(&usage, "--robot is missing");
+    if (o.from && o.resume) return usage_wrong(&usage, "use either --from or --resume, not both");
+    if (!o.from && !o.resume && strcmp(o.robot, DONOR)) o.from = DONOR;
+    if (o.from && !strcmp(o.from, "nothing")) o.from = NULL;
     struct nm_err err = {0};
     struct job *job = calloc(1, sizeof *job);
     if (!job) abort();

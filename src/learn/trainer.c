@@ -10,6 +10,7 @@
 #include "base/crc32.h"
 #include "base/whole.h"
 #include "core/files.h"
+#include "learn/inherit.h"
 #include "nn/mlp.h"
 #include "nn/onnx.h"
 #include "sim/workers.h"
@@ -33,6 +34,11 @@ static const double FIRST_NOISE = -0.6, LEAST_NOISE = -2.5, MOST_NOISE = 0.3;   
 static const double FIRST[NM_WALK_WAYS] = {0.16, 0.13, 0.11, 0.8}, MOST[NM_WALK_WAYS] = {0.8, 0.6, 0.5, 5};
 static const double MOST_PUSH = 0.34; /* of mass times pace */
 static const double LEAST_STRICT = 0.1;
+
+/* Who inherits a policy begins with less of what the other robot reached, with less noise and with small steps. The
+ * critic, which cannot be inherited, learns alone for some batches. */
+static const double INHERITED_SHARE = 0.6, INHERITED_STRICT = 0.5, INHERITED_NOISE = -1.5, INHERITED_RATE = 3e-4;
+enum { CRITIC_ALONE = 8 };
 
 struct scratch { /* of one thread */
     struct nm_tape actor, mirrored, critic;
@@ -62,6 +68,7 @@ struct nm_trainer {
     double rate, reached[NM_WALK_WAYS];
     struct nm_dice dice;
     double std[NM_GAIT_ACTS]; /* of this batch */
+    uint32_t alone;           /* batches in which only the critic still learns */
 
     /* a batch; rows of a world stand together, one more than it plays */
     float *both, *acts, *means, *log_probs, *rewards, *values, *advantages, *returns;
@@ -199,6 +206,26 @@ struct nm_trainer *nm_trainer_new(const struct nm_body *body, const struct nm_pi
     }
     nm_trainer_free(t);
     return NULL;
+}
+
+int nm_trainer_inherit(struct nm_trainer *t, const struct nm_body *body, const struct nm_net *policy,
+                       struct nm_err *err)
+{
+    static const char *const ways[NM_WALK_WAYS] = {"forward: ", "back: ", "side: ", "turn: "};
+    struct nm_gait from;
+    const char *limits = nm_net_note(policy, "limits");
+    if (nm_gait_init(&from, body, err) || nm_inherit(&t->gait, &t->actor, &from, policy, err)) return -1;
+    for (int k = 0; k < NM_WALK_WAYS; k++) {
+        const char *at = limits ? strstr(limits, ways[k]) : NULL;
+        double scale = k == NM_WALK_TURN ? 1 : t->gait.pace, theirs = k == NM_WALK_TURN ? 1 : from.pace;
+        double share = at ? INHERITED_SHARE * strtod(at + strlen(ways[k]), NULL) / theirs : 0;
+        t->limits.most[k] = scale * (share > FIRST[k] ? fmin(share, MOST[k]) : FIRST[k]);
+    }
+    for (int i = 0; i < NM_GAIT_ACTS; i++) log_std(t)[i] = (float)INHERITED_NOISE;
+    t->limits.strict = INHERITED_STRICT;
+    t->rate = INHERITED_RATE;
+    t->alone = CRITIC_ALONE;
+    return 0;
 }
 
 void nm_trainer_free(struct nm_trainer *t)
@@ -462,6 +489,8 @@ static void learn_small(struct nm_trainer *t, double *change, double *gain)
     if (!isfinite(length)) *change = NAN;
     if (!isfinite(length)) return;
     for (size_t i = 0; length > LONGEST && i < t->n; i++) sum[i] *= (float)(LONGEST / length);
+    if (t->alone) memset(sum, 0, t->actor.n * sizeof *sum);
+    if (t->alone) memset(sum + t->actor.n + t->critic.n, 0, STDS * sizeof *sum);
     nm_adam_step(&t->adam, t->parameters, sum, (float)t->rate);
 }
 
@@ -481,6 +510,7 @@ static double learn(struct nm_trainer *t, uint32_t n, double *gain)
             learn_small(t, &change, gain);
         }
         if (!isfinite(change)) return NAN;
+        if (t->alone) continue;
         if (change > 2 * WANTED_CHANGE) t->rate = fmax(t->rate / 1.3, LEAST_RATE);
         if (change < WANTED_CHANGE / 2) t->rate = fmin(t->rate * 1.2, MOST_RATE);
     }
@@ -560,6 +590,7 @@ int nm_trainer_batch(struct nm_trainer *t, struct nm_err *err)
         return nm_fail(err, "the numbers of the network are lost: go back to an earlier checkpoint");
     t->steps += n * others(t);
     t->batches++;
+    if (t->alone) t->alone--;
     row.steps = t->steps;
     row.seconds = t->seconds + 1e-9 * (double)(nm_clock() - t->started);
     *new_row(t) = row;

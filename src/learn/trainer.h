@@ -41,6 +41,9 @@ struct nm_trainer;
 struct nm_trainer *nm_trainer_new(const struct nm_body *body, const struct nm_pitch *pitch,
                                   const struct nm_learn_options *options, struct nm_err *err);
 void nm_trainer_free(struct nm_trainer *trainer);
+/* Begins with what another body has learned instead of nothing (learn/inherit.h). */
+int nm_trainer_inherit(struct nm_trainer *trainer, const struct nm_body *body, const struct nm_net *policy,
+                       struct nm_err *err);
 
 /* Plays and learns once. 1 if it was given up because of `quit`, -1 with a sentence if another process is gone; then
  * everything is as it was after the batch before. -1 too if the numbers have gone out of all bounds. */
