@@ -1,5 +1,6 @@
 #include "body/gait.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clamp.h"
@@ -15,6 +16,8 @@ static const double PITCH = 0.35, OTHER = 0.25, SHOULDER = 0.4; /* rad of an act
 static const double TURNS = 0.37;                               /* of the clock, while something falls through a leg */
 static const double EDGE = 0.02;                                /* rad that goals keep from the ends of joints     */
 static const float MOST = 5;                                    /* an action is not larger                         */
+/* Changes with what an observation or an action means, so that a policy is not used with another meaning. */
+enum { MEANING = 1 };
 /* Factors that bring what is seen to the size of 1. */
 static const double GYRO = 0.3, JOINT = 2, ACT = 0.4, SPEED = 2, TURN = 0.5;
 
@@ -188,4 +191,57 @@ void nm_gait_act(const struct nm_gait *g, struct nm_gait_state *s, const float a
     nm_apply_mimics(g->body, goals);
     s->rate = g->rate * nm_clamp(1 + 0.2 * (double)s->act[NM_GAIT_ACTS - 1], 0.6, 1.6);
     move_clock(s, command[0] == 0 && command[1] == 0 && command[2] == 0);
+}
+
+/* ---- the note in a policy's file ---- */
+
+int nm_gait_describe(const struct nm_gait *g, char *text, size_t room)
+{
+    int n = snprintf(text, room,
+                     "meaning: %d\nperiod: %g\nclock: %.4f\n"
+                     "joints: # name, stance in rad, rad of an action of 1, rad of the lift\n",
+                     MEANING, NM_GAIT_PERIOD, g->rate);
+    for (uint32_t i = 0; i < g->n_joints && n < (int)room; i++)
+        n += snprintf(text + n, room - (size_t)n, "  - [%s, %.5f, %g, %.5f]\n", g->body->joints[g->joints[i]].name,
+                      g->stance[g->joints[i]], g->scale[i], i < NM_GAIT_LEGS ? g->lift[i] : 0);
+    return n;
+}
+
+static int check_joint(const struct nm_gait *g, const char *line, struct nm_err *err)
+{
+    static const char *const what[] = {"stance", "size of an action", "lift in the swing"};
+    char name[64];
+    double theirs[3];
+    int n = sscanf(line, "- [%63[^,], %lf, %lf, %lf", name, &theirs[0], &theirs[1], &theirs[2]) - 1;
+    if (n < 2) return nm_fail(err, "its note `gait` has a line that is not - [joint, stance, scale, lift]");
+    int32_t joint = nm_find_joint(g->body, name);
+    uint32_t i = 0;
+    while (i < g->n_joints && (int32_t)g->joints[i] != joint) i++;
+    if (joint < 0 || i == g->n_joints)
+        return nm_fail(err, "it was trained with a joint %s, which the walk of %s does not move", name, g->body->name);
+    const double ours[3] = {g->stance[joint], g->scale[i], i < NM_GAIT_LEGS ? g->lift[i] : 0};
+    for (int k = 0; k < n; k++)
+        if (!(fabs(ours[k] - theirs[k]) < 2e-3))
+            return nm_fail(err, "it was trained with another %s of %s: %.3f rad, and here it is %.3f", what[k], name,
+                           theirs[k], ours[k]);
+    return 0;
+}
+
+int nm_gait_check(const struct nm_gait *g, const char *text, struct nm_err *err)
+{
+    const struct {
+        const char *key, *what;
+        double ours, near;
+    } all[] = {{"meaning:", "meaning of its numbers", MEANING, 0.5},
+               {"period:", "period (s)", NM_GAIT_PERIOD, 1e-4},
+               {"clock:", "rate of the clock (turns a second)", g->rate, 0.01}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const char *at = strstr(text, all[i].key);
+        double theirs;
+        if (at && (sscanf(at + strlen(all[i].key), "%lf", &theirs) != 1 || !(fabs(theirs - all[i].ours) < all[i].near)))
+            return nm_fail(err, "it was trained with another %s than %g", all[i].what, all[i].ours);
+    }
+    for (const char *line = strstr(text, "- ["); line; line = strstr(line + 1, "- ["))
+        if (check_joint(g, line, err)) return -1;
+    return 0;
 }

@@ -12,6 +12,7 @@
 #ifndef NM_BODY_GAIT_H
 #define NM_BODY_GAIT_H
 
+#include "base/clamp.h"
 #include "base/export.h"
 #include "body/robot.h"
 
@@ -63,6 +64,20 @@ NM_EXPORT void nm_gait_observe(const struct nm_gait *gait, struct nm_gait_state 
 /* Takes an action, moves the clock on by one period, and gives goals for all joints, inside of their ranges. */
 NM_EXPORT void nm_gait_act(const struct nm_gait *gait, struct nm_gait_state *state, const float act[NM_GAIT_ACTS],
                            const double command[3], double *goals);
+
+/* All that a policy depends on, as text for its file: what the numbers mean, the clock, and each joint's stance, scale
+ * and lift. What snprintf returns. */
+NM_EXPORT int nm_gait_describe(const struct nm_gait *gait, char *text, size_t room);
+/* -1 with a sentence where such a text differs from this gait. What it leaves out is not compared. */
+NM_EXPORT int nm_gait_check(const struct nm_gait *gait, const char *text, struct nm_err *err);
+
+/* A commanded speed grows by at most `most`, and becomes smaller twice as fast. In training and on the robot commands
+ * do not jump: from full speed forwards to full speed back at once no robot stays up. */
+static inline double nm_gait_follow(double from, double to, double most)
+{
+    bool brakes = from * to < 0 || fabs(to) < fabs(from);
+    return from + nm_within(to - from, brakes ? 2 * most : most);
+}
 
 /* left: 1 where the clock wants the left foot in the air, right: -1, 0 where both are to stand. */
 static inline double nm_gait_swing(const struct nm_gait_state *s) { return s->stands ? 0 : sin(2 * M_PI * s->phase); }

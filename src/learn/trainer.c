@@ -31,8 +31,7 @@ static const double FIRST_RATE = 1e-3, LEAST_RATE = 2e-5, MOST_RATE = 2e-3, LONG
 static const double FIRST_NOISE = -0.6, LEAST_NOISE = -2.5, MOST_NOISE = 0.3;            /* ln, of the actions */
 
 /* What is asked first and at most: shares of the body's pace; turns in rad/s. */
-static const double FIRST[NM_WALK_WAYS] = {0.16, 0.13, 0.11, 0.8}, MOST[NM_WALK_WAYS] = {0.8, 0.6, 0.5, 5};
-static const double MOST_PUSH = 0.34; /* of mass times pace */
+static const double FIRST[NM_WALK_WAYS] = {0.16, 0.13, 0.11, 0.8}, MOST[NM_WALK_WAYS] = {0.75, 0.52, 0.42, 4.8};
 static const double LEAST_STRICT = 0.1;
 
 /* Who inherits a policy begins with less of what the other robot reached, with less noise and with small steps. The
@@ -520,7 +519,7 @@ static double learn(struct nm_trainer *t, uint32_t n, double *gain)
 /* Asks for more where most is reached, for less where little is. */
 static void raise_limits(struct nm_trainer *t, size_t n, double falls)
 {
-    double sum[NM_WALK_WAYS] = {0}, push = MOST_PUSH * t->body->mass * t->gait.pace;
+    double sum[NM_WALK_WAYS] = {0}, push = NM_WALKING_PUSH * t->body->mass * t->gait.pace;
     double count[NM_WALK_WAYS] = {0}, batch = others(t) * (double)n / USUAL;
     for (size_t i = 0; i < n; i++) {
         if (t->walked[i].way < 0) continue;
@@ -744,7 +743,7 @@ static void bound_limits(struct nm_trainer *t)
         l->most[k] = nm_clamp(l->most[k], FIRST[k] * scale, MOST[k] * scale);
         t->reached[k] = nm_clamp(t->reached[k], -1, 1.5);
     }
-    l->push = nm_clamp(l->push, 0, MOST_PUSH * t->body->mass * t->gait.pace);
+    l->push = nm_clamp(l->push, 0, NM_WALKING_PUSH * t->body->mass * t->gait.pace);
     l->strict = nm_clamp(l->strict, LEAST_STRICT, 1);
 }
 
@@ -818,12 +817,7 @@ static int32_t add_branch(const struct nm_trainer *t, struct nm_net *net, bool m
 static void describe(const struct nm_trainer *t, struct nm_net *net, struct nm_err *err)
 {
     char text[4000];
-    int n =
-        snprintf(text, sizeof text, "period: %g\nclock: %.4f\njoints: # name, stance in rad, rad of an action of 1\n",
-                 NM_GAIT_PERIOD, t->gait.rate);
-    for (uint32_t i = 0; i < t->gait.n_joints && n < (int)sizeof text - 100; i++)
-        n += snprintf(text + n, sizeof text - (size_t)n, "  - [%s, %.5f, %g]\n",
-                      t->body->joints[t->gait.joints[i]].name, t->gait.stance[t->gait.joints[i]], t->gait.scale[i]);
+    nm_gait_describe(&t->gait, text, sizeof text);
     nm_net_add_note(net, "gait", text, err);
     snprintf(text, sizeof text, "forward: %.3f\nback: %.3f\nside: %.3f\nturn: %.3f\n", t->limits.most[0],
              t->limits.most[1], t->limits.most[2], t->limits.most[3]);
@@ -889,7 +883,7 @@ static void test_run(void *user, uint32_t i, uint32_t hand)
         return;
     }
     nm_walking_reset(&w);
-    ask_for(t, way, w.command);
+    ask_for(t, way, w.target);
     uint32_t periods = (uint32_t)(test->seconds / NM_GAIT_PERIOD), counted = 0;
     for (uint32_t k = 0; k < periods && !r->fell; k++) {
         struct nm_walked walked;

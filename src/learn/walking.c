@@ -8,6 +8,9 @@
 static const double GRAVITY = 9.81;
 static const int64_t EPISODE = 20000000000; /* ns */
 static const double SMOOTH = 0.2;           /* s over which speed is averaged, so that sway is free */
+static const double FULL = 0.6, WHOLE = 5;  /* of the pace, and rad/s: full speed, for the growth of commands */
+static const double USUAL_HURRY = 2;        /* 1/s, where nobody draws it */
+static const double LEANS = 0.2;            /* of the weight: how strongly another body may lean on it */
 enum { HALF = 8000000 };                    /* ns between two readings of the sensors */
 
 /* Prices of the reward, a period each. */
@@ -41,7 +44,7 @@ int nm_walking_new(struct nm_walking *w, const struct nm_gait *gait, const struc
                    struct nm_err *err)
 {
     struct nm_world_options options = NM_WORLD_OPTIONS;
-    *w = (struct nm_walking){.gait = gait, .dice = nm_dice_new(seed, 40, 0)};
+    *w = (struct nm_walking){.gait = gait, .dice = nm_dice_new(seed, 40, 0), .hurry = USUAL_HURRY};
     struct nm_dice *d = &w->dice;
     options.seed = nm_spread(seed);
     options.random = 1.5;
@@ -49,7 +52,7 @@ int nm_walking_new(struct nm_walking *w, const struct nm_gait *gait, const struc
     options.spread.command_delay = options.spread.sensor_delay = 0.011; /* with `random`, 4 to 20 ms each way */
     options.turf = between(d, 0, 0.03);
     options.friction = between(d, 0.5, 1);
-    options.backlash = nm_dice_roll(d) < 0.35; /* costs twice, so not all worlds have it */
+    options.backlash = nm_dice_roll(d) < 0.55; /* costs twice, so not all worlds have it */
     options.bare = true;
     for (int axis = 0; axis < 2; axis++) options.slope[axis] = between(d, -0.02, 0.02);
     options.play = between(d, 0.004, 0.022);
@@ -77,31 +80,56 @@ static void new_command(struct nm_walking *w)
     double r = nm_dice_roll(d), side = nm_dice_roll(d) < 0.5 ? -1 : 1;
     double part = nm_dice_roll(d) < 0.4 ? 1 : sqrt(nm_dice_roll(d)); /* often the most it can */
     for (w->kind = 0; w->kind <= NM_WALK_WAYS && r >= until[w->kind];) w->kind++;
-    memset(w->command, 0, sizeof w->command);
+    double *to = w->target;
+    memset(w->target, 0, sizeof w->target);
     switch (w->kind) {
-    case NM_WALK_FORWARD: w->command[0] = part * most[NM_WALK_FORWARD]; break;
-    case NM_WALK_BACK: w->command[0] = -part * most[NM_WALK_BACK]; break;
-    case NM_WALK_SIDE: w->command[1] = part * side * most[NM_WALK_SIDE]; break;
-    case NM_WALK_TURN: w->command[2] = part * side * most[NM_WALK_TURN]; break;
+    case NM_WALK_FORWARD: to[0] = part * most[NM_WALK_FORWARD]; break;
+    case NM_WALK_BACK: to[0] = -part * most[NM_WALK_BACK]; break;
+    case NM_WALK_SIDE: to[1] = part * side * most[NM_WALK_SIDE]; break;
+    case NM_WALK_TURN: to[2] = part * side * most[NM_WALK_TURN]; break;
     case NM_WALK_WAYS: { /* anywhere in the ellipsoid */
         double u[3] = {nm_dice_gauss(d), nm_dice_gauss(d), nm_dice_gauss(d)};
         double n = fmax(sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2]), 1e-6), s = cbrt(nm_dice_roll(d)) / n;
-        w->command[0] = s * u[0] * most[u[0] > 0 ? NM_WALK_FORWARD : NM_WALK_BACK];
-        w->command[1] = s * u[1] * most[NM_WALK_SIDE];
-        w->command[2] = s * u[2] * most[NM_WALK_TURN];
+        to[0] = s * u[0] * most[u[0] > 0 ? NM_WALK_FORWARD : NM_WALK_BACK];
+        to[1] = s * u[1] * most[NM_WALK_SIDE];
+        to[2] = s * u[2] * most[NM_WALK_TURN];
     }
     }
-    w->command_since = nm_world_now(w->world);
-    w->command_until = w->command_since + (int64_t)(between(d, 1.5, 6) * 1e9);
+    w->hurry = between(d, 1, 3);
+    w->command_until = nm_world_now(w->world) + (int64_t)(between(d, 1.5, 6) * 1e9);
+}
+
+static void follow_target(struct nm_walking *w)
+{
+    bool there = true;
+    for (int i = 0; i < 3; i++) there &= w->command[i] == w->target[i];
+    for (int i = 0; i < 3; i++)
+        w->command[i] = nm_gait_follow(w->command[i], w->target[i],
+                                       (i < 2 ? FULL * w->gait->pace : WHOLE) * w->hurry * NM_GAIT_PERIOD);
+    if (!there) w->command_since = nm_world_now(w->world);
+}
+
+/* How near the command is to the most that is asked, 0 to 1. */
+static double effort(const struct nm_walking *w)
+{
+    const double *most = w->limits->most, *c = w->command;
+    return fmin(fmax(fabs(c[0]) / most[c[0] > 0 ? NM_WALK_FORWARD : NM_WALK_BACK],
+                     fmax(fabs(c[1]) / most[NM_WALK_SIDE], fabs(c[2]) / most[NM_WALK_TURN])),
+                1);
 }
 
 static void push(struct nm_walking *w)
 {
     struct nm_dice *d = &w->dice;
-    double a = 2 * M_PI * nm_dice_roll(d), size = w->limits->push * nm_dice_roll(d);
+    double a = 2 * M_PI * nm_dice_roll(d), size = w->limits->push * (1 - 0.4 * effort(w)) * nm_dice_roll(d);
+    double seconds = between(d, 0.02, 0.15);
+    if (nm_dice_roll(d) < 0.2) { /* another body leans on it */
+        double weight = w->gait->body->mass * GRAVITY, hardest = NM_WALKING_PUSH * w->gait->body->mass * w->gait->pace;
+        seconds = between(d, 0.3, 1);
+        size *= LEANS * weight * seconds / hardest;
+    }
     struct vec3 at = {0, 0, between(d, 0, 0.5) * w->gait->leg};
-    nm_world_push(w->world, 0, (struct vec3){size * cos(a), size * sin(a), 0}, at,
-                  (int64_t)(between(d, 0.02, 0.15) * 1e9));
+    nm_world_push(w->world, 0, (struct vec3){size * cos(a), size * sin(a), 0}, at, (int64_t)(seconds * 1e9));
     w->push_at = nm_world_now(w->world) + (int64_t)(between(d, 2, 6) * 1e9);
 }
 
@@ -166,6 +194,7 @@ void nm_walking_reset(struct nm_walking *w)
     look_at_soles(w, &t, &kin);
     w->height = t.base_to_field.pos.z;
     w->begun = nm_world_now(w->world);
+    memset(w->command, 0, sizeof w->command);
     if (!w->limits) return;
     new_command(w);
     w->push_at = w->begun + (int64_t)(between(d, 1, 6) * 1e9);
@@ -351,7 +380,7 @@ void nm_walking_step(struct nm_walking *w, const float act[NM_GAIT_ACTS], struct
     to->reward = (float)(0.05 * r);
     to->over = !to->fell && nm_world_now(w->world) - w->begun > EPISODE;
     judge(w, to);
-    if (!w->limits) return;
-    if (nm_world_now(w->world) >= w->command_until) new_command(w);
-    if (nm_world_now(w->world) >= w->push_at) push(w);
+    if (w->limits && nm_world_now(w->world) >= w->command_until) new_command(w);
+    if (w->limits && nm_world_now(w->world) >= w->push_at) push(w);
+    follow_target(w);
 }

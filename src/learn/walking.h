@@ -20,6 +20,8 @@ struct nm_walk_limits {
                                   before it can stand learns to fall at once */
 };
 
+#define NM_WALKING_PUSH 0.34 /* of mass times pace: the hardest push that is ever asked for */
+
 enum { NM_WALKING_EXTRA = 19 }; /* numbers that only the critic sees */
 
 struct nm_walking {
@@ -31,12 +33,12 @@ struct nm_walking {
     struct nm_sense sense;
     float before[2][NM_GAIT_ACTS]; /* the last two actions */
 
-    /* the command */
-    double command[3];
+    /* the command, and where it goes to: by `hurry` of full speed in a second (nm_gait_follow) */
+    double command[3], target[3], hurry;
     int kind; /* enum nm_walk_way, or NM_WALK_WAYS: mixed, NM_WALK_WAYS + 1: stand */
     int64_t command_since, command_until, push_at;
     int64_t begun;                       /* ns, of this episode */
-    const struct nm_walk_limits *limits; /* NULL: somebody else commands, and nobody pushes */
+    const struct nm_walk_limits *limits; /* NULL: somebody else sets the target, and nobody pushes */
 
     /* of the last period, seen from the robot */
     struct vec3 velocity;  /* m/s                                  */

@@ -163,6 +163,40 @@ static void a_body_without_such_legs_is_refused(void **state)
     assert_non_null(strstr(err.text, "cart"));
 }
 
+/* The note in a policy's file fits the robot that it was written for, and each number in it is compared. */
+static void a_note_of_another_gait_is_refused(void **state)
+{
+    (void)state;
+    struct nm_arena arena = {0};
+    struct nm_gait g, other;
+    struct nm_err err = {0};
+    char text[4000];
+    load(&arena, "kid70", &g);
+    assert_true(nm_gait_describe(&g, text, sizeof text) < (int)sizeof text);
+    assert_int_equal(nm_gait_check(&g, text, &err), 0);
+    assert_int_equal(nm_gait_check(&g, "joints:\n  - [left_knee, 9, 9]", &err), -1);
+    assert_int_equal(nm_gait_check(&g, "joints:\n  - [left_knee]", NULL), -1);
+    assert_int_equal(nm_gait_check(&g, "meaning: 2", NULL), -1);
+    assert_int_equal(nm_gait_check(&g, "", NULL), 0);
+    const struct {
+        double *number;
+        const char *says;
+    } all[] = {{&other.stance[g.joints[3]], "stance of left_knee"},
+               {&other.scale[9], "size of an action of right_knee"},
+               {&other.lift[3], "lift in the swing of left_knee"},
+               {&other.rate, "clock"}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        other = g;
+        *all[i].number += 0.05;
+        err = (struct nm_err){0};
+        assert_int_equal(nm_gait_check(&other, text, &err), -1);
+        if (!strstr(err.text, all[i].says)) fail_msg("%s: %s", all[i].says, err.text);
+    }
+    load(&arena, "darwin", &other);
+    assert_int_equal(nm_gait_check(&other, text, NULL), -1);
+    nm_arena_free(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,6 +206,7 @@ int main(void)
         cmocka_unit_test(goals_stay_inside_of_the_ranges),
         cmocka_unit_test(the_clock_stops_between_two_steps),
         cmocka_unit_test(a_body_without_such_legs_is_refused),
+        cmocka_unit_test(a_note_of_another_gait_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

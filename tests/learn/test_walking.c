@@ -120,6 +120,31 @@ static void same_seed_same_bits(void **state)
     rig_end(&rig);
 }
 
+/* No command jumps: it goes to its target within what nm_gait_follow allows, and gets there. */
+static void commands_do_not_jump(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct nm_walking w;
+    const float still[NM_GAIT_ACTS] = {0};
+    bool fell;
+    rig_begin(&rig, "kid70");
+    begin(&w, &rig, 3);
+    assert_true(w.command[0] == 0);
+    w.target[0] = 0.6 * rig.gait.pace;
+    hold(&w, still, 10, &fell);
+    assert_true(w.command[0] > 0.1 && w.command[0] < 0.5 * w.target[0]);
+    hold(&w, still, 40, &fell);
+    assert_true(w.command[0] == w.target[0]);
+    w.target[0] = 0; /* twice as fast */
+    hold(&w, still, 10, &fell);
+    assert_true(w.command[0] > 0.2 * rig.gait.pace && w.command[0] < 0.4 * rig.gait.pace);
+    hold(&w, still, 10, &fell);
+    assert_true(w.command[0] == 0);
+    nm_walking_free(&w);
+    rig_end(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -127,6 +152,7 @@ int main(void)
         cmocka_unit_test(a_fall_ends_it_and_costs),
         cmocka_unit_test(who_stands_still_gets_more),
         cmocka_unit_test(same_seed_same_bits),
+        cmocka_unit_test(commands_do_not_jump),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,27 +67,6 @@ struct walk_policy {
 
 /* ---- the policy's file ---- */
 
-/* The stance and scales that the file was trained with are those of this robot's model. */
-static int check_gait(const struct walk_policy *f, const char *path, const char *text)
-{
-    for (const char *line = strstr(text, "- ["); line; line = strstr(line + 1, "- [")) {
-        char name[64];
-        double stance, scale;
-        if (sscanf(line, "- [%63[^,], %lf, %lf]", name, &stance, &scale) != 3) continue;
-        int32_t joint = nm_find_joint(f->nm->body, name);
-        uint32_t i = 0;
-        while (i < f->gait.n_joints && (int32_t)f->gait.joints[i] != joint) i++;
-        bool same = i < f->gait.n_joints && fabs(f->gait.stance[joint] - stance) < 2e-3 &&
-                    fabs(f->gait.scale[i] - scale) < 1e-3;
-        if (!same)
-            return nm_fail(f->nm->err,
-                           "%s was trained with another stance of %s: the robot's model has changed since, so train "
-                           "again with nutmeg learn walk --robot %s",
-                           path, name, f->nm->body->name);
-    }
-    return 0;
-}
-
 static int read_limits(struct walk_policy *f, const char *path, const char *text)
 {
     memcpy(f->most, f->limits, sizeof f->most);
@@ -122,7 +101,10 @@ static int load(struct walk_policy *f)
                        path, f->net->n_inputs, nm_net_width_in(f->net, 0), f->net->n_outputs,
                        nm_net_width_out(f->net, 0), NM_GAIT_OBS, NM_GAIT_ACTS);
     const char *gait = nm_net_note(f->net, "gait");
-    return (gait && check_gait(f, path, gait)) || read_limits(f, path, nm_net_note(f->net, "limits")) ? -1 : 0;
+    if (gait && nm_gait_check(&f->gait, gait, &why))
+        return nm_fail(f->nm->err, "%s does not fit %s: %.*s; train again with nutmeg learn walk --robot %s", path,
+                       body->name, (int)strcspn(why.text, "\n"), why.text, body->name);
+    return read_limits(f, path, nm_net_note(f->net, "limits"));
 }
 
 /* ---- what the policy may be told ---- */
@@ -139,13 +121,6 @@ static void limit(const struct walk_policy *f, double v[3], double share)
     double sum = 0;
     for (int i = 0; i < 3; i++) sum += fabs(v[i]) / (share * most_of(f, i, v[i]));
     for (int i = 0; i < 3 && sum > 1; i++) v[i] /= sum;
-}
-
-/* A speed grows by `most`, and becomes smaller twice as fast. */
-static double follow(double from, double to, double most)
-{
-    bool brakes = from * to < 0 || fabs(to) < fabs(from);
-    return from + nm_within(to - from, brakes ? 2 * most : most);
 }
 
 static void say_worry(struct walk_policy *f, const char *what)
@@ -254,7 +229,7 @@ static void ask(struct walk_policy *f, double share, bool leaves)
     double change = 0;
     for (int i = 0; i < 3; i++) {
         double most = most_of(f, i, v[i]);
-        v[i] = follow(f->asked[i], v[i], f->ramp * most * nm_seconds(f->nm->dt));
+        v[i] = nm_gait_follow(f->asked[i], v[i], f->ramp * most * nm_seconds(f->nm->dt));
         change = fmax(change, fabs(v[i] - f->asked[i]) / most);
     }
     f->steady = change > 0.005 ? 0 : f->steady + nm_seconds(f->nm->dt);
