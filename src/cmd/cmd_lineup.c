@@ -109,6 +109,33 @@ static int lineup_check(int argc, char **argv)
     return code;
 }
 
+static int lineup_show(int argc, char **argv)
+{
+    struct lineup_flags lineup = {0};
+    const struct flag flags[] = {LINEUP_FLAGS(&lineup), {0}};
+    const struct usage usage = {
+        "nutmeg lineup show",
+        "LINEUP",
+        "Prints a line-up as one YAML file, with all that it has from the line-ups that it extends.\n"
+        "LINEUP is a file or a name in lineups/.",
+        flags,
+        1,
+        1};
+    int code, n = usage_begin(&usage, argc, argv, &code);
+    if (n < 0) return code;
+    struct setup setup;
+    struct nm_err err = {0};
+    setup_begin(&setup);
+    struct nm_lineup *whole = setup_lineup(&setup, argv[1], &lineup, &err);
+    if (whole)
+        nm_lineup_print(whole, NULL, stdout);
+    else
+        complain(&err);
+    nm_lineup_free(whole);
+    setup_end(&setup);
+    return whole ? EXIT_OK : EXIT_USAGE;
+}
+
 /* ---- list ---- */
 
 /* The first sentence of the remark that a file begins with. */
@@ -169,6 +196,7 @@ int cmd_lineup(int argc, char **argv)
 {
     const struct verb verbs[] = {
         {"list", "lists the line-ups", lineup_list},
+        {"show", "prints a line-up with all that it extends", lineup_show},
         {"check", "checks line-ups and lists every fault", lineup_check},
         {0},
     };

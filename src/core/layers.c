@@ -379,14 +379,21 @@ static const char *node_text(struct nm_arena *arena, const struct nm_yaml *node,
     return print_end(&p, arena);
 }
 
-static const char *value_text(struct nm_arena *arena, const struct nm_param *param, const struct nm_value *value)
+void nm_value_yaml(const struct nm_param *param, const struct nm_value *value, FILE *to)
 {
     char text[NM_VALUE_PRINT];
-    struct printing p;
     nm_value_print(param, value, text, sizeof text);
-    if (param->kind != NM_PARAM_TEXT) return nm_take_text(arena, text);
+    if (param->kind == NM_PARAM_TEXT)
+        print_scalar(to, text, true);
+    else
+        fputs(text, to);
+}
+
+static const char *value_text(struct nm_arena *arena, const struct nm_param *param, const struct nm_value *value)
+{
+    struct printing p;
     if (!print_begin(&p)) return NULL;
-    print_scalar(p.to, text, true);
+    nm_value_yaml(param, value, p.to);
     return print_end(&p, arena);
 }
 

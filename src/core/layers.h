@@ -23,6 +23,9 @@
 int nm_layers_read(struct nm_lineup *lineup, const struct nm_registry *registry,
                    const struct nm_lineup_options *options, const struct nm_yaml *const *params, struct nm_err *err);
 
+/* Prints a value as a file has it. */
+void nm_value_yaml(const struct nm_param *param, const struct nm_value *value, FILE *to);
+
 /* A value for the saved file, or, with value NULL, one to take out of it. */
 struct nm_saved {
     uint32_t instance, param; /* indices in the line-up */

@@ -1,5 +1,6 @@
-/* Reads a line-up: cycles and instances from the file, then parameters (layers.c), then topics and the order of steps
- * (lineup_graph.c). Every part goes on after a fault, so that all faults are reported at once. Also prints a line-up.
+/* Reads a line-up: cycles and instances from the file and those that it extends (lineup_extend.c), then parameters
+ * (layers.c), then topics and the order of steps (lineup_graph.c). Every part goes on after a fault, so that all faults
+ * are reported at once. Also prints a line-up.
  */
 #include "core/lineup.h"
 
@@ -8,6 +9,7 @@
 #include <string.h>
 
 #include "core/files.h"
+#include "core/lineup_extend.h"
 #include "core/lineup_graph.h"
 #include "core/layers.h"
 
@@ -180,7 +182,8 @@ static void read_instance(struct loading *l, const struct nm_yaml *item, uint32_
 
     uint32_t index = lineup->n_instances++;
     struct nm_lineup_instance *instance = &lineup->instances[index];
-    *instance = (struct nm_lineup_instance){.name = name, .module = module, .cycle = cycle, .line = (int)item->line};
+    *instance = (struct nm_lineup_instance){
+        .name = name, .module = module, .cycle = cycle, .file = item->file, .line = (int)item->line};
     while (module->ports && module->ports[instance->n_ports].name) instance->n_ports++;
     instance->n_params = nm_param_count(module);
     instance->topics = nm_take_n(&lineup->arena, uint32_t, instance->n_ports + 1);
@@ -269,7 +272,7 @@ static void find_robot(struct loading *l, const struct nm_yaml *file)
     }
 
     bool path = strchr(lineup->robot, '/') != NULL, named = *lineup->robot && lineup->robot[0] != '.';
-    const char *base = !path ? robots : l->options->robot ? "." : nm_folder_of(arena, lineup->file);
+    const char *base = !path ? robots : l->options->robot ? "." : nm_folder_of(arena, node->file);
     const char *folder = nm_path(arena, base, lineup->robot);
     if ((path || named) && nm_folder_exists(folder)) lineup->robot_folder = folder;
     if (lineup->robot_folder) return;
@@ -297,7 +300,7 @@ static void open_plugins(struct loading *l, const struct nm_yaml *file)
             l->rc = -1;
             continue;
         }
-        const char *path = nm_path(arena, nm_folder_of(arena, l->lineup->file), text);
+        const char *path = nm_path(arena, nm_folder_of(arena, item->file), text);
         l->lineup->plugins[l->lineup->n_plugins++] = l->options->foreign ? text : path;
         if (l->options->foreign || nm_registry_plugin(l->registry, path, &why)) continue;
         for (char *line = why.text, *end; (end = strchr(line, '\n')); line = end + 1)
@@ -315,8 +318,6 @@ static const char *name_of(struct nm_arena *arena, const char *file)
 
 static void read_lineup(struct loading *l, const struct nm_yaml *file)
 {
-    static const char *const keys[] = {"robot", "plugins", "cycles", "remote"};
-    if (nm_yaml_keys(file, keys, sizeof keys / sizeof keys[0], l->err)) l->rc = -1;
     if (file->kind != NM_YAML_MAP) return;
     open_plugins(l, file);
     find_robot(l, file);
@@ -346,6 +347,7 @@ static struct nm_lineup *load(const char *text, size_t size, const char *path, s
     struct loading l = {.lineup = lineup, .registry = registry, .options = options ? options : &none, .err = err};
     const struct nm_yaml *file =
         text ? nm_yaml_parse(&lineup->arena, path, text, size, err) : nm_yaml_read(&lineup->arena, path, err);
+    if (file) file = nm_lineup_extended(&lineup->arena, file, l.options->foreign, &l.rc, err);
     if (file) read_lineup(&l, file);
     if (file && !l.rc) return lineup;
     nm_lineup_free(lineup);
@@ -402,8 +404,7 @@ static void print_name(FILE *to, const char *topic, enum nm_port_role role)
 
 static void print_renames(FILE *to, const struct nm_lineup *lineup, const struct nm_lineup_instance *instance)
 {
-    const char *before = " topics: {";
-    bool any = false;
+    const char *before = ", topics: {";
     for (uint32_t p = 0; p < instance->n_ports; p++) {
         const struct nm_port *port = &instance->module->ports[p];
         const struct nm_topic *topic = &lineup->topics[instance->topics[p]];
@@ -415,9 +416,21 @@ static void print_renames(FILE *to, const struct nm_lineup *lineup, const struct
         fputs(": ", to);
         print_name(to, topic->name, port->role);
         before = ", ";
-        any = true;
     }
-    if (any) fputs("},", to);
+    if (!strcmp(before, ", ")) fputs("}", to);
+}
+
+/* What the line-up itself says; the other layers have their own files. */
+static void print_params(FILE *to, const struct nm_lineup_instance *instance)
+{
+    const char *before = ", params: {";
+    for (uint32_t p = 0; p < instance->n_params; p++) {
+        if (instance->values[p].layer != NM_LAYER_LINEUP) continue;
+        fprintf(to, "%s%s: ", before, instance->module->params[p].name);
+        nm_value_yaml(&instance->module->params[p], &instance->values[p], to);
+        before = ", ";
+    }
+    if (!strcmp(before, ", ")) fputs("}", to);
 }
 
 static void print_cycle(FILE *to, const struct nm_lineup *lineup, uint32_t c, const bool *chosen)
@@ -437,8 +450,9 @@ static void print_cycle(FILE *to, const struct nm_lineup *lineup, uint32_t c, co
     for (uint32_t i = 0; i < cycle->n_order; i++) {
         const struct nm_lineup_instance *instance = &lineup->instances[cycle->order[i]];
         if (chosen && !chosen[cycle->order[i]]) continue;
-        fprintf(to, "      - {module: %s, name: %s,", instance->module->name, instance->name);
+        fprintf(to, "      - {module: %s, name: %s", instance->module->name, instance->name);
         print_renames(to, lineup, instance);
+        print_params(to, instance);
         fputs("}\n", to);
     }
 }

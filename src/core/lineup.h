@@ -19,6 +19,7 @@
  *             topics: {ball: ball_rival}  # renames a topic or a service: the port's name -> the real name
  *     remote: [imu, joint_states]       # topics and services that come from outside this line-up
  *
+ * It may extend others (core/lineup_extend.h).
  * A trigger is a topic that another cycle makes or that is remote. An instance may not have the name of another module,
  * because files of parameters could not tell the two apart. */
 #ifndef NM_CORE_LINEUP_H
@@ -54,6 +55,7 @@ struct nm_lineup_instance {
     const char *name;
     const struct nm_module *module;
     uint32_t cycle;
+    const char *file; /* where it stands: in this line-up or in one that it extends */
     int line;
     uint32_t n_ports, n_params;
     uint32_t *topics;        /* for each port the index of its topic */

@@ -230,8 +230,15 @@ static void make_topics(struct making *m)
 
 /* ---- what comes from outside ---- */
 
-/* A name of `remote:`; a service's name stands for its requests and replies. */
-static void mark_remote(struct making *m, const char *where, const char *text)
+/* Whether somebody here makes a topic or serves a service. */
+static bool is_made_here(const struct nm_topic *topic)
+{
+    return topic->role == NM_ROLE_REQUEST ? topic->n_consumers : topic->role == NM_ROLE_TOPIC ? topic->n_producers : 0;
+}
+
+/* A name of `remote:`; a service's name stands for its requests and replies. One that comes from an extended line-up
+ * counts only if it is read and not made here. */
+static void mark_remote(struct making *m, const char *where, const char *text, bool inherited)
 {
     static const char *const ends[] = {"", "/request", "/reply"};
     const char *fault = nm_topic_fault(bare(text));
@@ -245,12 +252,13 @@ static void mark_remote(struct making *m, const char *where, const char *text)
         snprintf(name, sizeof name, "%s%s", bare(text), ends[i]);
         uint32_t t = nm_lineup_topic(m->lineup, name);
         if (t == NM_NONE || (i && m->lineup->topics[t].role == NM_ROLE_TOPIC)) continue;
+        if (inherited && is_made_here(&m->lineup->topics[t])) return;
         m->lineup->topics[t].remote = true;
         readers += m->lineup->topics[t].n_consumers;
         if (m->lineup->topics[t].role == NM_ROLE_REQUEST)
             readers += m->lineup->topics[t].n_producers; /* read outside */
     }
-    if (readers || m->file->incomplete) return;
+    if (readers || inherited || m->file->incomplete) return;
     const char *names[1024];
     uint32_t n = 0;
     for (uint32_t t = 0; t < m->lineup->n_topics && n < 1024; t++)
@@ -267,11 +275,11 @@ static void mark_remotes(struct making *m)
         const char *text;
         snprintf(where, sizeof where, "%s:%u", item->file, item->line);
         if (!nm_yaml_text(item, &text, m->err))
-            mark_remote(m, where, text);
+            mark_remote(m, where, text, strcmp(item->file, m->lineup->file) != 0);
         else
             m->rc = -1;
     }
-    for (uint32_t i = 0; i < m->options->n_remote; i++) mark_remote(m, "--remote", m->options->remote[i]);
+    for (uint32_t i = 0; i < m->options->n_remote; i++) mark_remote(m, "--remote", m->options->remote[i], false);
 }
 
 /* ---- checks of one topic ---- */
@@ -300,8 +308,9 @@ __attribute__((format(printf, 3, 4))) static void fail_end(struct making *m, str
     vsnprintf(sentence, sizeof sentence, format, args);
     va_end(args);
     const struct nm_yaml *rename = rename_of(m, end);
-    int line = rename ? (int)rename->line : m->lineup->instances[end.instance].line;
-    m->rc = nm_fail(m->err, "%s:%d: %s", m->lineup->file, line, sentence);
+    const struct nm_lineup_instance *instance = &m->lineup->instances[end.instance];
+    m->rc = nm_fail(m->err, "%s:%d: %s", rename ? rename->file : instance->file,
+                    rename ? (int)rename->line : instance->line, sentence);
 }
 
 static void check_end_type(struct making *m, const struct nm_topic *topic, struct nm_end end)
@@ -598,7 +607,7 @@ static void fail_loop(const struct nm_lineup *lineup, const struct nm_before *be
     const struct nm_before *back = back_edge(before, edges, n);
     const struct nm_lineup_instance *first = &lineup->instances[before[edges[0]].first];
     const struct nm_port *port = waiting_port(lineup, back->then, back->topic);
-    nm_fail(err, "%s:%d: loop in cycle '%s': %.*s; %s must read with %s, such as port '%s' of %s", lineup->file,
+    nm_fail(err, "%s:%d: loop in cycle '%s': %.*s; %s must read with %s, such as port '%s' of %s", first->file,
             first->line, lineup->cycles[first->cycle].name, (int)used, way, n == 1 ? "it" : "one of them",
             port->kind == NM_PORT_IN ? "`last`" : "`last queue`", port->name, lineup->instances[back->then].name);
 }

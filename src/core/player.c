@@ -88,8 +88,8 @@ static int instance_init(struct nm_player *player, uint32_t index, struct nm_err
     }
     cycle->instances[cycle->n_instances++] = instance;
     if (instance_start(instance, module, instance->self, err) < 0)
-        return nm_fail(err, "%s:%d: instance %s: module %s refused to start", player->lineup->file, plan->line,
-                       plan->name, module->name);
+        return nm_fail(err, "%s:%d: instance %s: module %s refused to start", plan->file, plan->line, plan->name,
+                       module->name);
     return 0;
 }
 

@@ -1,4 +1,5 @@
-/* Any bytes as a line-up: refused with a sentence, or a plan that holds together and can be drawn. */
+/* Any bytes as a line-up: refused with a sentence, or a plan that holds together and can be drawn. It may extend the
+ * line-up `base`. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +7,7 @@
 #include "cmd/lineup_drawing.h"
 #include "core/lineup.h"
 #include "../core/team.h"
+#include "files.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -52,15 +54,25 @@ static void draw(const struct nm_lineup *lineup, void (*how)(const struct nm_lin
     free(text);
 }
 
+static const char base[] =
+    "cycles:\n"
+    "  vision: {trigger: image_raw, timeout: 40 ms, modules: [eye]}\n"
+    "  game: {period: 10 ms, modules: [{module: ball_filter, params: {friction: 0.2}}, striker, walk]}\n"
+    "remote: [image_raw]\n";
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    static const char *path;
+    if (!path) {
+        fuzz_put("base.yaml", base, sizeof base - 1);
+        path = fuzz_path("fuzz.yaml");
+    }
     struct nm_arena arena = {0};
     struct nm_registry registry;
     struct nm_err err = {0};
     struct nm_lineup_options options = {.root = "/nonexistent"};
     nm_registry_init(&registry, &arena, team, team + TEAM);
-    struct nm_lineup *lineup =
-        nm_lineup_parse((const char *)data, size, "/nonexistent/fuzz.yaml", &registry, &options, &err);
+    struct nm_lineup *lineup = nm_lineup_parse((const char *)data, size, path, &registry, &options, &err);
     require((lineup == NULL) == (err.n > 0));
     if (lineup) {
         check(lineup);
