@@ -402,7 +402,6 @@ static int open_live(struct playing *p, struct nm_err *err)
                                    .token = o->live.token_file ? token : NULL,
                                    .locked = o->live.locked,
                                    .virtual_time = o->virtual_time || o->dds.clock,
-                                   .web = nm_path(&p->setup->arena, p->loaded.root, "web/dist"),
                                    .n_origins = o->live.origins.n,
                                    .origins = o->live.origins.at};
     p->live = nm_live_new(p->player, &live, err);

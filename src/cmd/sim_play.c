@@ -15,7 +15,6 @@
 #include "cmd/stopping.h"
 #include "core/alloc_guard.h"
 #include "core/files.h"
-#include "edge/live/live.h"
 
 /* ---- control sockets: each player answers nutmeg topic, param, why and tasks by its robot's name ---- */
 
@@ -51,9 +50,8 @@ void sim_control_free(struct sim_control *c)
     c->n = 0;
 }
 
-static const double KEYBOARD = 0.05;     /* s between two looks at it         */
-static const double LATE = 0.1;          /* s behind the clock                */
-static const int64_t VIEWERS = 12000000; /* ns, simulated, between two looks at them */
+static const double KEYBOARD = 0.05; /* s between two looks at it         */
+static const double LATE = 0.1;      /* s behind the clock                */
 
 struct playing {
     const struct sim_options *options;
@@ -63,7 +61,7 @@ struct playing {
     struct nm_run *run;
     struct sim_photos *photos;
     struct sim_wire *wire; /* NULL: brains play here */
-    struct nm_live *live;  /* NULL: nobody looks     */
+    struct sim_live *live;
     struct sim_prompt prompt;
     struct sim_control control;
     uint32_t n_logs;
@@ -123,32 +121,13 @@ static int open_log(struct playing *p, uint32_t robot, struct nm_player *player,
     return logging_open(&p->logs[p->n_logs++], player, &flags, &how, err);
 }
 
-/* Viewers see the first robot that somebody plays. */
-static int open_live(struct playing *p, struct nm_player *player, struct nm_err *err)
-{
-    const char *port = p->options->live;
-    if (!port || p->live) return 0;
-    long number = *port ? strtol(port, NULL, 10) : NM_LIVE_PORT;
-    if (strspn(port, "0123456789") != strlen(port) || number > 65535)
-        return nm_fail(err, "--live wants a port from 0 to 65535, not '%s'", port);
-    struct nm_live_options options = {
-        .port = (int)number, .virtual_time = true, .web = nm_path(&p->setup->arena, p->setup->root, "web/dist")};
-    struct nm_err busy = {0};
-    p->live = nm_live_new(player, &options, *port ? err : &busy);
-    options.port = 0; /* the usual one may be taken */
-    if (!p->live && !*port) p->live = nm_live_new(player, &options, err);
-    if (!p->live) return -1;
-    fprintf(p->options->json ? stderr : stdout, "live at %s\n", nm_live_url(p->live));
-    fflush(stdout);
-    return 0;
-}
-
 static int ready(void *user, uint32_t robot, struct nm_player *player, struct nm_err *err)
 {
     struct playing *p = user;
     crash_watch(player);
     if (p->wire) return sim_wire_add(p->wire, robot, player, err);
-    if (open_live(p, player, err)) return -1;
+    if (p->options->live && sim_live_add(p->live, player, p->scenario->robots[robot].team, p->options->live, err))
+        return -1;
     if (p->options->ready && p->options->ready(p->options->user, robot, player, err)) return -1;
     if (p->options->log.path && open_log(p, robot, player, err)) return -1;
     sim_control_add(&p->control, p->setup, p->options->robot, player);
@@ -163,9 +142,8 @@ static void close_run(struct playing *p)
     p->n_logs = 0;
     sim_photos_free(p->photos);
     sim_wire_free(p->wire);
-    nm_live_free(p->live);
+    sim_live_close(p->live);
     p->wire = NULL;
-    p->live = NULL;
     crash_forget(NULL);
     nm_run_free(p->run);
     p->photos = NULL;
@@ -195,6 +173,7 @@ static int open_run(struct playing *p, struct nm_err *err)
         p->photos = sim_photos_new(o, nm_run_stage(p->run), p->scenario->name, p->seed, err);
         if (!p->photos || sim_photos_take(p->photos, err)) close_run(p);
     }
+    if (p->run && sim_live_open(p->live, p->setup, err)) close_run(p);
     if (!p->run) close_run(p);
     p->began = p->paced = nm_clock_seconds();
     progress_begin(&p->progress, "");
@@ -224,6 +203,7 @@ static void serve(struct playing *p, double now)
     do {
         sim_prompt_serve(&p->prompt, stage, p->prompt.paused ? 50 : 0);
         sim_control_poll(&p->control, nm_clock_seconds());
+        sim_live_poll(p->live, stage, 0);
     } while (p->prompt.paused && !p->prompt.quit && !p->prompt.reset && !stopping());
     if (p->prompt.repace) repace(p);
 }
@@ -249,7 +229,7 @@ static int play_once(struct playing *p, struct nm_err *err)
         sim_control_poll(&p->control, now);
         for (uint32_t i = 0; i < p->n_logs; i++) nm_log_poll(p->logs[i]);
         if (p->wire) sim_wire_turn(p->wire);
-        if (p->live && nm_stage_now(nm_run_stage(p->run)) % VIEWERS == 0) nm_live_poll(p->live);
+        sim_live_poll(p->live, nm_run_stage(p->run), (float)p->prompt.speed);
         if (p->photos && sim_photos_take(p->photos, err)) return -1;
         int looked = p->options->look ? p->options->look(p->options->user, nm_run_stage(p->run), err) : 0;
         if (looked < 0) return -1;
@@ -268,8 +248,16 @@ int sim_play(struct setup *setup, const struct sim_options *options, const struc
     int again = 1;
     p.prompt = (struct sim_prompt){.open = options->interactive, .until = INT64_MAX, .speed = options->speed};
     memset(outcome, 0, sizeof *outcome);
-    while (again > 0) {
-        if (open_run(&p, err)) return -1;
+    p.live = sim_live_new();
+    for (bool first = true; again > 0; first = false) {
+        if (open_run(&p, err)) {
+            again = -1;
+            break;
+        }
+        if (first && sim_live_url(p.live)) {
+            fprintf(options->json ? stderr : stdout, "live at %s\n", sim_live_url(p.live));
+            fflush(stdout);
+        }
         again = play_once(&p, err);
         if (p.prompt.reset && p.prompt.seed) p.seed = p.prompt.seed;
         p.prompt.reset = false;
@@ -281,6 +269,7 @@ int sim_play(struct setup *setup, const struct sim_options *options, const struc
         }
         close_run(&p);
     }
+    sim_live_free(p.live);
     if (p.prompt.quit) stop_now();
     return again;
 }

@@ -21,7 +21,7 @@ struct sim_options {
     double photo_every; /* s; 0: none */
     const char *photo_folder, *photo_from;
     struct logging_flags log; /* of every robot, one file each in the folder */
-    const char *live;         /* port of the server of viewers, of the first robot; NULL: none, "": the usual one */
+    const char *live;         /* port of the first server of viewers; NULL: none, "": the usual one */
     bool bus;                 /* everything goes through the real driver       */
     bool wire;                /* brains are elsewhere, see sim_wire.c          */
     bool processes;           /* … and this process starts them                */
@@ -64,6 +64,17 @@ struct sim_control {
 void sim_control_add(struct sim_control *control, struct setup *setup, const char *robot, struct nm_player *player);
 void sim_control_poll(struct sim_control *control, double now); /* after every step, with nm_clock_seconds() */
 void sim_control_free(struct sim_control *control);             /* before the stage is freed */
+
+/* sim_live.c: viewers. sim_live_add is called with each brain before it starts, sim_live_open when all are added.
+ * sim_live_close ends the servers before the stage is freed; the next ones have the same ports and the same token. */
+struct sim_live;
+struct sim_live *sim_live_new(void);
+void sim_live_free(struct sim_live *live);
+int sim_live_add(struct sim_live *live, struct nm_player *player, uint32_t team, const char *port, struct nm_err *err);
+int sim_live_open(struct sim_live *live, struct setup *setup, struct nm_err *err);
+const char *sim_live_url(const struct sim_live *live); /* of the first robot's server; NULL: there is none */
+void sim_live_poll(struct sim_live *live, struct nm_stage *stage, float speed); /* after every step */
+void sim_live_close(struct sim_live *live);
 
 /* All seeds, each in its own process, `jobs` at a time; reported in the order of the seeds. */
 int sim_play_jobs(struct setup *setup, const struct sim_options *options, const struct nm_scenario *scenario,

@@ -37,7 +37,7 @@ void feed_body_truth(const struct nm_stage *stage, uint32_t robot, BodyTruth *to
                         vector_of(quat_apply(half_turn.rot, w.angular_velocity))};
 }
 
-void feed_world_truth(const struct nm_stage *stage, WorldTruth *to)
+void nm_stage_truth(const struct nm_stage *stage, WorldTruth *to)
 {
     nm_text(to->header.frame_id, "field");
     to->time = nm_seconds(stage->now);

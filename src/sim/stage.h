@@ -14,6 +14,7 @@
 
 #include "core/player.h"
 #include "nutmeg_msgs/SimCommand.h"
+#include "nutmeg_msgs/WorldTruth.h"
 #include "rcl_interfaces/Log.h"
 #include "sim/feed.h"
 #include "sim/flat.h"
@@ -141,6 +142,8 @@ struct nm_grip {
 void nm_stage_grip(const struct nm_stage *stage, uint32_t robot,
                    struct nm_grip grips[]); /* n_joints; not on a flat one */
 struct vec3 nm_stage_ball(const struct nm_stage *stage, struct vec3 *velocity);
+/* Where everything is, in a message that was reset. */
+void nm_stage_truth(const struct nm_stage *stage, WorldTruth *to);
 /* Everything a camera can see now. The scene is the stage's and lasts until the next step. */
 const struct nm_scene *nm_stage_scene(struct nm_stage *stage);
 /* Poses of a robot's frames in that scene. */

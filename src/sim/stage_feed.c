@@ -203,7 +203,7 @@ void stage_give(struct nm_stage *stage, uint32_t robot)
         nm_edge_put(a->edge, PORT_BODY_TRUTH);
     }
     if (world) {
-        feed_world_truth(stage, world);
+        nm_stage_truth(stage, world);
         nm_edge_put(a->edge, PORT_WORLD_TRUTH);
     }
 }

@@ -170,7 +170,6 @@ void stage_scatter(struct nm_stage *stage, uint32_t robot); /* as it fell, not a
 
 /* feed_truth.c */
 void feed_body_truth(const struct nm_stage *stage, uint32_t robot, BodyTruth *to);
-void feed_world_truth(const struct nm_stage *stage, WorldTruth *to);
 void feed_picture_truth(const struct nm_stage *stage, const struct lookout *lookout, CameraTruth *to);
 
 #endif

@@ -29,8 +29,7 @@ static void begin(void)
     lineup->robot = robot;
     lineup->robot_folder = fuzz_path("web");
     struct nm_player *player = nm_player_new(lineup, &(struct nm_player_options){.seed = 1}, NULL);
-    live = player ? nm_live_new(player, &(struct nm_live_options){.token = "fuzz-token", .web = fuzz_path("web")}, NULL)
-                  : NULL;
+    live = player ? nm_live_new(player, &(struct nm_live_options){.token = "fuzz-token"}, NULL) : NULL;
     if (!live || nm_players_run(&player, 1, 20000000, 1)) abort();
 }
 

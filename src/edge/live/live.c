@@ -124,7 +124,7 @@ void nm_live_poll(struct nm_live *live)
 {
     enum { TURNS = 4 };
     look(live);
-    for (int i = 0; i < TURNS; i++) sockets_turn(live, 0);
+    for (int i = 0; i < (atomic_load(&live->n_clients) ? TURNS : 1); i++) sockets_turn(live, 0);
 }
 
 void nm_live_free(struct nm_live *live)
@@ -148,6 +148,8 @@ void nm_live_free(struct nm_live *live)
 
 const char *nm_live_url(const struct nm_live *live) { return live->url; }
 int nm_live_port(const struct nm_live *live) { return live->port; }
+const char *nm_live_token(const struct nm_live *live) { return live->token; }
+void nm_live_peers(struct nm_live *live, const char *peers) { live->peers = peers; }
 
 void nm_live_stats(const struct nm_live *live, struct nm_live_stats *stats)
 {

@@ -23,7 +23,6 @@ struct nm_live_options {
     const char *token;          /* 8 to 64 letters, digits, '-', '_'; NULL: a random one                */
     bool locked;                /* nobody may write                                                     */
     bool virtual_time;          /* clients show the player's time                                       */
-    const char *web;            /* folder of the page; without it a small page explains the server      */
     uint32_t n_origins;         /* pages of other sites that may look and write, as browsers name them: */
     const char *const *origins; /* "https://viewer.example"                                             */
 };
@@ -38,9 +37,14 @@ int nm_live_start(struct nm_live *live, struct nm_err *err);
 /* Virtual time: serves what has arrived, without waiting. Call it between two calls of nm_players_run. */
 void nm_live_poll(struct nm_live *live);
 
+/* Servers of the same world, such as those of the other robots of a simulation, which the page opens too: a JSON array
+ * of {"name", "port", "team"}. The text must outlive the server. */
+void nm_live_peers(struct nm_live *live, const char *peers);
+
 /* The page's address, with the token: http://127.0.0.1:8765/?token=… */
 const char *nm_live_url(const struct nm_live *live);
 int nm_live_port(const struct nm_live *live);
+const char *nm_live_token(const struct nm_live *live);
 
 struct nm_live_stats {
     uint32_t clients;

@@ -164,6 +164,7 @@ struct nm_live {
     struct nm_arena arena;
     struct nm_live_options options;
     char token[65], session[33], url[192], host[80];
+    const char *peers; /* NULL: none */
     int port;
     int listener, wake;
     struct connection *connections;
@@ -246,6 +247,14 @@ int rank_of(const struct in6_addr *peer, bool token);
 struct client *seat_for(struct nm_live *live, const struct in6_addr *peer, int rank, int64_t now);
 int asset_below(const char *folder, const char *path, char *to, size_t size, struct nm_err *err);
 struct payload *asset_frame(struct nm_live *live, uint32_t request, const char *uri);
+
+/* live_page.c: the files of the page, compressed with gzip, inside of the program */
+struct page_file {
+    const char *name; /* "index.html" */
+    const uint8_t *bytes;
+    size_t n;
+};
+bool page_find(const char *name, struct page_file *to); /* false: there is none */
 
 /* live_sockets.c: the connections */
 int sockets_open(struct nm_live *live, struct nm_err *err);

@@ -212,24 +212,25 @@ static const char *reason_of(int status)
     return "Error";
 }
 
-/* The head of an answer, followed by the text. The headers keep our pages from loading anything from other sites, and
- * other sites from framing or reading our pages. */
-static struct payload *answer_of(int status, const char *type, size_t size, const char *text)
+/* The head of an answer, followed by its body. A body that is not plain text is compressed. The headers keep our pages
+ * from loading anything from other sites, and other sites from framing or reading our pages. */
+static struct payload *answer_of(int status, const char *type, size_t size, const void *body)
 {
     char head[1024];
+    bool plain = !strncmp(type, "text/plain", 10);
     int n = snprintf(head, sizeof head,
                      "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\nConnection: close\r\n"
                      "Cache-Control: no-cache\r\nX-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n"
                      "Cross-Origin-Resource-Policy: same-origin\r\n"
-                     "Content-Security-Policy: default-src 'none'; img-src 'self' data:; script-src 'self'; "
+                     "Content-Security-Policy: default-src 'none'; img-src 'self' data: blob:; script-src 'self'; "
                      "font-src 'self'; style-src 'self'; connect-src 'self' ws: wss:; frame-ancestors 'none'; "
-                     "base-uri 'none'; form-action 'self'\r\n%s%s\r\n",
+                     "base-uri 'none'; form-action 'self'\r\n%s%s%s\r\n",
                      status, reason_of(status), type, size, status == 405 ? "Allow: GET\r\n" : "",
-                     status == 426 ? "Sec-WebSocket-Version: 13\r\nUpgrade: websocket\r\n" : "");
-    size_t more = text ? strlen(text) : 0;
-    struct payload *payload = payload_new((size_t)n + more);
+                     status == 426 ? "Sec-WebSocket-Version: 13\r\nUpgrade: websocket\r\n" : "",
+                     plain ? "" : "Content-Encoding: gzip\r\n");
+    struct payload *payload = payload_new((size_t)n + size);
     memcpy(payload->bytes, head, (size_t)n);
-    if (more) memcpy(payload->bytes + n, text, more);
+    memcpy(payload->bytes + n, body, size);
     return payload;
 }
 
@@ -238,38 +239,12 @@ static void say(struct connection *c, int status, const char *text)
     connection_answer(c, answer_of(status, "text/plain; charset=utf-8", strlen(text), text), -1, 0);
 }
 
-static void index_page(const struct nm_live *live, struct connection *c)
+/* A file of the page. Every browser reads gzip. */
+static void page(struct connection *c, const char *path)
 {
-    char text[1024];
-    snprintf(text, sizeof text,
-             "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Nutmeg</title></head>\n"
-             "<body><h1>Nutmeg</h1>\n<p>This is the live server of a line-up. The debugger's page is not built "
-             "(web/dist).</p>\n<p>Foxglove and Lichtblick connect to <code>ws://HOST:%d</code> to look on. With "
-             "<code>?token=…</code> added, as the server printed it when it started, they may also write.</p>\n"
-             "</body></html>\n",
-             live->port);
-    connection_answer(c, answer_of(200, "text/html; charset=utf-8", strlen(text), text), -1, 0);
-}
-
-static void page(struct nm_live *live, struct connection *c, const char *path)
-{
-    char file[PATH_MAX];
-    struct stat about;
-    const char *web = live->options.web;
-    bool index = !strcmp(path, "/");
-    int fd = -1;
-    if (web && !asset_below(web, index ? "index.html" : path + 1, file, sizeof file, NULL))
-        fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd >= 0 && !fstat(fd, &about) && S_ISREG(about.st_mode) && about.st_size <= ASSET_MOST) {
-        size_t size = (size_t)about.st_size;
-        connection_answer(c, answer_of(200, type_of(file), size, NULL), fd, size);
-        return;
-    }
-    if (fd >= 0) close(fd);
-    if (index)
-        index_page(live, c);
-    else
-        say(c, 404, "there is no such page\n");
+    struct page_file file;
+    if (!page_find(!strcmp(path, "/") ? "index.html" : path + 1, &file)) return say(c, 404, "there is no such page\n");
+    connection_answer(c, answer_of(200, type_of(file.name), file.n, file.bytes), -1, 0);
 }
 
 /* The first protocol of the client's list that this server supports; NULL: none. */
@@ -321,7 +296,7 @@ static void page_answer(struct nm_live *live, struct connection *c, const struct
     if (nm_http_lists(r->field[NM_HTTP_UPGRADE], "websocket"))
         upgrade(live, c, r, ours, known);
     else
-        page(live, c, r->path);
+        page(c, r->path);
 }
 
 static int viewer_bytes(struct nm_live *live, struct connection *c, uint8_t *bytes, size_t n);

@@ -52,6 +52,7 @@ static void tell_server(struct nm_live *live, struct client *client)
     nm_json_text(&json, "lineup", live->lineup->name);
     nm_json_text(&json, "robot", live->lineup->robot ? live->lineup->robot : "");
     nm_json_text(&json, "write", client->may_write ? "yes" : "no");
+    if (live->peers) nm_json_text(&json, "peers", live->peers);
     nm_json_close(&json, '}');
     nm_json_text(&json, "sessionId", live->session);
     end_text(client, &json);

@@ -1,0 +1,70 @@
+// The time that all panels show: that of the newest message, or a moment that somebody chose on the time line.
+import { computed, signal } from "@preact/signals";
+import type { Robot } from "./robot";
+
+export const robots = signal<Robot[]>([]);
+export const players = computed(() => robots.value.filter((r) => !r.isWorld));
+export const world = computed(() => robots.value.find((r) => r.isWorld));
+
+export const cursor = signal<number | undefined>(undefined); // s; undefined: live
+export const paused = computed(() => cursor.value !== undefined);
+export const playing = signal(0); // speed of a log, or of a live page that was scrolled back; 0: it stands
+
+// s, the newest time of all robots
+export function newest(): number {
+  let now = NaN;
+  for (const robot of robots.peek()) if (!(robot.now < now)) now = Number.isNaN(robot.now) ? now : robot.now;
+  return now;
+}
+// s, the time to show
+export const shown = (): number => cursor.peek() ?? newest();
+
+// ---- drawing: everything that is on the screen draws at most once a frame, and only if something has changed ----
+
+type Draw = (now: number) => void;
+const drawings = new Set<Draw>();
+let asked = false;
+let last = 0;
+export const frames = signal(0); // counts drawn frames
+const LEAST = 28; // ms between two frames: about 30 a second are enough, and leave time for the robot on the same machine
+
+export function changed() {
+  if (asked) return;
+  asked = true;
+  requestAnimationFrame(frame);
+}
+function frame(at: number) {
+  if (at - last < LEAST) {
+    requestAnimationFrame(frame);
+    return;
+  }
+  const step = Math.min((at - last) / 1000, 0.5);
+  last = at;
+  asked = false;
+  if (playing.peek() && cursor.peek() !== undefined) {
+    const next = cursor.peek()! + step * playing.peek();
+    const end = newest();
+    if (next >= end && robots.peek().some((r) => r.connection.peek() !== "log")) cursor.value = undefined;
+    else cursor.value = Math.min(next, end);
+    if (cursor.peek() === end) playing.value = 0;
+    changed();
+  }
+  const now = shown();
+  for (const draw of drawings) {
+    try {
+      draw(now);
+    } catch (error) {
+      console.error(error);
+    }
+  }
+  frames.value++;
+}
+export function onFrame(draw: Draw): () => void {
+  drawings.add(draw);
+  changed();
+  return () => void drawings.delete(draw);
+}
+cursor.subscribe(() => changed());
+playing.subscribe(() => changed());
+robots.subscribe(() => changed());
+setInterval(changed, 500); // ages grow even when nothing arrives

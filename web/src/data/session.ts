@@ -1,0 +1,75 @@
+// Which robots the page shows, and which of them it follows.
+import { computed, effect, signal } from "@preact/signals";
+import { players, robots, world } from "./clock";
+import { LiveRobot } from "./live";
+import type { Robot } from "./robot";
+
+export const address = new URLSearchParams(location.search);
+export const token = address.get("token") ?? "";
+
+const wanted = signal(new URLSearchParams(location.hash.slice(1)).get("robot") ?? "");
+// The robot that panels of a single robot show. A robot that is not there yet may be followed already.
+export const followed = computed<Robot | undefined>(() => players.value.find((r) => r.key === wanted.value) ?? players.value[0]);
+export function follow(robot: Robot | undefined) {
+  if (robot) wanted.value = robot.key;
+}
+
+function add(robot: Robot) {
+  robots.value = [...robots.value, robot];
+}
+export function addRobot(robot: Robot) {
+  add(robot);
+  if (players.value.length === 1) follow(robot);
+}
+export function removeRobot(robot: Robot) {
+  robot.close();
+  robots.value = robots.value.filter((r) => r !== robot);
+}
+
+// A server names the others of its world: all of them are shown.
+function greeted(robot: LiveRobot) {
+  const list = robot.metadata.value.peers;
+  if (!list) return;
+  const host = robot.address.replace(/:\d+$/, "");
+  let peers: { name: string; port: number; team?: number }[] = [];
+  try {
+    peers = JSON.parse(list);
+  } catch {
+    robot.notice(2, "the list of robots cannot be read");
+  }
+  const order: Robot[] = [];
+  for (const peer of peers) {
+    const at = `${host}:${peer.port}`;
+    let known = robots.value.find((r) => r instanceof LiveRobot && r.address === at);
+    if (!known) known = new LiveRobot(peer.name, peer.name, peer.team, at, robot.token);
+    known.name = peer.name;
+    known.team = peer.team;
+    order.push(known);
+  }
+  robots.value = [...order, ...robots.value.filter((r) => !order.includes(r))];
+}
+export function connect(at: string, secret = token): LiveRobot {
+  const known = robots.value.find((r) => r instanceof LiveRobot && r.address === at);
+  if (known) return known as LiveRobot;
+  const robot = new LiveRobot(at, "", undefined, at, secret);
+  robot.greeted = greeted;
+  addRobot(robot);
+  return robot;
+}
+
+// The server that the page came from, and others that its address names: ?robots=10.0.0.7:8765,10.0.0.8:8765
+export function begin() {
+  if (address.get("log") === null) connect(location.host);
+  for (const other of (address.get("robots") ?? "").split(",")) if (other) connect(other);
+}
+
+export const connected = computed(() => robots.value.filter((r) => r.connection.value === "connected").length);
+export const lost = computed(() => robots.value.filter((r) => r.connection.value === "lost"));
+export const isSimulation = computed(() => world.value !== undefined);
+
+// A message of the world is in the field as team 0 sees it; a robot's map has the rival's goal at +x.
+export const turned = (robot: Robot) => robot.team === 1;
+
+effect(() => {
+  document.title = followed.value ? `${followed.value.name} · Nutmeg` : "Nutmeg";
+});

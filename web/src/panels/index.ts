@@ -1,0 +1,5 @@
+// Every panel of the page. A new one needs a line here.
+import "./map";
+import "./robot";
+import "./behaviour";
+import "./log";
