@@ -1,5 +1,5 @@
-/* nutmeg referee: a game controller on the network. Orders come from the terminal or from a script; robots are told
- * twice a second. */
+/* nutmeg referee: a game controller on the network. Orders come from the terminal, from a script or from viewers;
+ * robots are told twice a second. */
 #include <fcntl.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -12,10 +12,12 @@
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/options.h"
+#include "cmd/referee_desk.h"
 #include "cmd/stopping.h"
 #include "core/nm.h"
 #include "edge/air/controller.h"
 #include "edge/air/udp.h"
+#include "edge/live/live.h"
 #include "referee/orders.h"
 
 enum { RADIOS = 5 };
@@ -24,8 +26,10 @@ struct office {
     struct nm_match match;
     struct nm_controller controller;
     struct nm_radio *radios[RADIOS]; /* control, returns, monitors, two teams */
-    int64_t began;                   /* ns of the clock                       */
-    int script;                      /* -1: its end was reached               */
+    struct referee_desk *desk;       /* NULL: no viewer can give orders       */
+    struct nm_live *live;
+    int64_t began; /* ns of the clock                       */
+    int script;    /* -1: its end was reached               */
     bool prompt, quit, bad;
     int64_t waits; /* ns: no order is read before */
     char line[256];
@@ -146,6 +150,34 @@ static void read_orders(struct office *o)
     }
 }
 
+/* ---- orders of viewers ---- */
+
+static const struct nm_match *match_of(void *user) { return &((struct office *)user)->match; }
+
+static int happen(void *user, const struct nm_match_event *event, struct nm_err *err)
+{
+    struct office *o = user;
+    if (nm_match_happen(&o->match, event, err)) return -1;
+    show(o);
+    return 0;
+}
+
+static int open_desk(struct office *o, const char *port, const char *address, struct nm_err *err)
+{
+    char *end;
+    long number = *port ? strtol(port, &end, 10) : NM_LIVE_PORT;
+    if (*port && (*end || number < 0 || number > 65535))
+        return nm_fail(err, "--live wants a port from 0 to 65535, not '%s'", port);
+    o->desk = referee_desk_new(&(struct referee_desk_options){match_of, happen, o}, err);
+    if (!o->desk) return -1;
+    struct nm_live_options live = {.port = (int)number, .address = address};
+    o->live = nm_live_new(referee_desk_player(o->desk), &live, err);
+    if (!o->live) return -1;
+    printf("live at %s\n", nm_live_url(o->live));
+    fflush(stdout);
+    return 0;
+}
+
 /* ---- life ---- */
 
 static int open_radios(struct office *o, bool network, struct nm_err *err)
@@ -179,6 +211,10 @@ static int run(struct office *o, struct nm_err *err)
         int64_t now = nm_clock() - o->began;
         nm_match_advance(&o->match, now);
         read_orders(o);
+        if (o->desk) {
+            nm_live_poll(o->live);
+            referee_desk_poll(o->desk, nm_clock());
+        }
         if (nm_controller_poll(&o->controller, &o->match, now, err)) return -1;
         if (o->match.state != o->was) show(o);
         if (o->script < 0 && !o->prompt && o->match.now >= o->waits) return 0; /* the script has ended */
@@ -192,7 +228,7 @@ static int run(struct office *o, struct nm_err *err)
 
 int cmd_referee(int argc, char **argv)
 {
-    const char *league = "hsl", *script = NULL;
+    const char *league = "hsl", *script = NULL, *port = NULL, *address = NULL;
     int64_t red = 1, blue = 2, players = 0, roster = 0, version = 0;
     double half = 10;
     struct office o = {0};
@@ -210,6 +246,10 @@ int cmd_referee(int argc, char **argv)
         SWITCH("knock-out", &m.knock_out, "a draw may be followed by extra time and a shoot-out"),
         SWITCH("no-delay", &m.no_delay, "packets tell whistle and goals at once"),
         TEXT("script", &script, "FILE", "takes orders from this file and ends with it (default: the terminal)"),
+        MAYBE("live", &port, "[PORT]",
+              "takes orders from viewers, too, at this port (default: 8765; 0: any free port)"),
+        TEXT("live-address", &address, "ADDRESS",
+             "address of this machine that viewers reach; 0.0.0.0: all (default: only from this machine)"),
         SWITCH("network", &network, "sends to all machines of the network (default: to this machine only)"),
         {0},
     };
@@ -219,7 +259,8 @@ int cmd_referee(int argc, char **argv)
         "A game controller: tells robots the state of the match twice a second (UDP port 3838), hears that\n"
         "they are alive (3939), counts team messages (10000 + team) and serves monitors (3636). Orders\n"
         "such as 'ready', 'play', 'goal red' or 'penalty blue 3 pushing' come from the terminal, a pipe\n"
-        "or a script, a line each; the order 'help' lists them. 'wait 5' waits five seconds.",
+        "or a script, a line each; the order 'help' lists them. 'wait 5' waits five seconds. With --live\n"
+        "viewers call the service referee/order and see referee/state.",
         flags,
         0,
         0};
@@ -238,7 +279,8 @@ int cmd_referee(int argc, char **argv)
     m.half = 60 * half;
     o.script = script ? open(script, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
     if (o.script < 0) return usage_wrong(&usage, "cannot read the script %s", script);
-    if (nm_match_begin(&o.match, &m, &err) || open_radios(&o, network, &err)) {
+    if (nm_match_begin(&o.match, &m, &err) || open_radios(&o, network, &err) ||
+        (port && open_desk(&o, port, address, &err))) {
         complain(&err);
         return EXIT_USAGE;
     }
@@ -247,6 +289,8 @@ int cmd_referee(int argc, char **argv)
     stop_by_signals();
     code = run(&o, &err) ? EXIT_FAILED : o.bad && !o.prompt ? EXIT_FAILED : EXIT_OK;
     show_all(&o);
+    nm_live_free(o.live);
+    referee_desk_free(o.desk);
     for (int i = 0; i < RADIOS; i++) nm_radio_close(o.radios[i]);
     if (script) close(o.script);
     if (err.n) complain(&err);

@@ -9,6 +9,7 @@
 #include "cmd/console.h"
 #include "cmd/film.h"
 #include "cmd/match_sheet.h"
+#include "cmd/referee_desk.h"
 #include "cmd/sim_play.h"
 #include "cmd/stopping.h"
 
@@ -20,6 +21,7 @@ struct show {
     struct nm_arena arena; /* of the film */
     struct film film;
     struct nm_stage *stage;
+    struct referee_desk *desk;
     bool written; /* the sheet is on disk */
     uint32_t score[2];
 };
@@ -79,6 +81,7 @@ static int look(void *user, struct nm_stage *stage, struct nm_err *err)
     struct show *s = user;
     s->stage = stage;
     int over = match_look(&s->match, stage, err);
+    referee_desk_poll(s->desk, nm_stage_now(stage));
     match_sheet_look(s->sheet, stage);
     film_take(&s->film, stage, sim_view_ball);
     return over;
@@ -116,6 +119,20 @@ static void told(void *user, const struct nm_note *note)
     fflush(stdout);
 }
 
+/* ---- orders from outside ---- */
+
+static const struct nm_match *match_of(void *user)
+{
+    struct show *s = user;
+    return s->match.judge ? nm_judge_match(s->match.judge) : NULL;
+}
+
+static int happen(void *user, const struct nm_match_event *event, struct nm_err *err)
+{
+    struct show *s = user;
+    return nm_judge_order(s->match.judge, event, err);
+}
+
 /* ---- at the end ---- */
 
 static void tell(const struct show *s, const struct sim_outcome *outcome)
@@ -151,11 +168,14 @@ int play_match(struct setup *setup, const struct playing_options *options, struc
                             .closing = closing,
                             .user = &show};
     show.sheet = match_sheet_new(&err);
-    if (!show.sheet || film_open(&show.film, &show.arena, folder, "match", &err) ||
+    show.desk = referee_desk_new(&(struct referee_desk_options){match_of, happen, &show}, &err);
+    if (show.desk) o.desk = referee_desk_player(show.desk);
+    if (!show.sheet || !show.desk || film_open(&show.film, &show.arena, folder, "match", &err) ||
         match_begin(&show.match, setup, match, &err)) {
         complain(&err);
         film_close(&show.film);
         match_sheet_free(show.sheet);
+        referee_desk_free(show.desk);
         nm_arena_free(&show.arena);
         return EXIT_USAGE;
     }
@@ -168,6 +188,7 @@ int play_match(struct setup *setup, const struct playing_options *options, struc
     if (interrupted()) code = tell_interrupted("the match was stopped after %.1f s", nm_seconds(outcome.result.time));
     match_end(&show.match);
     match_sheet_free(show.sheet);
+    referee_desk_free(show.desk);
     nm_arena_free(&show.arena);
     if (err.n) complain(&err);
     return code;

@@ -1,6 +1,6 @@
-/* Viewers of a simulation: one live server for each robot that somebody plays, and one for the world, which tells on
- * truth/world where everything really is. All have the same token, and each names the others, so that a page that is
- * opened at one of them shows the whole match. Robots have no topic of the world. */
+/* Viewers of a simulation: one live server for each robot that somebody plays, one for the referee of a match, and one
+ * for the world, which tells on truth/world where everything really is. All have the same token, and each names the
+ * others, so that a page that is opened at one of them shows the whole match. Robots have no topic of the world. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,10 +33,10 @@ enum { PORT_TRUTH, WORLD_PORTS };
 struct sim_live {
     struct nm_arena arena;
     uint32_t n, opened; /* servers now; and in an earlier run, whose ports and token are taken again */
-    struct nm_live *servers[NM_PLAYERS + 1];
-    int ports[NM_PLAYERS + 1];
-    uint32_t teams[NM_PLAYERS + 1];
-    const char *names[NM_PLAYERS + 1];
+    struct nm_live *servers[NM_PLAYERS + 2];
+    int ports[NM_PLAYERS + 2];
+    uint32_t teams[NM_PLAYERS + 2];
+    const char *names[NM_PLAYERS + 2];
     char token[65];
     struct nm_registry registry;
     struct nm_lineup *lineup;

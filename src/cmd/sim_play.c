@@ -173,7 +173,10 @@ static int open_run(struct playing *p, struct nm_err *err)
         p->photos = sim_photos_new(o, nm_run_stage(p->run), p->scenario->name, p->seed, err);
         if (!p->photos || sim_photos_take(p->photos, err)) close_run(p);
     }
-    if (p->run && sim_live_open(p->live, p->setup, err)) close_run(p);
+    bool desk = p->run && o->live && o->desk;
+    if ((desk && sim_live_add(p->live, o->desk, NM_NONE, "0", err)) ||
+        (p->run && sim_live_open(p->live, p->setup, err)))
+        close_run(p);
     if (!p->run) close_run(p);
     p->began = p->paced = nm_clock_seconds();
     progress_begin(&p->progress, "");

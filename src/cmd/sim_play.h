@@ -22,6 +22,7 @@ struct sim_options {
     const char *photo_folder, *photo_from;
     struct logging_flags log; /* of every robot, one file each in the folder */
     const char *live;         /* port of the first server of viewers; NULL: none, "": the usual one */
+    struct nm_player *desk;   /* of the referee: viewers reach it, too; whoever made it runs it. NULL: none */
     bool bus;                 /* everything goes through the real driver       */
     bool wire;                /* brains are elsewhere, see sim_wire.c          */
     bool processes;           /* … and this process starts them                */

@@ -169,13 +169,13 @@ static void remember(struct nm_judge *j, bool kick_off, bool direct, int team)
     j->restart.kicker = -1;
 }
 
-static void restart_play(struct nm_judge *j, enum nm_exit how, struct vec3 at, int guilty)
+static int restart_by(struct nm_judge *j, const struct nm_restart_row *row, struct vec3 at, int guilty,
+                      struct nm_err *err)
 {
-    const struct nm_restart_row *row = &nm_restart_rows[j->match.options.league][how];
     uint32_t team = (uint32_t)(1 - guilty);
     struct vec3 place = nm_restart_at(&j->field, row->place, at, nm_match_side(&j->match, (uint32_t)guilty));
     struct nm_match_event e = {.kind = NM_MATCH_KICK, .team = team, .set_play = row->set_play};
-    if (happen(j, e)) return;
+    if (nm_match_happen(&j->match, &e, err)) return -1;
     remember(j, false, row->direct, (int)team);
     tell(j, NM_NOTE_SET_PLAY, (int)team, -1, "%s", nm_match_set_play_names[row->set_play]);
     if (j->match.rules->stops_play) whistle(j);
@@ -185,6 +185,12 @@ static void restart_play(struct nm_judge *j, enum nm_exit how, struct vec3 at, i
     } else {
         put_ball(j, place, TOO_NEAR);
     }
+    return 0;
+}
+
+static void restart_play(struct nm_judge *j, enum nm_exit how, struct vec3 at, int guilty)
+{
+    restart_by(j, &nm_restart_rows[j->match.options.league][how], at, guilty, NULL);
 }
 
 /* ---- goals ---- */
@@ -557,6 +563,38 @@ struct nm_judge *nm_judge_new(struct nm_stage *stage, const struct nm_judge_opti
 void nm_judge_free(struct nm_judge *j) { free(j); }
 
 const struct nm_match *nm_judge_match(const struct nm_judge *j) { return &j->match; }
+
+/* The ball is put where a ball that left there last, or a foul where it is now, would be put. */
+static int order_kick(struct nm_judge *j, const struct nm_match_event *e, struct nm_err *err)
+{
+    struct nm_restart_row row = {e->set_play, NM_AT_FOUL, e->set_play != NM_GAME_INDIRECT_FREE_KICK};
+    int end = nm_match_side(&j->match, 1 - e->team);
+    struct vec3 at = j->ball;
+    for (uint32_t how = 0; how < NM_EXITS; how++)
+        if (nm_restart_rows[j->match.options.league][how].set_play == e->set_play)
+            row = nm_restart_rows[j->match.options.league][how];
+    if (e->set_play == NM_GAME_CORNER_KICK) at.x = end * j->field.length / 2;
+    if (e->set_play == NM_GAME_GOAL_KICK) at.x = -end * j->field.length / 2;
+    return restart_by(j, &row, at, 1 - (int)e->team, err);
+}
+
+int nm_judge_order(struct nm_judge *j, const struct nm_match_event *e, struct nm_err *err)
+{
+    if (e->kind == NM_MATCH_KICK) return order_kick(j, e, err);
+    if (nm_match_happen(&j->match, e, err)) return -1;
+    if (e->kind == NM_MATCH_PLAY) whistle(j);
+    if (e->kind == NM_MATCH_GOAL)
+        tell(j, NM_NOTE_GOAL, (int)e->team, -1, "goal by order  %u:%u", j->match.teams[0].score,
+             j->match.teams[1].score);
+    if (e->kind != NM_MATCH_PENALTY) return 0;
+    enum nm_consequence follows = nm_offence_rows[j->match.options.league][e->offence].consequence;
+    for (uint32_t i = 0; i < j->n; i++)
+        if (j->robots[i].team == e->team && j->robots[i].number == e->player && follows != NM_HELD &&
+            follows != NM_TEAM_HELD && follows != NM_CAUTIONED)
+            seat(j, i);
+    tell(j, NM_NOTE_PENALTY, (int)e->team, -1, "%s by order", nm_offence_names[e->offence]);
+    return 0;
+}
 
 void nm_judge_message(struct nm_judge *j, uint32_t team, uint32_t bytes)
 {

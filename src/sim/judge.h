@@ -57,6 +57,8 @@ void nm_judge_free(struct nm_judge *judge);
 void nm_judge_step(struct nm_judge *judge);
 
 const struct nm_match *nm_judge_match(const struct nm_judge *judge);
+/* An order of somebody who watches: it counts as if the judge had seen it. -1 with a sentence why it cannot be now. */
+int nm_judge_order(struct nm_judge *judge, const struct nm_match_event *order, struct nm_err *err);
 /* A team message on the air: it counts against the budget. */
 void nm_judge_message(struct nm_judge *judge, uint32_t team, uint32_t bytes);
 /* Play runs and everybody may play the ball. */

@@ -575,6 +575,57 @@ static void test_same_seed_same_match(void **state)
     assert_int_equal(whistles[0], whistles[1]);
 }
 
+/* ---- orders of somebody who watches ---- */
+
+static void test_orders(void **state)
+{
+    static const struct {
+        enum nm_game_set_play set_play;
+        double x, y; /* of the ball, when red gets it and the ball lay at (1, 2) */
+    } kicks[] = {{NM_GAME_CORNER_KICK, 4.5, 3},
+                 {NM_GAME_GOAL_KICK, -3.5, 1.5},
+                 {NM_GAME_THROW_IN, 1, 3},
+                 {NM_GAME_DIRECT_FREE_KICK, 1, 2}};
+    struct nm_err err = {0};
+    struct game g;
+    (void)state;
+    begin(&g, NM_GAME_HSL);
+    struct nm_match_event play = {.kind = NM_MATCH_PLAY};
+    step(&g);
+    assert_int_equal(nm_judge_order(g.judge, &play, &err), -1); /* with a reason */
+    assert_string_equal(err.text, "play: not in INITIAL\n");
+    to_open_play(&g);
+    struct nm_pitch_size size = nm_pitch_size(&g.pitch);
+    for (size_t i = 0; i < sizeof kicks / sizeof *kicks; i++) {
+        ball(&g, 1, 2, 0, 0);
+        step(&g);
+        struct nm_match_event kick = {.kind = NM_MATCH_KICK, .team = 0, .set_play = kicks[i].set_play};
+        assert_int_equal(nm_judge_order(g.judge, &kick, &err), 0);
+        run(&g, 6);
+        struct vec3 at = nm_stage_ball(g.stage, NULL);
+        double y = kicks[i].set_play == NM_GAME_GOAL_KICK ? size.goal_area_width / 2 : kicks[i].y;
+        double x = kicks[i].set_play == NM_GAME_GOAL_KICK ? size.goal_area_length - size.length / 2 : kicks[i].x;
+        assert_true(hypot(at.x - x, at.y - y) < 0.05);
+        assert_int_equal(match(&g)->kicking, 0);
+    }
+    struct nm_match_event penalty = {.kind = NM_MATCH_PENALTY, .team = 1, .player = 2, .offence = NM_OFFENCE_PICK_UP};
+    assert_int_equal(nm_judge_order(g.judge, &penalty, &err), 0);
+    step(&g);
+    assert_true(fabs(where(&g, PLAYERS + 1).y) > 3); /* beside the field, and its time runs */
+    assert_false(player(&g, PLAYERS + 1)->waits);
+    struct nm_match_event release = {.kind = NM_MATCH_RELEASE, .team = 1, .player = 2};
+    assert_int_equal(nm_judge_order(g.judge, &release, &err), 0);
+    step(&g);
+    assert_int_equal(g.n[NM_NOTE_RETURN], 1);
+    struct nm_match_event goal = {.kind = NM_MATCH_GOAL, .team = 1};
+    assert_int_equal(nm_judge_order(g.judge, &goal, &err), 0);
+    step(&g);
+    assert_int_equal(match(&g)->teams[1].score, 1);
+    assert_int_equal(match(&g)->state, NM_GAME_READY);
+    assert_int_equal(g.n[NM_NOTE_GOAL], 1);
+    end(&g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -595,6 +646,7 @@ int main(void)
         cmocka_unit_test(test_stuck_play),
         cmocka_unit_test(test_pushing),
         cmocka_unit_test(test_same_seed_same_match),
+        cmocka_unit_test(test_orders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,25 @@
+/* The desk at which a running match takes orders from outside and tells its state: a player with one module, which
+ * serves `referee/order` (nutmeg_msgs/srv/RefereeOrder) and makes `referee/state` (nutmeg_msgs/MatchState, where the
+ * own team is red and nothing is delayed). Viewers reach it through a live server, as they reach a robot. */
+#ifndef NM_CMD_REFEREE_DESK_H
+#define NM_CMD_REFEREE_DESK_H
+
+#include "cmd/setup.h"
+#include "core/player.h"
+#include "referee/match.h"
+
+struct referee_desk;
+struct referee_desk_options {
+    const struct nm_match *(*match)(void *user); /* NULL: it has not begun */
+    /* 0, or -1 with a sentence why this cannot happen now */
+    int (*happen)(void *user, const struct nm_match_event *event, struct nm_err *err);
+    void *user;
+};
+
+struct referee_desk *referee_desk_new(const struct referee_desk_options *options, struct nm_err *err);
+void referee_desk_free(struct referee_desk *desk);
+struct nm_player *referee_desk_player(struct referee_desk *desk);
+/* Obeys what was ordered up to `now` (ns). The first call begins the player's time. */
+void referee_desk_poll(struct referee_desk *desk, int64_t now);
+
+#endif
