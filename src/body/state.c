@@ -4,9 +4,12 @@
 
 /* The other foot must carry more than this share before it becomes the support: no flicker while both stand. */
 static const double SUPPORT_SHARE = 0.55;
-/* Who runs flies between two steps, and keeps the speed of the last part of the step; who flies longer is carried. */
 static const double ROLLS = 0.003; /* m: a corner so much higher than the lowest bears a third of its share */
-static const int64_t LAST_PART = 60000000, LONGEST_FLIGHT = 100000000; /* ns */
+/* Who runs flies between two steps, and keeps the speed of the last step; who flies longer is carried. A foot that
+ * lands on the run still slides: while it says that the torso's speed has jumped, that speed is kept, too. */
+static const int64_t LAST_STEP = 220000000, LEAST_SPAN = 60000000, LONGEST_FLIGHT = 100000000,
+                     LONGEST_SLIDE = 50000000; /* ns */
+static const double SLIDES = 0.3;              /* m/s */
 
 void nm_state_reset(struct nm_state *s, const struct nm_body *body, struct pose2 robot_to_odom)
 {
@@ -80,22 +83,26 @@ static struct vec3 roll(const struct vec3 *before, const struct vec3 *now, uint3
     return n ? (struct vec3){way.x / sum, way.y / sum, 0} : way;
 }
 
-/* What the anchor, under which the torso would be at `torso`, lacks of a flight at the speed of the take-off. */
-static struct vec3 fly(const struct nm_state *s, int64_t time, struct vec3 torso)
+/* What the anchor, under which the torso would be at `torso`, lacks of a way at the speed that is kept. */
+static struct vec3 lacks(const struct nm_state *s, int64_t time, struct pose3 torso)
 {
     const struct nm_sample *last = &s->ring[s->newest];
-    struct vec3 way = vec3_scale(s->speed, 1e-9 * (double)(time - last->time));
-    return (struct vec3){last->torso_to_odom.pos.x + way.x - torso.x, last->torso_to_odom.pos.y + way.y - torso.y, 0};
+    struct vec3 way = vec3_scale(s->speed, 1e-9 * (double)(time - last->time)),
+                to = vec3_add(last->torso_to_odom.pos, quat_apply(quat_rpy(0, 0, quat_yaw(torso.rot)), way));
+    return (struct vec3){to.x - torso.pos.x, to.y - torso.pos.y, 0};
 }
 
 static void note_speed(struct nm_state *s, const struct nm_body *body, const struct nm_sample *now)
 {
     struct nm_sample then;
-    nm_state_at(s, body, now->time - LAST_PART, &then);
+    int64_t kept = now->time - s->ring[s->n < NM_HISTORY ? 0 : (s->newest + 1) % NM_HISTORY].time;
+    int64_t span = kept < LAST_STEP ? kept : LAST_STEP;
+    nm_state_at(s, body, now->time - span, &then);
+    double yaw = quat_yaw(then.torso_to_odom.rot), half = angle_normal(quat_yaw(now->torso_to_odom.rot) - yaw) / 2;
     struct vec3 way = vec3_sub(now->torso_to_odom.pos, then.torso_to_odom.pos);
-    bool known = now->time - s->ring[s->n < NM_HISTORY ? 0 : (s->newest + 1) % NM_HISTORY].time >= LAST_PART;
-    s->speed =
-        known ? (struct vec3){way.x * 1e9 / (double)LAST_PART, way.y * 1e9 / (double)LAST_PART, 0} : (struct vec3){0};
+    way.z = 0;
+    s->speed = (struct vec3){0};
+    if (span >= LEAST_SPAN) s->speed = vec3_scale(quat_apply(quat_rpy(0, 0, -yaw - half), way), 1e9 / (double)span);
 }
 
 void nm_state_update(struct nm_state *s, const struct nm_body *body, const struct nm_readings *r)
@@ -112,6 +119,7 @@ void nm_state_update(struct nm_state *s, const struct nm_body *body, const struc
     struct vec3 sole = legs ? kin.pose[body->foot[support].sole].pos : (struct vec3){0};
 
     if (!s->n) { /* the robot stands where it was said to stand */
+        s->stands = true;
         struct pose2 here = nm_robot_to_odom(body, &kin);
         s->anchor = (struct vec3){s->robot_to_odom.x + sole.x - here.x, s->robot_to_odom.y + sole.y - here.y, 0};
     } else if (support != s->ring[s->newest].support) { /* the other foot is set down where it is now */
@@ -124,10 +132,18 @@ void nm_state_update(struct nm_state *s, const struct nm_body *body, const struc
     if (s->n && support == s->ring[s->newest].support)
         s->anchor = vec3_add(s->anchor, roll(s->corners, corners, n_corners));
     memcpy(s->corners, corners, n_corners * sizeof *corners);
-    bool loaded = r->weight[NM_LEFT] + r->weight[NM_RIGHT] > 0;
-    bool flies = s->n && !(loaded && s->loaded) && r->weight[NM_LEFT] >= 0 && r->time - s->lifted < LONGEST_FLIGHT;
-    if (flies) s->anchor = vec3_add(s->anchor, fly(s, r->time, vec3_sub(s->anchor, sole)));
+    bool feels = r->weight[NM_LEFT] >= 0, loaded = r->weight[NM_LEFT] + r->weight[NM_RIGHT] > 0;
+    bool flies = s->n && feels && !(loaded && s->loaded) && r->time - s->lifted < LONGEST_FLIGHT;
     torso.pos = vec3_sub(s->anchor, sole);
+    if (s->n) {
+        struct vec3 more = lacks(s, r->time, torso);
+        if (flies || support != s->ring[s->newest].support) s->landed = r->time, s->stands = false;
+        bool jumps = hypot(more.x, more.y) > SLIDES * 1e-9 * (double)(r->time - s->ring[s->newest].time);
+        bool slides = jumps && (loaded || !feels) && r->time - s->landed < LONGEST_SLIDE;
+        s->stands |= !flies && !slides;
+        flies = !s->stands;
+        if (flies) s->anchor = vec3_add(s->anchor, more), torso.pos = vec3_add(torso.pos, more);
+    }
 
     struct nm_sample *to = room(s);
     to->time = r->time;

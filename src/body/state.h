@@ -34,7 +34,9 @@ struct nm_state {
     double torso_height;               /* m over the ground, now                                  */
     bool loaded;                       /* the feet carried weight at the last sample              */
     int64_t lifted;                    /* ns, the last sample at which they did                   */
-    struct vec3 speed;                 /* m/s in odom, of the torso then; z is 0                  */
+    int64_t landed;                    /* ns, since when the support foot bears weight            */
+    bool stands;                       /* since then it has come to rest                          */
+    struct vec3 speed;                 /* m/s, of the torso while a foot stood; along its heading */
     struct vec3 corners[NM_CELLS + 1]; /* of the support sole, from its origin, in odom: on these it rolls */
 };
 

@@ -127,7 +127,7 @@ static void begin_as(struct stage *s, const struct made *how, const char *more)
     nm_arena_free(&arena);
     *s = (struct stage){.odometry = 1};
     snprintf(settings, sizeof settings,
-             "policy=%s, rise=0.2, stabilise=false, torque_ahead=0, speed_ahead=0, stride=1, real=1%s", path, more);
+             "policy=%s, rise=0.2, stabilise=false, torque_ahead=0, speed_ahead=0, stride=1%s", path, more);
     begin_with(&s->b, &walk_policy_module, settings);
     unlink(path);
 }

@@ -39,9 +39,9 @@ struct walk_policy {
     /* params */
     WALK_FRONT_MEMBERS
     char policy[128];
-    double blend, trim_rate, real, ramp, near; /* s, 1/s, 1, 1/s, m    */
-    double hand_over;                          /* 1                    */
-    double limits[4];                          /* m/s, m/s, m/s, rad/s */
+    double blend, trim_rate, ramp, near; /* s, 1/s, 1/s, m       */
+    double hand_over;                    /* 1                    */
+    double limits[4];                    /* m/s, m/s, m/s, rad/s */
     /* ports and state */
     struct walk_front front;
     struct nm_gait gait;
@@ -242,8 +242,7 @@ static void learn_trim(struct walk_policy *f)
     double rate = f->trim_rate * nm_seconds(f->nm->dt);
     if (!f->front.placed || f->steady < STEADY || f->worry[0]) return;
     for (int i = 0; i < 3; i++) {
-        double lacks = f->asked[i] - (i < 2 ? f->real : 1) * f->front.speed[i],
-               *factor = &f->factor[2 * i + (f->asked[i] < 0)];
+        double lacks = f->asked[i] - f->front.speed[i], *factor = &f->factor[2 * i + (f->asked[i] < 0)];
         if (fabs(f->asked[i]) > ASKED * most_of(f, i, f->asked[i]))
             *factor = nm_clamp(*factor + rate * lacks / f->asked[i], LEAST_FACTOR, MOST_FACTOR);
         else
@@ -434,7 +433,6 @@ static const struct nm_param params[] = {
     NM_PARAM(blend, 0.1, 0.01, 1, "s", "in which the goals move over from one engine to the other"),
     NM_PARAM(trim_rate, 0.5, 0, 5, "1/s",
              "how fast what is asked of the policy is trimmed by the odometry; 0: not at all"),
-    NM_PARAM(real, 1.03, 0.8, 1.3, "1", "real speed, as share of what the odometry tells: feet that land still slide"),
     NM_PARAM(ramp, 2, 0.1, 100, "1/s", "how fast what is asked of the policy grows, as share of what was trained"),
     NM_PARAM(near, 0.06, 0, 5, "m", "from here on the model-based walk makes the steps to a target"),
     NM_PARAM(hand_over, 0.8, 0.1, 2, "1", "of the model-based walk's speeds: slower than this it takes over"),
