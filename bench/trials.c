@@ -49,7 +49,7 @@ static int ready(void *user, uint32_t robot, struct nm_player *player, struct nm
     const struct trial_options *o = ((const struct play *)user)->options;
     (void)robot;
     (void)err;
-    sim_control_add(&control, o->setup, o->robot, player);
+    sim_control_add(&control, o->setup, o->robot, NULL, player);
     return 0;
 }
 

@@ -72,6 +72,13 @@ static void said(void *user, const char *sentence)
     fprintf(stderr, "%s%s%s\n", ink(stderr, INK_YELLOW), sentence, ink(stderr, INK_PLAIN));
 }
 
+const char *logging_folder(struct nm_arena *arena, const struct logging_flags *flags)
+{
+    const char *end = flags->path ? strrchr(flags->path, '.') : NULL;
+    if (!flags->path) return "out";
+    return end && !strcmp(end, ".mcap") ? nm_folder_of(arena, flags->path) : flags->path;
+}
+
 int logging_open(struct nm_log **log, struct nm_player *player, const struct logging_flags *flags,
                  const struct logging_how *how, struct nm_err *err)
 {

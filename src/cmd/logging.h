@@ -39,6 +39,8 @@ struct logging_how {
 /* Between nm_player_new and the start, after the other edges. *log stays NULL where none was asked for. */
 int logging_open(struct nm_log **log, struct nm_player *player, const struct logging_flags *flags,
                  const struct logging_how *how, struct nm_err *err);
+/* The folder whose logs viewers may open: the one of `--log`, otherwise out. */
+const char *logging_folder(struct nm_arena *arena, const struct logging_flags *flags);
 /* Ends the log and tells what became of it. */
 void logging_close(struct nm_log *log, FILE *to);
 

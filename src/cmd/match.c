@@ -208,7 +208,7 @@ int match_begin(struct match *m, struct setup *setup, const struct match_options
     if (!(m->options.half > 0)) m->options.half = nm_rules[m->league].half;
     int bad = read_team(setup, options->teams[0], "--red", flat, &teams[0], err);
     bad |= read_team(setup, options->teams[1], "--blue", flat, &teams[1], err);
-    if (!bad && !make_scenario(m, setup, teams, err) && !open_air(m, 0, err) && !open_air(m, 1, err)) return 0;
+    if (!bad && !make_scenario(m, setup, teams, err)) return 0;
     match_end(m);
     return -1;
 }
@@ -221,14 +221,14 @@ void match_close(struct match *m)
     }
     nm_judge_free(m->judge);
     m->judge = NULL;
+    for (int t = 0; t < 2; t++) nm_air_free(m->air[t]);
+    m->air[0] = m->air[1] = NULL;
 }
 
 void match_end(struct match *m)
 {
     match_close(m);
-    for (int t = 0; t < 2; t++) nm_air_free(m->air[t]);
     nm_scenario_free(m->scenario);
-    m->air[0] = m->air[1] = NULL;
     m->scenario = NULL;
 }
 
@@ -240,6 +240,7 @@ int match_ready(void *user, uint32_t robot, struct nm_player *player, struct nm_
         [PORT_POSE] = {"pose", NM_PORT_IN | NM_EDGE_OPTIONAL, &PoseWithCovarianceStamped_type, 0, 0},
     };
     const struct nm_scenario_robot *row = &m->scenario->robots[robot];
+    if (!m->air[0] && (open_air(m, 0, err) || open_air(m, 1, err))) return -1; /* a reset has new air */
     m->edges[robot] = nm_edge_new(player, "referee", ports, PORTS, err);
     m->radios[robot] = nm_radio_edge_air(player, m->air[row->team],
                                          NETWORK + 16 * (uint32_t)TEAM_NUMBERS[row->team] + row->number, err);

@@ -81,7 +81,7 @@ static int look(void *user, struct nm_stage *stage, struct nm_err *err)
     struct show *s = user;
     s->stage = stage;
     int over = match_look(&s->match, stage, err);
-    referee_desk_poll(s->desk, nm_stage_now(stage));
+    if (s->desk) referee_desk_poll(s->desk, nm_stage_now(stage));
     match_sheet_look(s->sheet, stage);
     film_take(&s->film, stage, sim_view_ball);
     return over;
@@ -99,6 +99,8 @@ static void closing(void *user)
         for (int t = 0; t < 2; t++) s->score[t] = nm_judge_match(s->match.judge)->teams[t].score;
     }
     match_close(&s->match);
+    referee_desk_free(s->desk);
+    s->desk = NULL;
 }
 
 /* Goals and penalties stay on the terminal above the line. */
@@ -131,6 +133,13 @@ static int happen(void *user, const struct nm_match_event *event, struct nm_err 
 {
     struct show *s = user;
     return nm_judge_order(s->match.judge, event, err);
+}
+
+static struct nm_player *referee(void *user, struct nm_err *err)
+{
+    struct show *s = user;
+    s->desk = referee_desk_new(&(struct referee_desk_options){match_of, happen, s}, err);
+    return s->desk ? referee_desk_player(s->desk) : NULL;
 }
 
 /* ---- at the end ---- */
@@ -166,16 +175,14 @@ int play_match(struct setup *setup, const struct playing_options *options, struc
                             .look = look,
                             .progress = progress,
                             .closing = closing,
+                            .referee = referee,
                             .user = &show};
     show.sheet = match_sheet_new(&err);
-    show.desk = referee_desk_new(&(struct referee_desk_options){match_of, happen, &show}, &err);
-    if (show.desk) o.desk = referee_desk_player(show.desk);
-    if (!show.sheet || !show.desk || film_open(&show.film, &show.arena, folder, "match", &err) ||
+    if (!show.sheet || film_open(&show.film, &show.arena, folder, "match", &err) ||
         match_begin(&show.match, setup, match, &err)) {
         complain(&err);
         film_close(&show.film);
         match_sheet_free(show.sheet);
-        referee_desk_free(show.desk);
         nm_arena_free(&show.arena);
         return EXIT_USAGE;
     }
@@ -188,7 +195,6 @@ int play_match(struct setup *setup, const struct playing_options *options, struc
     if (interrupted()) code = tell_interrupted("the match was stopped after %.1f s", nm_seconds(outcome.result.time));
     match_end(&show.match);
     match_sheet_free(show.sheet);
-    referee_desk_free(show.desk);
     nm_arena_free(&show.arena);
     if (err.n) complain(&err);
     return code;

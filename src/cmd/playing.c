@@ -51,6 +51,7 @@ struct playing {
     const struct nm_body *body; /* NULL: the line-up names no robot */
     struct nm_player *player;
     struct nm_control *control;
+    struct nm_desk desk;      /* for viewers */
     struct nm_live *live;     /* NULL: none */
     struct nm_dds *dds;       /* NULL: none */
     pthread_mutex_t dds_lock; /* held where another thread asks dds, and when it goes */
@@ -402,6 +403,8 @@ static int open_live(struct playing *p, struct nm_err *err)
                                    .token = o->live.token_file ? token : NULL,
                                    .locked = o->live.locked,
                                    .virtual_time = o->virtual_time || o->dds.clock,
+                                   .desk = &p->desk,
+                                   .logs = logging_folder(&p->setup->arena, &o->log),
                                    .n_origins = o->live.origins.n,
                                    .origins = o->live.origins.at};
     p->live = nm_live_new(p->player, &live, err);
@@ -471,7 +474,7 @@ static int open_all(struct playing *p, struct nm_err *err)
                               err);
     if (!p->player || open_console(p, err)) return -1;
     if (o->joy && !(p->teleop = nm_teleop_new(p->player, o->joy, err))) return -1;
-    if (open_hardware(p, err) || open_live(p, err) || open_dds(p, err) || open_radio(p, err)) return -1;
+    if (open_hardware(p, err) || open_dds(p, err) || open_radio(p, err)) return -1;
     if (o->speech && !(p->speech = nm_speech_new(p->player, err))) return -1;
     p->control = nm_control_new(p->player,
                                 &(struct nm_control_options){.registry = &p->setup->registry,
@@ -480,6 +483,8 @@ static int open_all(struct playing *p, struct nm_err *err)
                                                              .outside_user = p},
                                 err);
     if (!p->control) return -1;
+    nm_control_desk(p->control, &p->desk);
+    if (open_live(p, err)) return -1;
     struct logging_how how = {.virtual_time = o->virtual_time || o->dds.clock, .body = p->hardware};
     return logging_open(&p->log, p->player, &o->log, &how, err);
 }
@@ -517,10 +522,10 @@ int playing_run(struct setup *setup, const struct playing_options *options)
         code = bad ? EXIT_FAILED : EXIT_OK;
     }
     if (err.n) complain(&err);
+    nm_live_free(p.live);
     nm_control_free(p.control);
     nm_dds_free(p.dds);
     nm_log_free(p.log);
-    nm_live_free(p.live);
     nm_hardware_free(p.hardware);
     nm_radio_edge_free(p.radio);
     nm_speech_free(p.speech);

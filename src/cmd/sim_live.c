@@ -32,6 +32,7 @@ enum { PORT_TRUTH, WORLD_PORTS };
 
 struct sim_live {
     struct nm_arena arena;
+    const char *logs;
     uint32_t n, opened; /* servers now; and in an earlier run, whose ports and token are taken again */
     struct nm_live *servers[NM_PLAYERS + 2];
     int ports[NM_PLAYERS + 2];
@@ -46,10 +47,11 @@ struct sim_live {
     int64_t looked, told; /* ns, real and simulated */
 };
 
-struct sim_live *sim_live_new(void)
+struct sim_live *sim_live_new(const char *logs)
 {
     struct sim_live *l = calloc(1, sizeof *l);
     if (!l) abort();
+    l->logs = logs;
     return l;
 }
 
@@ -75,7 +77,8 @@ void sim_live_free(struct sim_live *l)
 }
 
 /* `port`: "": the usual one or, if that is taken, any. Only the first server's port is asked for. */
-int sim_live_add(struct sim_live *l, struct nm_player *player, uint32_t team, const char *port, struct nm_err *err)
+int sim_live_add(struct sim_live *l, struct nm_player *player, uint32_t team, const char *port,
+                 const struct nm_desk *desk, struct nm_err *err)
 {
     long number = *port ? strtol(port, NULL, 10) : NM_LIVE_PORT;
     if (strspn(port, "0123456789") != strlen(port) || number > 65535)
@@ -85,7 +88,9 @@ int sim_live_add(struct sim_live *l, struct nm_player *player, uint32_t team, co
                                               : l->n ? 0
                                                      : (int)number,
                                       .token = *l->token ? l->token : NULL,
-                                      .virtual_time = true};
+                                      .virtual_time = true,
+                                      .desk = desk,
+                                      .logs = l->logs};
     struct nm_err busy = {0};
     struct nm_live *live = nm_live_new(player, &options, *port && !again ? err : &busy);
     options.port = 0;
@@ -114,10 +119,10 @@ static int open_world(struct sim_live *l, struct setup *setup, struct nm_err *er
     return 0;
 }
 
-int sim_live_open(struct sim_live *l, struct setup *setup, struct nm_err *err)
+int sim_live_open(struct sim_live *l, struct setup *setup, const struct nm_desk *desk, struct nm_err *err)
 {
     if (!l->n) return 0;
-    if (open_world(l, setup, err) || sim_live_add(l, l->world, NM_NONE, "0", err)) return -1;
+    if (open_world(l, setup, err) || sim_live_add(l, l->world, NM_NONE, "0", desk, err)) return -1;
     nm_json_begin(&l->peers, 1 << 16);
     nm_json_open(&l->peers, NULL, '[');
     for (uint32_t i = 0; i < l->n; i++) {

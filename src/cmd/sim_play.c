@@ -20,18 +20,21 @@
 
 static const double EVERY = 0.02; /* s, real time, between two looks at the sockets */
 
-void sim_control_add(struct sim_control *c, struct setup *setup, const char *robot, struct nm_player *player)
+struct nm_control *sim_control_add(struct sim_control *c, struct setup *setup, const char *robot,
+                                   const struct nm_desk *desk, struct nm_player *player)
 {
     struct nm_err err = {0};
     c->loaded = (struct nm_lineup_options){.root = setup->root, .robot = robot};
-    struct nm_control_options options = {.spare = true, .registry = &setup->registry, .lineup = &c->loaded};
-    if (c->n == NM_PLAYERS) return;
-    c->at[c->n] = nm_control_new(player, &options, &err);
-    if (c->at[c->n])
-        c->n++;
+    struct nm_control_options options = {
+        .spare = true, .registry = &setup->registry, .lineup = &c->loaded, .desk = desk};
+    if (c->n == NM_PLAYERS) return NULL;
+    struct nm_control *control = nm_control_new(player, &options, &err);
+    if (control)
+        c->at[c->n++] = control;
     else if (!c->refused)
         fprintf(stderr, "nutmeg topic, param, why and tasks cannot reach this robot: %s", err.text);
     c->refused |= err.n > 0;
+    return control;
 }
 
 void sim_control_poll(struct sim_control *c, double now)
@@ -51,6 +54,7 @@ void sim_control_free(struct sim_control *c)
 }
 
 static const double KEYBOARD = 0.05; /* s between two looks at it         */
+static const double PAUSED = 0.01;   /* s between two looks at anything, while the clock stands */
 static const double LATE = 0.1;      /* s behind the clock                */
 
 struct playing {
@@ -64,6 +68,7 @@ struct playing {
     struct sim_live *live;
     struct sim_prompt prompt;
     struct sim_control control;
+    struct nm_desk desk;
     uint32_t n_logs;
     struct nm_log *logs[NM_PLAYERS];
     double began, paced; /* s, real time: of the run, and since when it keeps pace   */
@@ -126,23 +131,26 @@ static int ready(void *user, uint32_t robot, struct nm_player *player, struct nm
     struct playing *p = user;
     crash_watch(player);
     if (p->wire) return sim_wire_add(p->wire, robot, player, err);
-    if (p->options->live && sim_live_add(p->live, player, p->scenario->robots[robot].team, p->options->live, err))
-        return -1;
     if (p->options->ready && p->options->ready(p->options->user, robot, player, err)) return -1;
+    struct nm_desk desk = p->desk;
+    struct nm_control *control = sim_control_add(&p->control, p->setup, p->options->robot, &p->desk, player);
+    if (control) nm_control_desk(control, &desk);
+    if (p->options->live &&
+        sim_live_add(p->live, player, p->scenario->robots[robot].team, p->options->live, &desk, err))
+        return -1;
     if (p->options->log.path && open_log(p, robot, player, err)) return -1;
-    sim_control_add(&p->control, p->setup, p->options->robot, player);
     return 0;
 }
 
 static void close_run(struct playing *p)
 {
+    sim_live_close(p->live);
     if (p->options->closing) p->options->closing(p->options->user);
-    sim_control_free(&p->control);
     for (uint32_t i = 0; i < p->n_logs; i++) logging_close(p->logs[i], stderr);
     p->n_logs = 0;
     sim_photos_free(p->photos);
     sim_wire_free(p->wire);
-    sim_live_close(p->live);
+    sim_control_free(&p->control);
     p->wire = NULL;
     crash_forget(NULL);
     nm_run_free(p->run);
@@ -150,8 +158,30 @@ static void close_run(struct playing *p)
     p->run = NULL;
 }
 
+static void steer(void *user, const void *request, void *reply)
+{
+    struct playing *p = user;
+    if (p->run) sim_prompt_command(&p->prompt, nm_run_stage(p->run), request, reply);
+}
+
+/* Of the referee, if there is one, and of the world. */
+static int open_viewers(struct playing *p, struct nm_err *err)
+{
+    const struct sim_options *o = p->options;
+    struct nm_player *referee = o->referee ? o->referee(o->user, err) : NULL;
+    if (o->referee && (!referee || sim_live_add(p->live, referee, NM_NONE, "0", &p->desk, err))) return -1;
+    return sim_live_open(p->live, p->setup, &p->desk, err);
+}
+
 static int open_run(struct playing *p, struct nm_err *err)
 {
+    p->desk = (struct nm_desk){0};
+    nm_desk_add(&p->desk, (struct nm_desk_service){.name = "sim/command",
+                                                   .request = &SimCommand_Request_type,
+                                                   .reply = &SimCommand_Response_type,
+                                                   .right = NM_DESK_WORLD,
+                                                   .answer = steer,
+                                                   .user = p});
     const struct sim_options *o = p->options;
     struct nm_run_options options = {.seed = p->seed,
                                      .workers = (uint32_t)o->workers,
@@ -173,10 +203,7 @@ static int open_run(struct playing *p, struct nm_err *err)
         p->photos = sim_photos_new(o, nm_run_stage(p->run), p->scenario->name, p->seed, err);
         if (!p->photos || sim_photos_take(p->photos, err)) close_run(p);
     }
-    bool desk = p->run && o->live && o->desk;
-    if ((desk && sim_live_add(p->live, o->desk, NM_NONE, "0", err)) ||
-        (p->run && sim_live_open(p->live, p->setup, err)))
-        close_run(p);
+    if (p->run && o->live && open_viewers(p, err)) close_run(p);
     if (!p->run) close_run(p);
     p->began = p->paced = nm_clock_seconds();
     progress_begin(&p->progress, "");
@@ -184,7 +211,7 @@ static int open_run(struct playing *p, struct nm_err *err)
     return p->run ? 0 : -1;
 }
 
-/* ---- keyboard and clock ---- */
+/* ---- keyboard, viewers and clock ---- */
 
 static void repace(struct playing *p)
 {
@@ -196,7 +223,6 @@ static void repace(struct playing *p)
 static void serve(struct playing *p, double now)
 {
     struct nm_stage *stage = nm_run_stage(p->run);
-    if (!p->options->interactive) return;
     if (!p->prompt.paused && nm_stage_now(stage) >= p->prompt.until) {
         p->prompt.paused = true;
         p->prompt.until = INT64_MAX;
@@ -204,9 +230,10 @@ static void serve(struct playing *p, double now)
     if (!p->prompt.paused && now - p->looked < KEYBOARD) return;
     p->looked = now;
     do {
-        sim_prompt_serve(&p->prompt, stage, p->prompt.paused ? 50 : 0);
+        sim_prompt_serve(&p->prompt, stage, 0);
         sim_control_poll(&p->control, nm_clock_seconds());
         sim_live_poll(p->live, stage, 0);
+        if (p->prompt.paused) sleep_for(PAUSED);
     } while (p->prompt.paused && !p->prompt.quit && !p->prompt.reset && !stopping());
     if (p->prompt.repace) repace(p);
 }
@@ -251,7 +278,7 @@ int sim_play(struct setup *setup, const struct sim_options *options, const struc
     int again = 1;
     p.prompt = (struct sim_prompt){.open = options->interactive, .until = INT64_MAX, .speed = options->speed};
     memset(outcome, 0, sizeof *outcome);
-    p.live = sim_live_new();
+    p.live = sim_live_new(logging_folder(&setup->arena, &options->log));
     for (bool first = true; again > 0; first = false) {
         if (open_run(&p, err)) {
             again = -1;

@@ -22,7 +22,6 @@ struct sim_options {
     const char *photo_folder, *photo_from;
     struct logging_flags log; /* of every robot, one file each in the folder */
     const char *live;         /* port of the first server of viewers; NULL: none, "": the usual one */
-    struct nm_player *desk;   /* of the referee: viewers reach it, too; whoever made it runs it. NULL: none */
     bool bus;                 /* everything goes through the real driver       */
     bool wire;                /* brains are elsewhere, see sim_wire.c          */
     bool processes;           /* … and this process starts them                */
@@ -34,6 +33,9 @@ struct sim_options {
     int (*look)(void *user, struct nm_stage *stage, struct nm_err *err);
     void (*progress)(void *user, struct nm_stage *stage, char *to, size_t size);
     void (*closing)(void *user);
+    /* A player that viewers reach, too, made anew for every run. Whoever made it runs it, and frees it when it closes.
+     * NULL: there is none. */
+    struct nm_player *(*referee)(void *user, struct nm_err *err);
     void *user;
 };
 
@@ -62,17 +64,19 @@ struct sim_control {
     bool refused;  /* this was reported */
 };
 /* Before the player starts; `robot`: folder in place of the line-up's, or NULL. */
-void sim_control_add(struct sim_control *control, struct setup *setup, const char *robot, struct nm_player *player);
+struct nm_control *sim_control_add(struct sim_control *control, struct setup *setup, const char *robot,
+                                   const struct nm_desk *desk, struct nm_player *player); /* NULL: it has none */
 void sim_control_poll(struct sim_control *control, double now); /* after every step, with nm_clock_seconds() */
 void sim_control_free(struct sim_control *control);             /* before the stage is freed */
 
 /* sim_live.c: viewers. sim_live_add is called with each brain before it starts, sim_live_open when all are added.
  * sim_live_close ends the servers before the stage is freed; the next ones have the same ports and the same token. */
 struct sim_live;
-struct sim_live *sim_live_new(void);
+struct sim_live *sim_live_new(const char *logs); /* folder of logs that viewers may read */
 void sim_live_free(struct sim_live *live);
-int sim_live_add(struct sim_live *live, struct nm_player *player, uint32_t team, const char *port, struct nm_err *err);
-int sim_live_open(struct sim_live *live, struct setup *setup, struct nm_err *err);
+int sim_live_add(struct sim_live *live, struct nm_player *player, uint32_t team, const char *port,
+                 const struct nm_desk *desk, struct nm_err *err);
+int sim_live_open(struct sim_live *live, struct setup *setup, const struct nm_desk *desk, struct nm_err *err);
 const char *sim_live_url(const struct sim_live *live); /* of the first robot's server; NULL: there is none */
 void sim_live_poll(struct sim_live *live, struct nm_stage *stage, float speed); /* after every step */
 void sim_live_close(struct sim_live *live);
@@ -131,6 +135,9 @@ struct sim_prompt {
 };
 /* Reads what has come in and does it; waits at most `timeout` ms. */
 void sim_prompt_serve(struct sim_prompt *prompt, struct nm_stage *stage, int timeout);
+/* A command of a viewer. */
+void sim_prompt_command(struct sim_prompt *prompt, struct nm_stage *stage, const SimCommand_Request *request,
+                        SimCommand_Response *response);
 /* One line; the answer goes to `to`. */
 void sim_prompt_line(struct sim_prompt *prompt, struct nm_stage *stage, const char *line, FILE *to);
 

@@ -151,6 +151,22 @@ static const char *where(struct sim_prompt *p, struct nm_stage *stage, const str
     return NULL;
 }
 
+/* "break kid imu lost", "break kid servo limp left_knee 2" */
+static const char *fault(struct sim_prompt *p, struct nm_stage *stage, const struct words *w, FILE *to)
+{
+    SimCommand_Request request = {.command = SimCommand_Request_FAULT};
+    double seconds = 0;
+    (void)p;
+    if (w->n < 4) return "use break ROBOT FAULT [PART] [SECONDS], such as break kid servo limp left_knee 2";
+    int next = 4;
+    nm_text(request.name, "%s", w->at[1]);
+    nm_text(request.fault, "%s %s", w->at[2], w->at[3]);
+    if (next < w->n && !number(w, next, &seconds)) nm_text(request.part, "%s", w->at[next++]);
+    if (next < w->n && !number(w, next, &seconds)) return "the last word of break is a number of seconds";
+    request.duration = (float)seconds;
+    return command(stage, &request, to);
+}
+
 static const char *help(struct sim_prompt *p, struct nm_stage *stage, const struct words *w, FILE *to);
 
 static const struct {
@@ -164,6 +180,7 @@ static const struct {
     {"speed", "X|max: speed relative to real time", speed},
     {"move", "NAME X Y [DEGREES]: moves a robot or the ball there", move},
     {"push", "NAME X Y [Z]: pushes with an impulse, newton seconds", push},
+    {"break", "ROBOT FAULT [PART] [SECONDS]: breaks a sensor, a servo, the bus or the computer", fault},
     {"set", "ROBOT INSTANCE.PARAMETER=VALUE", set},
     {"where", "shows where robots and ball are", where},
     {"help", "this list", help},
@@ -178,6 +195,44 @@ static const char *help(struct sim_prompt *p, struct nm_stage *stage, const stru
     (void)w;
     for (int i = 0; i < ROWS; i++) fprintf(to, "  %-8s %s\n", rows[i].word, rows[i].about);
     return NULL;
+}
+
+/* ---- the same from viewers ---- */
+
+void sim_prompt_command(struct sim_prompt *p, struct nm_stage *stage, const SimCommand_Request *r,
+                        SimCommand_Response *to)
+{
+    const char *why = NULL;
+    switch (r->command) {
+    case SimCommand_Request_PAUSE: p->paused = true; break;
+    case SimCommand_Request_STEP:
+        if (!(r->duration >= 0 && r->duration < 1e6f)) why = "that is no duration";
+        if (!why) p->until = nm_stage_now(stage) + (r->duration > 0 ? nm_ns(r->duration) : nm_stage_tick(stage));
+        p->paused &= !!why;
+        p->repace = true;
+        break;
+    case SimCommand_Request_RESUME:
+        p->paused = false;
+        p->until = INT64_MAX;
+        p->repace = true;
+        break;
+    case SimCommand_Request_RESET:
+        p->reset = true;
+        p->seed = r->seed;
+        break;
+    case SimCommand_Request_SPEED:
+        if (!(r->speed >= 0 && r->speed < 1e6f)) why = "that is no speed";
+        if (!why) p->speed = r->speed;
+        p->repace = true;
+        break;
+    case SimCommand_Request_LOOK: break;
+    default: nm_stage_command(stage, r, to); why = to->success ? NULL : to->message;
+    }
+    to->success = !why;
+    if (why != to->message) nm_text(to->message, "%s", why ? why : "");
+    to->paused = p->paused;
+    to->time = nm_seconds(nm_stage_now(stage));
+    to->speed = (float)p->speed;
 }
 
 void sim_prompt_line(struct sim_prompt *prompt, struct nm_stage *stage, const char *line, FILE *to)

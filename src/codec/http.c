@@ -1,5 +1,6 @@
 #include "codec/http.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -13,6 +14,7 @@ static const char *const names[NM_HTTP_FIELDS] = {
     [NM_HTTP_WS_PROTOCOL] = "sec-websocket-protocol",
     [NM_HTTP_LENGTH] = "content-length",
     [NM_HTTP_ENCODING] = "transfer-encoding",
+    [NM_HTTP_RANGE] = "range",
 };
 
 /* RFC 9110, 5.6.2 */
@@ -141,4 +143,33 @@ bool nm_http_query(const char *query, const char *name, char *to, size_t size)
         query += *query == '&';
     }
     return false;
+}
+
+/* -1: there are no digits; a number that does not fit is the largest that does. */
+static int64_t read_whole(const char **at)
+{
+    size_t n = strspn(*at, "0123456789");
+    int64_t value = n ? strtoll(*at, NULL, 10) : -1;
+    *at += n;
+    return value;
+}
+
+bool nm_http_range(const char *range, size_t size, size_t *first, size_t *n)
+{
+    static const char unit[] = "bytes=";
+    if (strncasecmp(range, unit, sizeof unit - 1) || !size) return false;
+    const char *at = range + sizeof unit - 1;
+    int64_t from = read_whole(&at);
+    if (*at++ != '-') return false;
+    int64_t to = read_whole(&at), last = (int64_t)size - 1;
+    if (*at || (from < 0 && to < 1)) return false;
+    if (from < 0) { /* the last `to` of them */
+        from = to > last ? 0 : last - to + 1;
+        to = last;
+    }
+    if (to < 0 || to > last) to = last;
+    if (from > to) return false;
+    *first = (size_t)from;
+    *n = (size_t)(to - from + 1);
+    return true;
 }

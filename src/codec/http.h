@@ -19,6 +19,7 @@ enum nm_http_field {
     NM_HTTP_WS_PROTOCOL, /* Sec-WebSocket-Protocol */
     NM_HTTP_LENGTH,      /* Content-Length         */
     NM_HTTP_ENCODING,    /* Transfer-Encoding      */
+    NM_HTTP_RANGE,
     NM_HTTP_FIELDS,
 };
 
@@ -36,6 +37,10 @@ int64_t nm_http_read(char *bytes, size_t n, struct nm_http_request *to);
 
 /* Whether a list with commas holds a word, in letters of either case. NULL is an empty list. */
 bool nm_http_lists(const char *list, const char *word);
+
+/* The bytes that a Range field such as "bytes=0-99", "bytes=100-" or "bytes=-5" asks for, of `size`: from `*first` on,
+ * `*n` of them. False: it asks for something else, or for nothing that is there. */
+bool nm_http_range(const char *range, size_t size, size_t *first, size_t *n);
 
 /* Copies the value of `name` in a query such as "a=1&b=2". False: it is not there, or does not fit. */
 bool nm_http_query(const char *query, const char *name, char *to, size_t size);

@@ -183,7 +183,7 @@ int nm_stage_check_say(struct nm_stage *stage, uint32_t robot, const char *topic
 int nm_stage_put(struct nm_stage *stage, uint32_t robot, const char *topic, const struct nm_type *type,
                  const void *message, struct nm_err *err);
 
-/* MOVE and PUSH of SimCommand.srv; the others steer whoever calls nm_stage_step and are refused here. */
+/* MOVE, PUSH and FAULT of SimCommand.srv; the others steer whoever calls nm_stage_step and are refused here. */
 void nm_stage_command(struct nm_stage *stage, const SimCommand_Request *request, SimCommand_Response *response);
 
 #endif

@@ -272,11 +272,40 @@ static const char *push(struct nm_stage *stage, const SimCommand_Request *r)
     return NULL;
 }
 
+/* "imu lost", "servo limp" of a joint, "foot lost" of a side; those of a whole robot have no part. */
+static const char *fault(struct nm_stage *stage, const SimCommand_Request *r)
+{
+    char name[32];
+    int kind = 0;
+    uint32_t part = 0;
+    int32_t robot = nm_stage_find(stage, r->name);
+    if (robot < 0) return "there is no robot of that name";
+    if (stage->flat) return "robots of the flat fidelity have no parts that could break";
+    for (; kind < NM_FAULTS; kind++) {
+        snprintf(name, sizeof name, "%s %s", nm_fault_names[kind].part, nm_fault_names[kind].what);
+        if (!strcmp(name, r->fault)) break;
+    }
+    if (kind == NM_FAULTS) return "there is no such fault; docs/simulator.md lists them";
+    const struct nm_body *body = stage->actors[robot].body;
+    if (!strcmp(nm_fault_names[kind].part, "servo")) {
+        while (part < body->n_joints && strcmp(body->joints[part].name, r->part)) part++;
+        if (part == body->n_joints) return "the robot has no joint of that name";
+    } else if (!strcmp(nm_fault_names[kind].part, "foot")) {
+        part = !strcmp(r->part, "right") ? NM_RIGHT : NM_LEFT;
+        if (part == NM_LEFT && strcmp(r->part, "left")) return "the part of such a fault is left or right";
+    }
+    if (!(r->duration >= 0)) return "a duration is not negative";
+    nm_stage_fault(stage, (uint32_t)robot, (enum nm_fault_kind)kind, part,
+                   r->duration > 0 && r->duration < 1e9f ? nm_ns(r->duration) : INT64_MAX);
+    return NULL;
+}
+
 void nm_stage_command(struct nm_stage *stage, const SimCommand_Request *request, SimCommand_Response *response)
 {
     const char *why = "this steers the clock, not the world";
     if (request->command == SimCommand_Request_MOVE) why = move(stage, request);
     if (request->command == SimCommand_Request_PUSH) why = push(stage, request);
+    if (request->command == SimCommand_Request_FAULT) why = fault(stage, request);
     response->success = !why;
     nm_text(response->message, "%s", why ? why : "");
 }

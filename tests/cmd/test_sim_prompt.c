@@ -76,6 +76,41 @@ static void the_clock_obeys(void **state)
     end(&d);
 }
 
+static SimCommand_Response order(struct desk *d, SimCommand_Request request)
+{
+    SimCommand_Response response = {0};
+    sim_prompt_command(&d->prompt, d->stage, &request, &response);
+    return response;
+}
+
+static void viewers_steer_it_too(void **state)
+{
+    (void)state;
+    struct desk d;
+    begin(&d);
+    assert_true(order(&d, (SimCommand_Request){.command = SimCommand_Request_PAUSE}).paused);
+    SimCommand_Request r = {.command = SimCommand_Request_STEP, .duration = 0.25f};
+    assert_false(order(&d, r).paused);
+    assert_int_equal(d.prompt.until, 250000000);
+    r.duration = NAN;
+    assert_false(order(&d, r).success);
+    assert_false(order(&d, (SimCommand_Request){.command = SimCommand_Request_RESUME}).paused);
+    assert_true(d.prompt.until == INT64_MAX);
+    r = (SimCommand_Request){.command = SimCommand_Request_SPEED, .speed = 0.5f};
+    assert_true(order(&d, r).speed == 0.5f);
+    r.speed = -1;
+    assert_false(order(&d, r).success);
+    assert_true(order(&d, (SimCommand_Request){.command = SimCommand_Request_LOOK}).speed == 0.5f);
+    assert_true(order(&d, (SimCommand_Request){.command = SimCommand_Request_RESET, .seed = 7}).success);
+    assert_true(d.prompt.reset && d.prompt.seed == 7);
+    r = (SimCommand_Request){.command = SimCommand_Request_MOVE, .pose.position = {2, 1, 0}};
+    nm_text(r.name, "ball");
+    assert_true(order(&d, r).success);
+    assert_true(fabs(nm_stage_ball(d.stage, NULL).x - 2) < 1e-9);
+    assert_false(order(&d, (SimCommand_Request){.command = 99}).success);
+    end(&d);
+}
+
 static void things_are_moved_and_looked_at(void **state)
 {
     (void)state;
@@ -91,6 +126,8 @@ static void things_are_moved_and_looked_at(void **state)
     struct vec3 velocity;
     nm_stage_ball(d.stage, &velocity);
     assert_true(velocity.x > 1);
+    assert_string_equal(tell(&d, "break kid servo limp left_knee 2"), "");
+    assert_string_equal(tell(&d, "break kid imu lost"), "");
     const char *where = tell(&d, "where");
     assert_non_null(strstr(where, "kid"));
     assert_non_null(strstr(where, "90 deg"));
@@ -114,6 +151,9 @@ static void wrong_words_are_answered(void **state)
         {"step 0", "step [MILLISECONDS]"},
         {"reset 3-4", "reset [SEED]"},
         {"set kid", "set ROBOT"},
+        {"break kid imu", "break ROBOT FAULT"},
+        {"break kid servo limp 3", "no joint of that name"},
+        {"break kid servo limp left_knee soon", "a number of seconds"},
         {"set kid a.b=c", "has no line-up"},
         {"help", "pause"},
     };
@@ -133,6 +173,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_clock_obeys),
+        cmocka_unit_test(viewers_steer_it_too),
         cmocka_unit_test(things_are_moved_and_looked_at),
         cmocka_unit_test(wrong_words_are_answered),
     };

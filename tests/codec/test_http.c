@@ -90,12 +90,47 @@ static void test_a_value_of_the_query_is_found(void **state)
     assert_false(nm_http_query("", "token", value, sizeof value));
 }
 
+/* Against a look at every byte. */
+static void test_a_range_is_read(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"bytes=",    "bytes=-",       "bytes=-0",
+                                        "bytes=a-",  "bytes=1-2,4-5", "bytes= 1-2",
+                                        "items=1-2", "1-2",           "bytes=99999999999999999999-5",
+                                        "bytes=3-2 "};
+    size_t first, n;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        if (nm_http_range(wrong[i], 10, &first, &n)) fail_msg("%s", wrong[i]);
+    for (int size = 0; size < 6; size++)
+        for (int a = -1; a < 8; a++)
+            for (int b = -1; b < 8; b++) {
+                char text[64], from[16] = "", to[16] = "";
+                int lowest = -1, count = 0;
+                if (a >= 0) snprintf(from, sizeof from, "%d", a);
+                if (b >= 0) snprintf(to, sizeof to, "%d", b);
+                snprintf(text, sizeof text, "bytes=%s-%s", from, to);
+                for (int i = 0; i < size; i++) {
+                    bool wanted = a >= 0 ? i >= a && (b < 0 || i <= b) : b > 0 && i >= size - b;
+                    if (wanted && lowest < 0) lowest = i;
+                    count += wanted;
+                }
+                bool found = nm_http_range(text, (size_t)size, &first, &n);
+                assert_int_equal(found, count > 0);
+                if (!found) continue;
+                assert_int_equal(first, lowest);
+                assert_int_equal(n, count);
+            }
+    assert_true(nm_http_range("bytes=2-99999999999999999999", 10, &first, &n));
+    assert_int_equal(n, 8);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_request_is_read),
         cmocka_unit_test(test_a_malformed_head_is_refused),
         cmocka_unit_test(test_a_value_of_the_query_is_found),
+        cmocka_unit_test(test_a_range_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,7 +24,8 @@ static void begin(void)
     fuzz_put("web/index.html", "hello", 5);
     if (symlink("/etc/passwd", fuzz_path("web/out"))) abort();
     nm_registry_init(&registry, &arena, team, team + TEAM);
-    struct nm_lineup *lineup = nm_lineup_parse(text, sizeof text - 1, "fuzz.yaml", &registry, &options, NULL);
+    struct nm_lineup *lineup =
+        nm_lineup_parse(text, sizeof text - 1, fuzz_path("fuzz.yaml"), &registry, &options, NULL);
     if (!lineup) abort();
     lineup->robot = robot;
     lineup->robot_folder = fuzz_path("web");

@@ -50,6 +50,41 @@ static void things_are_moved_by_command(void **state)
     close_theatre(&t, stage);
 }
 
+static SimCommand_Response broken(struct nm_stage *stage, const char *name, const char *fault, const char *part)
+{
+    SimCommand_Request request = {.command = SimCommand_Request_FAULT};
+    SimCommand_Response response = {0};
+    nm_text(request.name, "%s", name);
+    nm_text(request.fault, "%s", fault);
+    nm_text(request.part, "%s", part);
+    nm_stage_command(stage, &request, &response);
+    return response;
+}
+
+static void parts_break_by_command(void **state)
+{
+    (void)state;
+    struct theatre t;
+    open_theatre(&t);
+    struct nm_stage_robot robots[] = {robot("kid", KID, NULL, -2, 0)};
+    struct nm_stage *stage = play(&t, robots, 1);
+    assert_false(broken(stage, "kit", "imu lost", "").success);
+    assert_false(broken(stage, "kid", "imu tired", "").success);
+    assert_false(broken(stage, "kid", "servo limp", "left_wing").success);
+    assert_false(broken(stage, "kid", "foot lost", "middle").success);
+    assert_true(broken(stage, "kid", "foot lost", "left").success);
+    run(stage, 0.5);
+    struct nm_whereabouts w;
+    nm_stage_whereabouts(stage, 0, &w);
+    assert_false(w.fallen);
+    assert_true(broken(stage, "kid", "servo limp", "left_knee").success);
+    assert_true(broken(stage, "kid", "servo dead", "right_knee").success);
+    run(stage, 2);
+    nm_stage_whereabouts(stage, 0, &w);
+    assert_true(w.fallen || w.base_to_field.pos.z < 0.3);
+    close_theatre(&t, stage);
+}
+
 static void each_team_has_its_own_field(void **state)
 {
     (void)state;
@@ -132,9 +167,8 @@ static void a_brain_is_told_and_set(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(things_are_moved_by_command),
-        cmocka_unit_test(each_team_has_its_own_field),
-        cmocka_unit_test(flat_robots_obey_a_velocity),
+        cmocka_unit_test(things_are_moved_by_command), cmocka_unit_test(parts_break_by_command),
+        cmocka_unit_test(each_team_has_its_own_field), cmocka_unit_test(flat_robots_obey_a_velocity),
         cmocka_unit_test(a_brain_is_told_and_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

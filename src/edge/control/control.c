@@ -25,6 +25,7 @@
 #include "edge/control/place.h"
 #include "edge/control/request.h"
 #include "edge/rules/gate.h"
+#include "nutmeg_msgs/Control.h"
 
 enum {
     CLIENTS = 16,
@@ -40,6 +41,7 @@ struct client {
     char *out;
     size_t out_at, n_out, out_room;
     uint32_t echo;     /* the topic that it listens to; NM_NONE: none       */
+    int64_t call;      /* listens only to the reply of this call; 0: to all */
     uint64_t left_out; /* messages of the stream since the last one written */
     int64_t waits;     /* ns; since when it has read nothing; 0: it reads   */
     int64_t heard;     /* ns; when it last sent something                   */
@@ -54,6 +56,7 @@ struct nm_control {
     int64_t calls;         /* of services so far                     */
     struct nm_arena arena;
     struct nm_control_options options;
+    pthread_mutex_t lock; /* held while a request is answered: the live server passes requests on, too */
     struct sockaddr_un address;
     int listener, wake;
     bool bound; /* the socket's file is ours to remove */
@@ -151,12 +154,16 @@ static void write_message(const struct nm_type *type, const void *message, uint6
     free(text.text);
 }
 
+#define CALLER (UINT64_MAX - 4242) /* marks our calls; no instance has this number */
+
 static void send_message(struct nm_control *control, uint32_t topic, const void *message)
 {
     const struct nm_type *type = control->view.lineup->topics[topic].type;
+    const struct nm_slot *slot = nm_slot(message);
     for (uint32_t i = 0; i < CLIENTS; i++) {
         struct client *client = &control->clients[i];
         if (client->fd < 0 || client->echo != topic) continue;
+        if (client->call && (slot->caller != CALLER || slot->call != client->call)) continue;
         if (client_waiting(client) > STREAM_MOST) {
             client->left_out++;
             continue;
@@ -166,6 +173,8 @@ static void send_message(struct nm_control *control, uint32_t topic, const void 
         write_message(type, message, client->left_out, &json);
         if (!json.over) client_send(client, &json);
         client->left_out = 0;
+        if (client->call) client->echo = NM_NONE;
+        client->call = 0;
         nm_json_end(&json);
     }
 }
@@ -226,11 +235,7 @@ static void control_sample(struct nm_control *control)
     control->sampled = now;
 }
 
-/* ---- say: a message for a topic that comes from outside, or a request to a service ---- */
-
-/* The replies of services are not passed on here; a ROS 2 node (edge/dds) or a viewer (edge/live) gets them. */
-
-#define CALLER (UINT64_MAX - 4242) /* marks our calls; no instance has this number */
+/* ---- say and call: a message for a topic that comes from outside, or a request to a service ---- */
 
 static bool may_be_said(const struct nm_topic *topic)
 {
@@ -292,6 +297,49 @@ static int control_say(struct nm_control *control, const struct nm_request *requ
     if (!bad) nm_json_text(reply, "topic", topic->name);
     free(message);
     return bad;
+}
+
+static int call_desk(struct nm_control *control, const struct nm_desk_service *row, const char *message,
+                     struct nm_json *reply, struct nm_err *err)
+{
+    struct nm_text_out text = {.grows = true};
+    const char *game = row->right == NM_DESK_ROBOT ? nm_gate_locked(control->gate) : NULL;
+    if (game) return nm_fail(err, "%s is refused: %s", row->name, game);
+    void *request = calloc(1, row->request->size), *answer = calloc(1, row->reply->size);
+    if (!request || !answer) abort();
+    nm_reset(row->request, request);
+    nm_reset(row->reply, answer);
+    int bad = nm_parse_text(row->request, request, "message", message, strlen(message), NULL, err);
+    if (!bad) {
+        row->answer(row->user, request, answer);
+        nm_print(&text, row->reply, answer, NM_TEXT_YAML);
+        nm_json_text(reply, "text", text.text);
+    }
+    free(text.text);
+    free(request);
+    free(answer);
+    return bad;
+}
+
+static int control_call(struct nm_control *control, const struct nm_request *request, struct nm_json *reply,
+                        struct nm_err *err)
+{
+    const struct nm_lineup *lineup = control->view.lineup;
+    const struct nm_desk *desk = control->options.desk;
+    const char *name = request->topic + (*request->topic == '/'), *message = request->message ? request->message : "{}";
+    char topic[256];
+    for (uint32_t i = 0; desk && i < desk->n; i++)
+        if (!strcmp(desk->at[i].name, name)) return call_desk(control, &desk->at[i], message, reply, err);
+    snprintf(topic, sizeof topic, "%.200s/reply", name);
+    uint32_t answers = nm_lineup_topic(lineup, topic);
+    snprintf(topic, sizeof topic, "%.200s/request", name);
+    if (answers == NM_NONE || lineup->topics[answers].role != NM_ROLE_REPLY)
+        return nm_fail(err, "there is no service '%.100s'; {op: info} lists them", name);
+    const struct nm_request say = {.op = NM_CONTROL_SAY, .topic = topic, .message = message};
+    if (control_say(control, &say, reply, err)) return -1;
+    control->asker->echo = answers;
+    control->asker->call = control->calls;
+    return 0;
 }
 
 /* ---- parameters: set, reset, saved ---- */
@@ -531,6 +579,18 @@ static int control_save(struct nm_control *control, const struct nm_request *req
 typedef int operation(struct nm_control *control, const struct nm_request *request, struct nm_json *reply,
                       struct nm_err *err);
 
+/* The name without `end`, and the type without "_Request". */
+static void service_json(struct nm_json *json, const char *name, const struct nm_type *type, const char *end)
+{
+    char text[256];
+    nm_json_open(json, NULL, '{');
+    snprintf(text, sizeof text, "%.*s", (int)(strlen(name) - strlen(end)), name);
+    nm_json_text(json, "name", text);
+    snprintf(text, sizeof text, "%.*s", (int)(strlen(type->name) - strlen("_Request")), type->name);
+    nm_json_text(json, "type", text);
+    nm_json_close(json, '}');
+}
+
 static int info(struct nm_control *control, const struct nm_request *request, struct nm_json *reply, struct nm_err *err)
 {
     const struct nm_lineup *lineup = control->view.lineup;
@@ -546,6 +606,15 @@ static int info(struct nm_control *control, const struct nm_request *request, st
     nm_json_whole(reply, "cycles", lineup->n_cycles);
     nm_json_whole(reply, "instances", lineup->n_instances);
     nm_json_whole(reply, "topics", lineup->n_topics);
+    nm_json_open(reply, "services", '[');
+    for (uint32_t t = 0; t < lineup->n_topics; t++) {
+        const struct nm_topic *topic = &lineup->topics[t];
+        if (topic->role == NM_ROLE_REQUEST && topic->n_consumers)
+            service_json(reply, topic->name, topic->type, "/request");
+    }
+    const struct nm_desk *desk = control->options.desk;
+    for (uint32_t i = 0; desk && i < desk->n; i++) service_json(reply, desk->at[i].name, desk->at[i].request, "");
+    nm_json_close(reply, ']');
     free(file);
     return 0;
 }
@@ -642,7 +711,7 @@ static operation *const operations[NM_CONTROL_OPS] = {
     [NM_CONTROL_RESET] = control_reset, [NM_CONTROL_SAVE] = control_save,
     [NM_CONTROL_SWAP] = swap,           [NM_CONTROL_WATCH] = watch,
     [NM_CONTROL_ECHO] = echo,           [NM_CONTROL_STOP] = stop,
-    [NM_CONTROL_SAY] = control_say,
+    [NM_CONTROL_SAY] = control_say,     [NM_CONTROL_CALL] = control_call,
 };
 
 /* Replaces a reply, which may be half written, by the reason of the refusal. */
@@ -656,26 +725,70 @@ static void refuse(struct nm_json *reply, const char *text)
     nm_json_close(reply, '}');
 }
 
-/* Answers a request line. Whatever the line holds, one object is written. */
-static void control_answer(struct nm_control *control, struct client *client, const char *line, size_t size,
-                           struct nm_json *reply)
+/* Answers a request line. Whatever the line holds, one object is written; -1 if it is a refusal. */
+static int control_answer(struct nm_control *control, struct client *client, const char *line, size_t size,
+                          uint32_t allowed, struct nm_json *reply, struct nm_err *err)
 {
     struct nm_arena arena = {0};
-    struct nm_err err = {0};
     struct nm_request request;
     nm_json_open(reply, NULL, '{');
-    int bad = nm_request_parse(&arena, line, size, &request, &err);
+    int bad = nm_request_parse(&arena, line, size, &request, err);
+    if (!bad && !(allowed & 1u << request.op))
+        bad = nm_fail(err, "the operation '%s' does not belong to this service", nm_control_op_name(request.op));
     if (!bad) {
         nm_json_text(reply, "op", nm_control_op_name(request.op));
+        pthread_mutex_lock(&control->lock);
         control->asker = client;
-        bad = operations[request.op](control, &request, reply, &err);
+        bad = operations[request.op](control, &request, reply, err);
+        pthread_mutex_unlock(&control->lock);
     }
     nm_json_close(reply, '}');
-    if (bad)
-        refuse(reply, err.text);
-    else if (reply->over)
-        refuse(reply, "the answer is too long; ask for less, such as one instance\n");
+    if (!bad && reply->over) bad = nm_fail(err, "the answer is too long; ask for less, such as one instance");
+    if (bad) refuse(reply, err->text);
     nm_arena_free(&arena);
+    return bad;
+}
+
+/* ---- the same for viewers, as services ---- */
+
+static void answer_viewer(struct nm_control *control, const Control_Request *request, uint32_t allowed,
+                          Control_Response *response)
+{
+    struct nm_json reply;
+    struct nm_err err = {0};
+    nm_json_begin(&reply, sizeof response->answer - 1);
+    response->success =
+        !control_answer(control, NULL, request->request, strlen(request->request), allowed, &reply, &err);
+    nm_text(response->message, "%.*s", (int)strcspn(err.text, "\n"), err.text);
+    nm_text(response->answer, "%s", reply.text);
+    nm_json_end(&reply);
+}
+
+#define OP(op) (1u << NM_CONTROL_##op)
+
+static void answer_ask(void *user, const void *request, void *reply)
+{
+    answer_viewer(user, request, OP(INFO) | OP(TASKS) | OP(TOPICS) | OP(WHY) | OP(PARAMS), reply);
+}
+
+static void answer_change(void *user, const void *request, void *reply)
+{
+    answer_viewer(user, request, OP(SET) | OP(RESET) | OP(SAVE), reply);
+}
+
+void nm_control_desk(struct nm_control *control, struct nm_desk *to)
+{
+    struct nm_desk_service row = {.name = "nutmeg/ask",
+                                  .request = &Control_Request_type,
+                                  .reply = &Control_Response_type,
+                                  .right = NM_DESK_LOOK,
+                                  .answer = answer_ask,
+                                  .user = control};
+    nm_desk_add(to, row);
+    row.name = "nutmeg/change";
+    row.right = NM_DESK_ROBOT;
+    row.answer = answer_change;
+    nm_desk_add(to, row);
 }
 
 /* ---- the socket ---- */
@@ -709,7 +822,7 @@ static bool client_lines(struct nm_control *control, struct client *client)
         size_t n = (size_t)(end - client->in);
         struct nm_json reply;
         nm_json_begin(&reply, REPLY_MOST);
-        control_answer(control, client, client->in, n, &reply);
+        control_answer(control, client, client->in, n, UINT32_MAX, &reply, &(struct nm_err){0});
         if (reply.text) client_send(client, &reply);
         nm_json_end(&reply);
         if (client->fd < 0) return false;
@@ -780,7 +893,9 @@ void nm_control_poll(struct nm_control *control, int timeout)
             client_read(control, &control->clients[i]);
     if (fds[CLIENTS].revents & POLLIN) welcome(control);
     control_pump(control);
+    pthread_mutex_lock(&control->lock);
     control_sample(control);
+    pthread_mutex_unlock(&control->lock);
     for (uint32_t i = 0; i < CLIENTS; i++)
         if (control->clients[i].fd >= 0) client_write(&control->clients[i], now);
 }
@@ -834,6 +949,7 @@ struct nm_control *nm_control_new(struct nm_player *player, const struct nm_cont
     struct nm_arena *arena = &control->arena;
     control->player = player;
     if (options) control->options = *options;
+    pthread_mutex_init(&control->lock, NULL);
     control->listener = control->wake = -1;
     for (uint32_t i = 0; i < CLIENTS; i++) control->clients[i].fd = -1;
     control->modules = nm_take_n(arena, const struct nm_module *, lineup->n_instances + 1);
@@ -890,6 +1006,7 @@ void nm_control_free(struct nm_control *control)
     if (control->bound) unlink(control->address.sun_path);
     if (control->wake >= 0) close(control->wake);
     nm_gate_free(control->gate);
+    pthread_mutex_destroy(&control->lock);
     nm_arena_free(&control->arena);
     free(control);
 }

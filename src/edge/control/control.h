@@ -6,6 +6,7 @@
 #define NM_EDGE_CONTROL_CONTROL_H
 
 #include "core/player.h"
+#include "edge/rules/desk.h"
 
 struct nm_control;
 
@@ -21,6 +22,7 @@ struct nm_control_options {
     const struct nm_lineup_options *lineup;
     nm_outside *outside; /* or NULL */
     void *outside_user;
+    const struct nm_desk *desk; /* services of this process besides those of the line-up; or NULL */
 };
 
 /* Call it between nm_player_new and nm_player_start: it adds edges to the player, which must outlive the control. A
@@ -34,6 +36,10 @@ int nm_control_start(struct nm_control *control, struct nm_err *err);
 /* Virtual time: serves what has arrived and waits at most `timeout` ms. Call it between two calls of nm_players_run,
  * for the first time after the first of them. */
 void nm_control_poll(struct nm_control *control, int timeout);
+
+/* Adds what the socket answers as two services, so that viewers can ask too: nutmeg/ask for operations that only look,
+ * nutmeg/change for set, reset and save. The table is then for the live server. */
+void nm_control_desk(struct nm_control *control, struct nm_desk *to);
 
 /* True once a client has asked the line-up to end. */
 bool nm_control_stopped(const struct nm_control *control);

@@ -26,6 +26,7 @@ static const struct {
     [NM_CONTROL_WATCH] = {"watch", BIT(KEY_ON), 0},
     [NM_CONTROL_ECHO] = {"echo", BIT(KEY_TOPIC), 0},
     [NM_CONTROL_STOP] = {"stop", 0, 0},
+    [NM_CONTROL_CALL] = {"call", BIT(KEY_TOPIC), BIT(KEY_MESSAGE)},
     [NM_CONTROL_SAY] = {"say", BIT(KEY_TOPIC) | BIT(KEY_MESSAGE), 0},
 };
 

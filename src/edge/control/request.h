@@ -38,6 +38,8 @@ enum nm_control_op {
     NM_CONTROL_WATCH,  /* on: modules publish on `show` even if nobody listens                                   */
     NM_CONTROL_ECHO,   /* topic: its messages as they are published                                              */
     NM_CONTROL_STOP,   /* ends the line-up                                                                       */
+    NM_CONTROL_CALL,   /* topic: a service; message: its request, as YAML. The answer has the reply's `text`, or, if a
+                        * module has to make it, it follows                                                      */
     NM_CONTROL_SAY,    /* message, as YAML, for a topic from outside or a service; refused while the robot plays */
     NM_CONTROL_OPS
 };

@@ -49,6 +49,8 @@ struct nm_live *nm_live_new(struct nm_player *player, const struct nm_live_optio
         nm_live_free(live);
         return NULL;
     }
+    if (live->options.desk) live->desk = *live->options.desk;
+    views_serve(live);
     services_new(live);
     parameters_new(live);
     const char *form = strchr(live->host, ':') ? "http://[%s]:%d/?token=%s" : "http://%s:%d/?token=%s";
@@ -93,6 +95,7 @@ static void look(struct nm_live *live)
     watch_as_needed(live);
     parameters_tell(live);
     services_expire(live);
+    reports_tell(live);
 }
 
 static void *serve(void *user)
@@ -137,6 +140,7 @@ void nm_live_free(struct nm_live *live)
     }
     sockets_close(live);
     parameters_free(live);
+    reports_free(live);
     channels_free(live);
     free(live->clients);
     nm_gate_free(live->gate);

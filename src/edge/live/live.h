@@ -12,6 +12,7 @@
 #define NM_EDGE_LIVE_LIVE_H
 
 #include "core/player.h"
+#include "edge/rules/desk.h"
 
 struct nm_live;
 
@@ -23,6 +24,8 @@ struct nm_live_options {
     const char *token;          /* 8 to 64 letters, digits, '-', '_'; NULL: a random one                */
     bool locked;                /* nobody may write                                                     */
     bool virtual_time;          /* clients show the player's time                                       */
+    const struct nm_desk *desk; /* services of this process besides those of the line-up; or NULL       */
+    const char *logs;           /* folder whose logs viewers with the token may read; NULL: none        */
     uint32_t n_origins;         /* pages of other sites that may look and write, as browsers name them: */
     const char *const *origins; /* "https://viewer.example"                                             */
 };

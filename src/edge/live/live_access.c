@@ -6,7 +6,6 @@
  * name that resolves to our address), and the page must come from this server or know the token. The token is only
  * printed where the server was started. */
 #include <arpa/inet.h>
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,7 +142,7 @@ static bool is_plain(const char *path)
 }
 
 /* The real path of a plain file inside a folder. Refuses "..", hidden files, and links that lead out of the folder. */
-int asset_below(const char *folder, const char *path, char *to, size_t size, struct nm_err *err)
+int file_below(const char *folder, const char *path, char *to, size_t size, struct nm_err *err)
 {
     char root[PATH_MAX], joined[PATH_MAX], real[PATH_MAX];
     struct stat about;
@@ -154,7 +153,6 @@ int asset_below(const char *folder, const char *path, char *to, size_t size, str
     size_t n = strlen(root);
     if (strncmp(real, root, n) || real[n] != '/') return nm_fail(err, "'%.200s' leads out of the folder", path);
     if (stat(real, &about) || !S_ISREG(about.st_mode)) return nm_fail(err, "'%.200s' is not a plain file", path);
-    if (about.st_size > ASSET_MOST) return nm_fail(err, "'%.200s' has more than %d bytes", path, ASSET_MOST);
     if (strlen(real) >= size) return nm_fail(err, "'%.200s': the path is too long", path);
     strcpy(to, real);
     return 0;
@@ -173,7 +171,7 @@ static int find_asset(const struct nm_live *live, const char *uri, char *to, siz
     size_t n = strlen(name);
     if (strncmp(at, name, n) || at[n] != '/')
         return nm_fail(err, "'%.200s': only files of the robot %s are served", uri, name);
-    return asset_below(folder, at + n + 1, to, size, err);
+    return file_below(folder, at + n + 1, to, size, err);
 }
 
 static struct payload *read_whole(const char *file, uint32_t request, struct nm_err *err)
@@ -181,7 +179,7 @@ static struct payload *read_whole(const char *file, uint32_t request, struct nm_
     FILE *in = fopen(file, "rb");
     struct stat about;
     if (!in || fstat(fileno(in), &about) || about.st_size < 0 || about.st_size > ASSET_MOST) {
-        nm_fail(err, "the file cannot be read: %s", strerror(errno));
+        nm_fail(err, "the file cannot be read, or has more than %d bytes", ASSET_MOST);
         if (in) fclose(in);
         return NULL;
     }

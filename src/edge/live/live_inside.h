@@ -49,6 +49,7 @@ struct channel {
     bool queue;         /* the port is a queue                                             */
     bool times;         /* its type holds times                                            */
     uint32_t listeners; /* subscriptions                                                   */
+    size_t size;        /* bytes of the newest message, while somebody wants to know       */
     void *last;         /* newest message of a small value, for later subscribers; or NULL */
     int64_t last_time;  /* ns; -1: none yet                                                */
     uint32_t n_kept;
@@ -56,10 +57,12 @@ struct channel {
 };
 
 struct service {
-    const char *name;                  /* "/tare_feet"                           */
-    const char *type;                  /* "std_srvs/srv/Trigger"                 */
-    uint32_t request, reply;           /* topics                                 */
-    uint32_t request_port, reply_port; /* of the writing and of the reading edge */
+    const char *name; /* "/tare_feet"                                         */
+    const char *type; /* "std_srvs/srv/Trigger"                               */
+    const struct nm_type *request_type, *reply_type;
+    const struct nm_desk_service *at_desk; /* this process answers; NULL: a module does        */
+    uint32_t request;                      /* topic                                            */
+    uint32_t request_port, reply_port;     /* of the writing and of the reading edge; NM_NONE at the desk */
 };
 
 struct call { /* a service call that waits for its answer */
@@ -179,6 +182,8 @@ struct nm_live {
     bool watching;
     struct channel *channels; /* id 1 is the first */
     struct service *services; /* id 1 is the first */
+    struct nm_desk desk;      /* those of the options, and our own */
+    struct reports *reports;
     struct parameter *parameters;
     const struct nm_module **modules; /* of each instance, as the parameters were listed */
 
@@ -223,6 +228,20 @@ void topics_greet(struct nm_live *live, struct client *client);  /* tells a new 
 void request_text(struct nm_live *live, struct client *client, const char *text, size_t size);
 void request_frame(struct nm_live *live, struct client *client, const void *bytes, size_t size);
 
+/* live_reports.c: what the server itself publishes */
+void reports_new(struct nm_live *live); /* adds its channels */
+void reports_tell(struct nm_live *live);
+bool reports_sizes(const struct nm_live *live); /* somebody wants to know how large messages are */
+void reports_free(struct nm_live *live);
+void channel_send(struct nm_live *live, struct channel *channel, const void *message); /* live_topics.c */
+
+/* live_files.c: logs and views on disk */
+void views_serve(struct nm_live *live);
+/* The log for a path such as "/logs/match/red1.mcap", opened; -1: there is none. The list of all as JSON, for "/logs".
+ */
+int log_open(struct nm_live *live, const char *path, size_t *size);
+void logs_list(struct nm_live *live, struct nm_json *json);
+
 /* live_writes.c: calls of services, messages of clients, parameters */
 void services_new(struct nm_live *live);
 void services_call(struct nm_live *live, struct client *client, const struct nm_fox_frame *frame);
@@ -245,7 +264,7 @@ bool token_is_ours(const struct nm_live *live, const char *token);
 int rank_of(const struct in6_addr *peer, bool token);
 /* A seat for a newcomer: a free one, or one whose viewer has to leave. NULL: there is none. */
 struct client *seat_for(struct nm_live *live, const struct in6_addr *peer, int rank, int64_t now);
-int asset_below(const char *folder, const char *path, char *to, size_t size, struct nm_err *err);
+int file_below(const char *folder, const char *path, char *to, size_t size, struct nm_err *err);
 struct payload *asset_frame(struct nm_live *live, uint32_t request, const char *uri);
 
 /* live_page.c: the files of the page, compressed with gzip, inside of the program */

@@ -203,6 +203,7 @@ static const char *reason_of(int status)
                    {403, "Forbidden"},
                    {404, "Not Found"},
                    {405, "Method Not Allowed"},
+                   {416, "Range Not Satisfiable"},
                    {426, "Upgrade Required"},
                    {431, "Request Header Fields Too Large"},
                    {503, "Service Unavailable"},
@@ -245,6 +246,44 @@ static void page(struct connection *c, const char *path)
     struct page_file file;
     if (!page_find(!strcmp(path, "/") ? "index.html" : path + 1, &file)) return say(c, 404, "there is no such page\n");
     connection_answer(c, answer_of(200, type_of(file.name), file.n, file.bytes), -1, 0);
+}
+
+/* The list of logs, or a log or a part of it. They are older than this run and may hold pictures of people, so only who
+ * has the token reads them. */
+static void logs(struct nm_live *live, struct connection *c, const struct nm_http_request *r, bool token)
+{
+    static const char below[] = "/logs/";
+    const char *range = r->field[NM_HTTP_RANGE];
+    char head[512], part[96] = "";
+    size_t size = 0, first = 0, n;
+    struct nm_json json = {0};
+    bool list = !strcmp(r->path, "/logs");
+    if (!token) return say(c, 403, "logs need ?token=… (the server prints the token when it starts)\n");
+    int fd = list ? -1 : log_open(live, r->path + sizeof below - 1, &size);
+    if (!list && fd < 0) return say(c, 404, "there is no such log\n");
+    if (list) {
+        nm_json_begin(&json, JSON_MOST);
+        logs_list(live, &json);
+        range = NULL;
+        size = json.n;
+    }
+    n = size;
+    if (range && (!nm_http_range(range, size, &first, &n) || lseek(fd, (off_t)first, SEEK_SET) < 0)) {
+        close(fd);
+        return say(c, 416, "this range of bytes is not there\n");
+    }
+    if (range) snprintf(part, sizeof part, "Content-Range: bytes %zu-%zu/%zu\r\n", first, first + n - 1, size);
+    int used = snprintf(head, sizeof head,
+                        "HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%sAccept-Ranges: bytes\r\n"
+                        "Connection: close\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+                        "Cross-Origin-Resource-Policy: same-origin\r\n\r\n",
+                        range ? "206 Partial Content" : "200 OK",
+                        list ? "application/json" : "application/octet-stream", n, part);
+    struct payload *answer = payload_new((size_t)used + json.n);
+    memcpy(answer->bytes, head, (size_t)used);
+    if (json.n) memcpy(answer->bytes + used, json.text, json.n);
+    if (list) nm_json_end(&json);
+    connection_answer(c, answer, fd, list ? 0 : n);
 }
 
 /* The first protocol of the client's list that this server supports; NULL: none. */
@@ -295,6 +334,8 @@ static void page_answer(struct nm_live *live, struct connection *c, const struct
         return say(c, 403, "a page of another site needs the token, or --live-origin must name its site\n");
     if (nm_http_lists(r->field[NM_HTTP_UPGRADE], "websocket"))
         upgrade(live, c, r, ours, known);
+    else if (!strcmp(r->path, "/logs") || !strncmp(r->path, "/logs/", 6))
+        logs(live, c, r, known);
     else
         page(c, r->path);
 }

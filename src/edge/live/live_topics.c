@@ -104,8 +104,8 @@ static void tell_services(struct nm_live *live, struct client *client)
         nm_json_whole(&json, "id", i + 1);
         nm_json_text(&json, "name", service->name);
         nm_json_text(&json, "type", service->type);
-        service_end(&json, "request", live->lineup->topics[service->request].type);
-        service_end(&json, "response", live->lineup->topics[service->reply].type);
+        service_end(&json, "request", service->request_type);
+        service_end(&json, "response", service->reply_type);
         nm_json_close(&json, '}');
     }
     nm_json_close(&json, ']');
@@ -145,11 +145,13 @@ static void tell_providers(struct nm_live *live, struct nm_json *json)
 {
     nm_json_open(json, "advertisedServices", '[');
     for (uint32_t i = 0; i < live->n_services; i++) {
-        const struct nm_topic *request = &live->lineup->topics[live->services[i].request];
+        const struct service *service = &live->services[i];
+        const struct nm_topic *request = service->at_desk ? NULL : &live->lineup->topics[service->request];
         nm_json_open(json, NULL, '{');
-        nm_json_text(json, "name", live->services[i].name);
+        nm_json_text(json, "name", service->name);
         nm_json_open(json, "providerIds", '[');
-        for (uint32_t k = 0; k < request->n_consumers; k++)
+        if (!request) nm_json_text(json, NULL, nm_player_name(live->player));
+        for (uint32_t k = 0; request && k < request->n_consumers; k++)
             nm_json_text(json, NULL, live->lineup->instances[request->consumers[k].instance].name);
         nm_json_close(json, ']');
         nm_json_close(json, '}');
@@ -242,7 +244,7 @@ int channels_new(struct nm_live *live, struct nm_err *err)
 {
     const struct nm_lineup *lineup = live->lineup;
     struct nm_edge_port *ports = nm_take_n(&live->arena, struct nm_edge_port, lineup->n_topics + 1);
-    live->channels = nm_take_n(&live->arena, struct channel, lineup->n_topics + 2);
+    live->channels = nm_take_n(&live->arena, struct channel, lineup->n_topics + 4);
     live->write_ports = nm_take_n(&live->arena, uint32_t, lineup->n_topics + 1);
     for (uint32_t t = 0; t < lineup->n_topics; t++) {
         const struct nm_topic *topic = &lineup->topics[t];
@@ -252,6 +254,7 @@ int channels_new(struct nm_live *live, struct nm_err *err)
             ports[t] = (struct nm_edge_port){.topic = topic->name, .kind = NM_PORT_QUEUE, .depth = depth_of(topic)};
     }
     add_description(live);
+    reports_new(live);
     uint32_t largest = 1;
     for (uint32_t i = 0; i < live->n_channels; i++)
         if (live->channels[i].times && live->channels[i].type->size > largest) largest = live->channels[i].type->size;
@@ -319,27 +322,39 @@ static void keep(struct channel *channel, struct payload *payload)
     channel->kept[channel->n_kept++] = payload_hold(payload);
 }
 
-static void forward(struct nm_live *live, struct channel *channel, const void *message)
+static void send_now(struct nm_live *live, struct channel *channel, const void *message, int64_t time)
 {
     bool once = !strcmp(channel->name, "/tf_static");
     if (!channel->listeners && !once) return;
     struct payload *payload = encode(live, channel, message);
     if (!payload) return;
     if (once) keep(channel, payload);
-    send_all(live, (uint32_t)(channel - live->channels) + 1, payload, live_log_time(live, nm_slot(message)->time));
+    send_all(live, (uint32_t)(channel - live->channels) + 1, payload, live_log_time(live, time));
     payload_release(payload);
+}
+
+static void forward(struct nm_live *live, struct channel *channel, const void *message)
+{
+    send_now(live, channel, message, nm_slot(message)->time);
+}
+
+void channel_send(struct nm_live *live, struct channel *channel, const void *message)
+{
+    send_now(live, channel, message, nm_player_now(live->player));
 }
 
 static void pump(struct nm_live *live, struct channel *channel)
 {
     if (channel->port == NM_NONE) return;
-    if (!channel->queue) {
-        if (nm_edge_fresh(live->reading, channel->port))
-            forward(live, channel, nm_edge_in(live->reading, channel->port));
+    const void *const *at, *newest = channel->queue ? NULL : nm_edge_in(live->reading, channel->port);
+    uint32_t n = 1;
+    if (channel->queue)
+        n = nm_edge_queue(live->reading, channel->port, &at, NULL);
+    else if (nm_edge_fresh(live->reading, channel->port))
+        at = &newest;
+    else
         return;
-    }
-    const void *const *at;
-    uint32_t n = nm_edge_queue(live->reading, channel->port, &at, NULL);
+    if (n && reports_sizes(live)) channel->size = nm_cdr_size(channel->type, at[n - 1]);
     for (uint32_t i = 0; i < n; i++) forward(live, channel, at[i]);
     if (!n || !channel->last) return;
     nm_copy(channel->type, channel->last, at[n - 1]);
@@ -352,6 +367,7 @@ void channels_pump(struct nm_live *live)
     for (uint32_t i = 0; i < live->n_channels; i++) pump(live, &live->channels[i]);
     for (uint32_t i = 0; i < live->n_services; i++) {
         const void *const *at;
+        if (live->services[i].at_desk) continue;
         uint32_t n = nm_edge_queue(live->reading, live->services[i].reply_port, &at, NULL);
         for (uint32_t k = 0; k < n; k++) services_answer(live, i, at[k]);
     }

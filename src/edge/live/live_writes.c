@@ -17,9 +17,11 @@
 static const int64_t patience = 10LL * 1000000000; /* ns; how long a call waits for its answer     */
 #define CALLER (UINT64_MAX - 8765)                 /* marks our calls; no instance has this number */
 
-static bool write_allowed(struct nm_live *live, const struct client *client, struct nm_err *err)
+static bool write_allowed(struct nm_live *live, const struct client *client, enum nm_desk_right right,
+                          struct nm_err *err)
 {
-    const char *game = nm_gate_locked(live->gate);
+    const char *game = right == NM_DESK_ROBOT ? nm_gate_locked(live->gate) : NULL;
+    if (right == NM_DESK_LOOK) return true;
     if (!client->may_write)
         nm_fail(err, "read only: connect with ?token=… (the server prints the token when it starts), from a page of "
                      "this server");
@@ -34,17 +36,17 @@ static bool write_allowed(struct nm_live *live, const struct client *client, str
 
 /* ---- services ---- */
 
-/* "std_srvs/srv/Trigger_Request" becomes "std_srvs/srv/Trigger". */
-static const char *service_type(struct nm_live *live, const struct nm_type *type)
+static void add_service(struct nm_live *live, struct service service)
 {
-    const char *end = strrchr(type->name, '_');
-    return nm_take_format(&live->arena, "%.*s", end ? (int)(end - type->name) : (int)strlen(type->name), type->name);
+    const char *of = service.request_type->name; /* "std_srvs/srv/Trigger_Request" */
+    service.type = nm_take_format(&live->arena, "%.*s", (int)(strlen(of) - strlen("_Request")), of);
+    live->services[live->n_services++] = service;
 }
 
 void services_new(struct nm_live *live)
 {
     const struct nm_lineup *lineup = live->lineup;
-    live->services = nm_take_n(&live->arena, struct service, lineup->n_topics + 1);
+    live->services = nm_take_n(&live->arena, struct service, lineup->n_topics + NM_DESK_SERVICES);
     for (uint32_t t = 0; t < lineup->n_topics; t++) {
         const struct nm_topic *topic = &lineup->topics[t];
         const char *end = strrchr(topic->name, '/');
@@ -52,12 +54,22 @@ void services_new(struct nm_live *live)
         const char *name = nm_take_format(&live->arena, "/%.*s", (int)(end - topic->name), topic->name);
         uint32_t reply = nm_lineup_topic(lineup, nm_take_format(&live->arena, "%s/reply", name));
         if (reply == NM_NONE) continue;
-        live->services[live->n_services++] = (struct service){.name = name,
-                                                              .type = service_type(live, topic->type),
-                                                              .request = t,
-                                                              .reply = reply,
-                                                              .request_port = live->write_ports[t],
-                                                              .reply_port = reply};
+        add_service(live, (struct service){.name = name,
+                                           .request_type = topic->type,
+                                           .reply_type = lineup->topics[reply].type,
+                                           .request = t,
+                                           .request_port = live->write_ports[t],
+                                           .reply_port = reply});
+    }
+    for (uint32_t i = 0; i < live->desk.n; i++) {
+        const struct nm_desk_service *row = &live->desk.at[i];
+        add_service(live, (struct service){.name = nm_take_format(&live->arena, "/%s", row->name),
+                                           .request_type = row->request,
+                                           .reply_type = row->reply,
+                                           .at_desk = row,
+                                           .request = NM_NONE,
+                                           .request_port = NM_NONE,
+                                           .reply_port = NM_NONE});
     }
 }
 
@@ -105,15 +117,51 @@ static struct call *free_call(struct nm_live *live, struct nm_err *err)
     return NULL;
 }
 
+static struct payload *answer_frame(const struct call *call, const struct nm_type *type, const void *reply)
+{
+    struct nm_text_out text = {.grows = true};
+    if (call->json) nm_print(&text, type, reply, NM_TEXT_JSON | NM_TEXT_WHOLE);
+    size_t size = call->json ? text.used : nm_cdr_size(type, reply);
+    struct payload *payload = payload_new(64 + size);
+    size_t head = nm_fox_service_head(payload->bytes, 64, call->service + 1, call->id, call->json ? "json" : "cdr");
+    if (call->json)
+        memcpy(payload->bytes + head, text.text, size);
+    else
+        size = (size_t)nm_cdr_encode(type, reply, payload->bytes + head, size);
+    payload->n = head + size;
+    free(text.text);
+    return payload;
+}
+
+/* A service of this process answers at once. */
+static int call_desk(struct nm_live *live, struct client *client, const struct nm_fox_frame *frame, bool json,
+                     struct nm_err *err)
+{
+    const struct nm_desk_service *row = live->services[frame->id - 1].at_desk;
+    const struct call call = {.service = frame->id - 1, .id = frame->call, .json = json};
+    void *request = calloc(1, row->request->size), *reply = calloc(1, row->reply->size);
+    if (!request || !reply) abort();
+    nm_reset(row->request, request);
+    nm_reset(row->reply, reply);
+    int bad = decode(live, row->request, request, json, frame->data, frame->size, NULL, err);
+    if (!bad) row->answer(row->user, request, reply);
+    if (!bad) client_bytes(client, answer_frame(&call, row->reply, reply));
+    free(request);
+    free(reply);
+    return bad;
+}
+
 static int call(struct nm_live *live, struct client *client, const struct nm_fox_frame *frame, struct nm_err *err)
 {
     bool json;
-    if (!write_allowed(live, client, err)) return -1;
     if (!frame->id || frame->id > live->n_services) return nm_fail(err, "there is no service %u", frame->id);
     const struct service *service = &live->services[frame->id - 1];
-    const struct nm_type *type = live->lineup->topics[service->request].type;
+    if (!write_allowed(live, client, service->at_desk ? service->at_desk->right : NM_DESK_ROBOT, err)) return -1;
+    if (read_encoding(frame->encoding, &json, err)) return -1;
+    if (service->at_desk) return call_desk(live, client, frame, json, err);
+    const struct nm_type *type = service->request_type;
     struct call *slot = free_call(live, err);
-    if (!slot || read_encoding(frame->encoding, &json, err)) return -1;
+    if (!slot) return -1;
     void *scratch = calloc(1, type->size);
     if (!scratch) abort();
     nm_reset(type, scratch);
@@ -152,22 +200,6 @@ static struct client *caller_of(struct nm_live *live, const struct call *call)
     return client->connection && client->visit == call->visit ? client : NULL;
 }
 
-static struct payload *answer_frame(const struct call *call, const struct nm_type *type, const void *reply)
-{
-    struct nm_text_out text = {.grows = true};
-    if (call->json) nm_print(&text, type, reply, NM_TEXT_JSON | NM_TEXT_WHOLE);
-    size_t size = call->json ? text.used : nm_cdr_size(type, reply);
-    struct payload *payload = payload_new(64 + size);
-    size_t head = nm_fox_service_head(payload->bytes, 64, call->service + 1, call->id, call->json ? "json" : "cdr");
-    if (call->json)
-        memcpy(payload->bytes + head, text.text, size);
-    else
-        size = (size_t)nm_cdr_encode(type, reply, payload->bytes + head, size);
-    payload->n = head + size;
-    free(text.text);
-    return payload;
-}
-
 void services_answer(struct nm_live *live, uint32_t service, const void *reply)
 {
     const struct nm_slot *slot = nm_slot(reply);
@@ -177,8 +209,7 @@ void services_answer(struct nm_live *live, uint32_t service, const void *reply)
         if (!call->open || call->service != service || call->number != slot->call) continue;
         struct client *client = caller_of(live, call);
         call->open = false;
-        if (client)
-            client_bytes(client, answer_frame(call, live->lineup->topics[live->services[service].reply].type, reply));
+        if (client) client_bytes(client, answer_frame(call, live->services[service].reply_type, reply));
     }
 }
 
@@ -201,7 +232,7 @@ static int check_topic(struct nm_live *live, struct client *client, uint32_t top
                        struct nm_err *err)
 {
     const struct nm_topic *row = &live->lineup->topics[topic];
-    if (!write_allowed(live, client, err)) return -1;
+    if (!write_allowed(live, client, NM_DESK_ROBOT, err)) return -1;
     if (!row->remote || live->write_ports[topic] == NM_NONE || row->role != NM_ROLE_TOPIC)
         return nm_fail(err, "%.100s cannot be published from outside: list it under remote: in %s", item->topic,
                        live->lineup->file);
@@ -250,7 +281,7 @@ static int publish(struct nm_live *live, struct client *client, const struct nm_
     for (uint32_t i = 0; i < client->n_publications; i++)
         if (client->publications[i].id == frame->id) publication = &client->publications[i];
     if (!publication) return nm_fail(err, "there is no channel %u", frame->id);
-    if (!write_allowed(live, client, err)) return -1;
+    if (!write_allowed(live, client, NM_DESK_ROBOT, err)) return -1;
     if (publication->topic == NM_NONE)
         return nm_fail(err, "the line-up does not have the topic of channel %u: list it under remote: in %s", frame->id,
                        live->lineup->file);
@@ -447,7 +478,7 @@ void parameters_set(struct nm_live *live, struct client *client, const struct nm
     struct nm_change *changes = calloc(request->n + 1, sizeof *changes);
     if (!changes) abort();
     refresh(live);
-    int bad = write_allowed(live, client, &err) ? 0 : -1;
+    int bad = write_allowed(live, client, NM_DESK_ROBOT, &err) ? 0 : -1;
     for (uint32_t i = 0; !bad && i < request->n; i++) bad = read_change(live, &request->items[i], &changes[i], &err);
     if (!bad && request->n) bad = nm_player_set(live->player, changes, request->n, &err) < 0;
     free(changes);

@@ -62,6 +62,7 @@ static void test_every_operation_by_its_name(void **state)
         [NM_CONTROL_WATCH] = "{op: watch, on: true}",
         [NM_CONTROL_ECHO] = "{op: echo, topic: /tf}",
         [NM_CONTROL_STOP] = "{op: stop}",
+        [NM_CONTROL_CALL] = "{op: call, topic: tare_feet}",
         [NM_CONTROL_SAY] = "{op: say, topic: cmd_vel, message: '{linear: {x: 1}}'}",
     };
     for (uint32_t i = 0; i < NM_CONTROL_OPS; i++) {

@@ -66,15 +66,15 @@ static void test_a_path_below_is_found_and_no_other(void **state)
         "..\\secret", "meshes/./foot.stl", "a\nb"};
     char bot[80], to[512];
     snprintf(bot, sizeof bot, "%s/bot", folder);
-    assert_int_equal(asset_below(bot, "meshes/foot.stl", to, sizeof to, NULL), 0);
-    assert_int_equal(asset_below(bot, "inside", to, sizeof to, NULL), 0);
+    assert_int_equal(file_below(bot, "meshes/foot.stl", to, sizeof to, NULL), 0);
+    assert_int_equal(file_below(bot, "inside", to, sizeof to, NULL), 0);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct nm_err err = {0};
-        if (!asset_below(bot, wrong[i], to, sizeof to, &err)) fail_msg("%s was found: %s", wrong[i], to);
+        if (!file_below(bot, wrong[i], to, sizeof to, &err)) fail_msg("%s was found: %s", wrong[i], to);
         assert_int_equal(err.n, 1);
     }
-    assert_int_equal(asset_below("/nonexistent", "x", to, sizeof to, NULL), -1);
-    assert_int_equal(asset_below(bot, "inside", to, 8, NULL), -1);
+    assert_int_equal(file_below("/nonexistent", "x", to, sizeof to, NULL), -1);
+    assert_int_equal(file_below(bot, "inside", to, 8, NULL), -1);
 }
 
 static void test_addresses_name_the_robot(void **state)
