@@ -98,7 +98,7 @@ static void report(struct nm_bench *bench, const char *name, double value, const
 static void tell_games(struct nm_bench *bench, const struct series *s, bool goals)
 {
     double scored = 0, on_goal = 0, own = 0, duels = 0, pushing = 0, falls = 0, upright = 0, playing = 0, in_play = 0,
-           cpu = 0, simulated = 0, minutes = 2 * s->half / 60 * s->played;
+           cpu = 0, simulated = 0, play = 0, nobody = 0, crowd = 0, alone = 0, minutes = 2 * s->half / 60 * s->played;
     uint32_t over = 0;
     char name[120];
     for (uint32_t i = 0; i < s->n; i++) {
@@ -110,7 +110,11 @@ static void tell_games(struct nm_bench *bench, const struct series *s, bool goal
             own += r->teams[t].own_goals;
             pushing += r->teams[t].pushing;
             falls += r->teams[t].falls;
+            alone += r->teams[t].alone;
             upright += r->teams[t].upright;
+            play += r->play[t].play;
+            nobody += r->play[t].nobody;
+            crowd += r->play[t].crowd;
             over += r->over_budget[t];
         }
         duels += r->duels;
@@ -129,8 +133,12 @@ static void tell_games(struct nm_bench *bench, const struct series *s, bool goal
     report(bench, "  two opponents at a resting ball for 5 s, a match", matches > 0 ? duels / matches : NAN, "", false,
            3, whole);
     report(bench, "  pushing penalties, a match", matches > 0 ? pushing / matches : NAN, "", false, 2, whole);
-    report(bench, "  falls of a robot in 10 min, dives included", upright > 0 ? falls * 600 / upright : NAN, "", false,
+    report(bench, "  falls of a robot in 10 min, without dives", upright > 0 ? falls * 600 / upright : NAN, "", false,
            2, whole);
+    report(bench, "  of these, nobody had touched it", upright > 0 ? alone * 600 / upright : NAN, "", false, 0.2,
+           whole);
+    report(bench, "  nobody of a team on the way to the ball", 100 * nobody / play, "%", false, 3, whole);
+    report(bench, "  two of a team at the ball", 100 * crowd / play, "%", false, 3, whole);
     report(bench, "  teams over the message budget", over, "", false, 0, goals);
     report(bench, "  simulated seconds in a second of CPU", cpu > 0 ? simulated / cpu : NAN, "x", true,
            strcmp(s->fidelity, "flat") ? 2 : 25, whole || !strcmp(s->fidelity, "flat"));

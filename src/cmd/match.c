@@ -328,6 +328,7 @@ static void sum_up(const struct match *m, struct match_result *r)
     for (uint32_t t = 0; t < 2; t++) {
         r->score[t] = match->teams[t].score;
         r->teams[t] = nm_scorebook_team(&m->book, t);
+        r->play[t] = m->book.teams[t];
         r->messages[t] = match->teams[t].sent;
         r->over_budget[t] = match->teams[t].talked_too_much;
     }

@@ -55,6 +55,7 @@ void match_close(struct match *match);
 struct match_result {
     uint32_t score[2];
     struct nm_book_row teams[2];
+    struct nm_book_team play[2];
     double playing, in_play; /* s                                          */
     uint32_t duels;
     uint64_t messages[2];

@@ -150,6 +150,12 @@ static void tell(const struct show *s, const struct sim_outcome *outcome)
     const struct nm_scorebook *b = &m->book;
     printf("ball in play %.0f %% of %.0f s; two opponents at a ball that rests for 5 s: %u times\n",
            b->playing > 0 ? 100 * b->in_play / b->playing : 0, b->playing, b->duels);
+    for (int t = 0; t < 2; t++)
+        printf("%s: nobody on the way to the ball %.1f %% of the time, two at the ball %.1f %%; %u dives, %u falls "
+               "without a touch\n",
+               team_names[t], 100 * b->teams[t].nobody / fmax(b->teams[t].play, 1e-9),
+               100 * b->teams[t].crowd / fmax(b->teams[t].play, 1e-9), nm_scorebook_team(b, (uint32_t)t).dives,
+               nm_scorebook_team(b, (uint32_t)t).alone);
     printf("%.1f s simulated, %.1f x real time\n", nm_seconds(outcome->result.time),
            nm_seconds(outcome->result.time) / outcome->wall);
     if (s->written) printf("pictures: %s%s%s\n", picture, *s->film.path ? ", " : "", s->film.path);

@@ -302,8 +302,10 @@ static void watch_ball(struct nm_judge *j)
 static void follow_restart(struct nm_judge *j)
 {
     const enum nm_game_league league = j->match.options.league;
-    uint32_t fresh = j->touching;
-    if (j->placed && hypot(j->ball.x - j->ball_place.x, j->ball.y - j->ball_place.y) <= MOVED) fresh = 0;
+    bool lies = j->placed && hypot(j->ball.x - j->ball_place.x, j->ball.y - j->ball_place.y) <= MOVED;
+    uint32_t fresh = lies ? 0 : j->touching;
+    /* a kick is a short touch: it may be over before the ball has left its place */
+    if (j->placed && !lies && j->last_touch >= 0) fresh |= 1u << j->last_touch;
     bool again = j->restart.left_circle && j->restart.kicker >= 0 && (fresh >> j->restart.kicker & 1);
     if (fresh && j->restart.kicker < 0) j->restart.kicker = j->last_touch;
     j->restart.touched |= fresh;

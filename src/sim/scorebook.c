@@ -8,6 +8,10 @@ static const double LOOK = 0.15; /* s after the kick its direction is looked at 
 static const double BESIDE = 1;  /* m beside a post: still a shot                                 */
 static const double PASS = 0.7;  /* m that a pass rolls at least                                  */
 static const double JUMP = 0.5;  /* m in one step: carried by hand                                */
+static const double BUMP = 1.5;  /* s from a touch to the fall that it caused                    */
+static const double FAST = 0.5, DIVE_TIME = 1.5, DIVE_FAR = 2.5; /* m/s of the ball, s, m: a keeper who falls dives */
+static const double AT_BALL = 0.6;                               /* m: who plays the ball                           */
+static const double COMES = 0.05, TURNS = 0.2, SMOOTH = 0.5; /* m/s, rad/s: on the way to the ball; s               */
 static const double DUEL = 0.4, DUEL_TIME = 5, DUEL_MOVED = 0.05; /* m from the ball, s, m of the ball      */
 
 static double to_seconds(int64_t ns) { return (double)ns * 1e-9; }
@@ -22,6 +26,42 @@ void nm_scorebook_new(struct nm_scorebook *b, struct nm_stage *stage, const stru
     b->duel_since = -1;
 }
 
+/* A keeper in his area who goes down while a ball comes. */
+static bool dives(const struct nm_scorebook *b, uint32_t i)
+{
+    const struct nm_match *m = nm_judge_match(b->judge);
+    const struct nm_stage_robot *row = nm_stage_robot(b->stage, i);
+    const struct nm_pitch_size field = nm_pitch_size(nm_stage_pitch(b->stage));
+    struct vec3 ball = nm_stage_ball(b->stage, NULL), at = {b->last[i].x, b->last[i].y, 0};
+    bool soon = b->fast && to_seconds(nm_stage_now(b->stage) - b->fast) < DIVE_TIME;
+    return m->teams[row->team].keeper == row->shirt.number && soon && hypot(ball.x - at.x, ball.y - at.y) < DIVE_FAR &&
+           nm_in_own_penalty_area(&field, nm_match_side(m, row->team), at);
+}
+
+static void count_fall(struct nm_scorebook *b, uint32_t i)
+{
+    bool touched = b->touched[i] && to_seconds(nm_stage_now(b->stage) - b->touched[i]) < BUMP;
+    if (!touched && dives(b, i)) {
+        b->robots[i].dives++;
+        return;
+    }
+    b->robots[i].falls++;
+    b->robots[i].alone += !touched;
+}
+
+/* How fast it comes nearer to where the ball is now, and turns to it. */
+static void follow_way(struct nm_scorebook *b, uint32_t i, struct pose2 at)
+{
+    double dt = to_seconds(nm_stage_tick(b->stage)), share = fmin(dt / SMOOTH, 1);
+    struct vec3 ball = nm_stage_ball(b->stage, NULL);
+    const struct pose2 *was = &b->last[i];
+    double nearer = hypot(ball.x - was->x, ball.y - was->y) - hypot(ball.x - at.x, ball.y - at.y);
+    double bearing = angle_normal(atan2(ball.y - at.y, ball.x - at.x) - at.theta);
+    double turn = copysign(1, bearing) * angle_normal(at.theta - was->theta);
+    b->comes[i] += share * (nearer / dt - b->comes[i]);
+    b->turns[i] += share * (turn / dt - b->turns[i]);
+}
+
 static void follow_robot(struct nm_scorebook *b, uint32_t i)
 {
     struct nm_whereabouts w;
@@ -34,7 +74,9 @@ static void follow_robot(struct nm_scorebook *b, uint32_t i)
     if (way < JUMP && !w.fallen) b->robots[i].path += way;
     if (plays && m->state != NM_GAME_INITIAL && m->state != NM_GAME_FINISHED)
         b->robots[i].upright += to_seconds(nm_stage_tick(b->stage));
-    b->robots[i].falls += w.fallen && !b->fallen[i];
+    if (nm_stage_touches(b->stage)->robots[i]) b->touched[i] = nm_stage_now(b->stage);
+    if (w.fallen && !b->fallen[i]) count_fall(b, i);
+    if (way < JUMP) follow_way(b, i, at);
     b->fallen[i] = w.fallen;
     b->last[i] = at;
 }
@@ -70,6 +112,7 @@ static void follow_ball(struct nm_scorebook *b)
     int64_t now = nm_stage_now(b->stage);
     double speed = hypot(velocity.x, velocity.y);
     uint32_t touching = nm_stage_touches(b->stage)->ball;
+    if (speed > FAST) b->fast = now;
     int last = nm_judge_last_touch(b->judge);
     if (nm_judge_match(b->judge)->state != NM_GAME_PLAYING) {
         b->holder = b->kicker = -1;
@@ -117,6 +160,29 @@ static void follow_duel(struct nm_scorebook *b)
     }
 }
 
+/* In PLAYING without a restart of the others: is somebody on his way to the ball, and not two at it? */
+static void follow_strikers(struct nm_scorebook *b)
+{
+    const struct nm_match *m = nm_judge_match(b->judge);
+    struct vec3 ball = nm_stage_ball(b->stage, NULL);
+    double dt = to_seconds(nm_stage_tick(b->stage));
+    uint32_t coming[2] = {0}, at_ball[2] = {0};
+    if (m->state != NM_GAME_PLAYING || m->stopped || m->taking != NM_GAME_NOT_TAKING) return;
+    for (uint32_t i = 0; i < b->n; i++) {
+        const struct nm_stage_robot *row = nm_stage_robot(b->stage, i);
+        if (b->fallen[i] || m->teams[row->team].players[row->shirt.number - 1].penalised) continue;
+        bool at = hypot(b->last[i].x - ball.x, b->last[i].y - ball.y) < AT_BALL;
+        at_ball[row->team] += at;
+        coming[row->team] += at || b->comes[i] > COMES || b->turns[i] > TURNS;
+    }
+    for (int t = 0; t < 2; t++) {
+        if (m->kicking == 1 - t) continue;
+        b->teams[t].play += dt;
+        b->teams[t].nobody += coming[t] ? 0 : dt;
+        b->teams[t].crowd += at_ball[t] > 1 ? dt : 0;
+    }
+}
+
 void nm_scorebook_step(struct nm_scorebook *b)
 {
     double dt = to_seconds(nm_stage_tick(b->stage));
@@ -124,6 +190,7 @@ void nm_scorebook_step(struct nm_scorebook *b)
     for (uint32_t i = 0; i < b->n; i++) follow_robot(b, i);
     follow_ball(b);
     follow_duel(b);
+    follow_strikers(b);
     if (m->state == NM_GAME_PLAYING) b->playing += dt;
     if (m->state == NM_GAME_PLAYING && !m->stopped && m->taking == NM_GAME_NOT_TAKING) b->in_play += dt;
 }
@@ -169,7 +236,8 @@ struct nm_book_row nm_scorebook_team(const struct nm_scorebook *b, uint32_t team
         sum.goals += row->goals, sum.own_goals += row->own_goals;
         sum.shots += row->shots, sum.on_goal += row->on_goal;
         sum.kicks += row->kicks, sum.passes += row->passes;
-        sum.kicks_out += row->kicks_out, sum.falls += row->falls;
+        sum.kicks_out += row->kicks_out;
+        sum.falls += row->falls, sum.dives += row->dives, sum.alone += row->alone;
         sum.penalties += row->penalties, sum.pushing += row->pushing;
         sum.path += row->path, sum.upright += row->upright;
         sum.error += row->error, sum.poses += row->poses;

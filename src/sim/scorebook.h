@@ -12,11 +12,17 @@ struct nm_book_row {   /* of a robot, or the sum of a team */
     uint32_t goals, own_goals;
     uint32_t shots, on_goal; /* kicks that would cross the goal line near the goal, between the posts */
     uint32_t kicks, passes;  /* that made the ball fast; that a mate got                              */
-    uint32_t kicks_out, falls, penalties, pushing;
-    double path;             /* m walked                                                                    */
-    double upright;          /* s on the field, in play or not                                              */
-    double error, error_max; /* m, of its pose: sum, and the largest                                  */
+    uint32_t kicks_out, penalties, pushing;
+    uint32_t falls, dives, alone; /* dives are no falls; alone: no other robot had touched it              */
+    double path;                  /* m walked                                                                    */
+    double upright;               /* s on the field, in play or not                                              */
+    double error, error_max;      /* m, of its pose: sum, and the largest                                  */
     uint64_t poses;
+};
+
+struct nm_book_team {
+    double play;          /* s in play, their own restarts included, those of the others not */
+    double nobody, crowd; /* of these: nobody is on the way to the ball; two are at it       */
 };
 
 struct nm_book_shot {
@@ -32,16 +38,20 @@ struct nm_scorebook {
     struct nm_book_row robots[NM_PLAYERS];
     double playing, in_play; /* s that the clock of the match ran; of these the ball was in play */
     uint32_t duels;          /* two opponents at a ball that does not move for 5 s               */
+    struct nm_book_team teams[2];
     uint32_t n_shots;
     struct nm_book_shot shots[NM_BOOK_SHOTS];
     /* what is looked at now */
     struct pose2 last[NM_PLAYERS];
     bool fallen[NM_PLAYERS];
-    int holder;          /* touched the ball last, -1: nobody           */
-    struct vec3 held_at; /* where                                       */
-    double speed;        /* of the ball one step ago, m/s               */
-    int kicker;          /* of a kick that is still looked at, -1: none */
-    int64_t kicked;      /* ns                                          */
+    int64_t touched[NM_PLAYERS];                 /* ns, when another robot touched it last; 0: never */
+    double comes[NM_PLAYERS], turns[NM_PLAYERS]; /* m/s, rad/s: towards the ball, smoothed           */
+    int holder;                                  /* touched the ball last, -1: nobody           */
+    struct vec3 held_at;                         /* where                                       */
+    double speed;                                /* of the ball one step ago, m/s               */
+    int kicker;                                  /* of a kick that is still looked at, -1: none */
+    int64_t kicked;                              /* ns                                          */
+    int64_t fast;                                /* ns, when the ball was fast last             */
     struct vec3 kicked_from;
     struct vec3 duel_at;
     int64_t duel_since; /* ns, -1: none */

@@ -12,6 +12,7 @@
 #include "core/nm.h"
 #include "core/registry.h"
 #include "sim/judge.h"
+#include "sim/scorebook.h"
 
 enum { PLAYERS = 4, ROBOTS = 2 * PLAYERS };
 
@@ -350,6 +351,37 @@ static void test_direct_from_set_plays(void **state)
     }
 }
 
+/* The foot of a kick is off the ball before the ball has left its place: that touch counts, too. */
+static void test_short_touch_of_a_restart(void **state)
+{
+    (void)state;
+    for (int mates = 1; mates <= 2; mates++) {
+        struct game g;
+        begin(&g, NM_GAME_HSL);
+        to_open_play(&g);
+        touch(&g, 5, 1, 1);
+        place(&g, 5, 2, -2);
+        ball(&g, 1, 3.2, 0, 0);
+        step(&g);
+        assert_int_equal(match(&g)->set_play, NM_GAME_THROW_IN);
+        run_lively(&g, 5.2);
+        struct vec3 at = nm_stage_ball(g.stage, NULL);
+        place(&g, 1, at.x - 0.185, at.y); /* at the ball, which does not move more than a little */
+        step(&g);
+        assert_int_equal(nm_judge_last_touch(g.judge), 1);
+        place(&g, 1, 0, -2.5);
+        ball(&g, 1.5, 2, 0, 0);
+        step(&g);
+        if (mates == 2) touch(&g, 2, 2, 1);
+        for (uint32_t i = 0; i < ROBOTS; i++) place(&g, i, -1 - 0.4 * i, 2.5);
+        ball(&g, 4, 0.5, 1.5, 0);
+        run(&g, 1.5);
+        assert_int_equal(match(&g)->teams[0].score, mates == 2);
+        assert_int_equal(g.n[NM_NOTE_NO_GOAL], mates == 1);
+        end(&g);
+    }
+}
+
 static void test_own_goal(void **state)
 {
     (void)state;
@@ -626,6 +658,78 @@ static void test_orders(void **state)
     end(&g);
 }
 
+/* ---- the book ---- */
+
+/* So many red robots walk to the ball from 1.5 m away, or stand at it; all others stand far from it. */
+static struct nm_book_team play_of(bool walk, uint32_t at_ball)
+{
+    struct game g;
+    struct nm_scorebook book;
+    begin(&g, NM_GAME_HSL);
+    to_open_play(&g);
+    nm_scorebook_new(&book, g.stage, g.judge);
+    for (uint32_t i = 0; i < ROBOTS; i++) place(&g, i, -1 - 0.4 * i, 2.5);
+    for (int n = 0; n < 400; n++) {
+        double t = 0.01 * n;
+        if (walk) place(&g, 1, 0.5 + 0.3 * t, 0);
+        for (uint32_t i = 0; i < at_ball; i++) place(&g, 1 + i, 2, i ? 0.5 : -0.5);
+        ball(&g, 2, 0, 0, 0);
+        int64_t until = nm_stage_now(g.stage) + nm_ns(0.01);
+        while (nm_stage_now(g.stage) < until) {
+            step(&g);
+            nm_scorebook_step(&book);
+        }
+    }
+    end(&g);
+    return book.teams[0];
+}
+
+static void test_who_goes_to_the_ball(void **state)
+{
+    (void)state;
+    struct nm_book_team idle = play_of(false, 0), walk = play_of(true, 0), one = play_of(false, 1),
+                        two = play_of(false, 2);
+    assert_true(idle.play > 3.9 && idle.nobody > 0.95 * idle.play && idle.crowd == 0);
+    assert_true(walk.nobody < 0.3 * walk.play && walk.crowd == 0);
+    assert_true(one.nobody < 0.1 * one.play && one.crowd == 0);
+    assert_true(two.crowd > 0.95 * two.play);
+}
+
+static void fell(struct game *g, uint32_t robot)
+{
+    nm_stage_push(g->stage, robot, (struct vec3){0, 100, 0}, (struct vec3){0, 0, 0}, 0);
+}
+
+/* A fall alone, a fall after a touch, and the dive of a keeper. */
+static void test_falls_in_the_book(void **state)
+{
+    (void)state;
+    struct game g;
+    struct nm_scorebook book;
+    begin(&g, NM_GAME_HSL);
+    to_open_play(&g);
+    nm_scorebook_new(&book, g.stage, g.judge);
+    ball(&g, 0, 0, 0, 0);
+    place(&g, 0, -4.4, 0);
+    for (uint32_t i = 1; i < ROBOTS; i++) place(&g, i, -1.5 + 0.5 * i, 2.5);
+    for (int n = 0; n < 300; n++) {
+        if (n == 20) fell(&g, 1);
+        if (n == 40) place(&g, 3, 2, -2), place(&g, 5, 2.2, -2);
+        if (n == 60) fell(&g, 3);
+        if (n == 80) ball(&g, -3, 0.5, -1, 0);
+        if (n == 100) fell(&g, 0);
+        step(&g);
+        nm_scorebook_step(&book);
+    }
+    struct nm_book_row sum = nm_scorebook_team(&book, 0);
+    assert_int_equal(book.robots[0].dives, 1);
+    assert_int_equal(book.robots[1].alone, 1);
+    assert_int_equal(book.robots[3].alone, 0);
+    assert_int_equal(sum.falls, 2);
+    assert_int_equal(sum.dives, 1);
+    end(&g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -637,6 +741,7 @@ int main(void)
         cmocka_unit_test(test_goal_in_open_play),
         cmocka_unit_test(test_direct_from_kick_off),
         cmocka_unit_test(test_direct_from_set_plays),
+        cmocka_unit_test(test_short_touch_of_a_restart),
         cmocka_unit_test(test_own_goal),
         cmocka_unit_test(test_set_play_is_taken),
         cmocka_unit_test(test_leaving),
@@ -647,6 +752,8 @@ int main(void)
         cmocka_unit_test(test_pushing),
         cmocka_unit_test(test_same_seed_same_match),
         cmocka_unit_test(test_orders),
+        cmocka_unit_test(test_who_goes_to_the_ball),
+        cmocka_unit_test(test_falls_in_the_book),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
