@@ -373,6 +373,23 @@ static void test_silence_where_it_is_not_allowed(void **state)
     }
 }
 
+/* Before the game nobody has spoken, so it may speak in READY at once; who starts in the middle of a game waits until
+ * the controller has counted what it may have said before. */
+static void test_the_first_word(void **state)
+{
+    (void)state;
+    begin(NULL, MatchState_LEAGUE_HSL);
+    match.state = MatchState_INITIAL;
+    assert_int_equal(count(1), 0);
+    match.state = MatchState_READY;
+    assert_true(count(0.5) > 0);
+    end();
+    begin(NULL, MatchState_LEAGUE_HSL);
+    assert_int_equal(count(5.5), 0);
+    assert_true(count(2) > 0);
+    end();
+}
+
 static void test_sizes_of_the_leagues(void **state)
 {
     (void)state;
@@ -446,6 +463,7 @@ int main(void)
         cmocka_unit_test(test_what_was_long_on_its_way_is_old),
         cmocka_unit_test(test_three_a_second_where_it_is_free),
         cmocka_unit_test(test_silence_where_it_is_not_allowed),
+        cmocka_unit_test(test_the_first_word),
         cmocka_unit_test(test_sizes_of_the_leagues),
         cmocka_unit_test(test_the_urgent_comes_first),
         cmocka_unit_test(test_without_a_controller_it_hardly_speaks),

@@ -73,6 +73,7 @@ struct team_radio {
     struct nm_pitch_size field;
     /* state: speaking */
     int64_t begun;             /* ns, 0: not yet                              */
+    bool counts;               /* it knows how much it has sent in this game  */
     double credit;             /* messages                                    */
     double interval;           /* s, as the rules and the budget allow        */
     double length;             /* s, of a half                                */
@@ -151,7 +152,7 @@ static bool may_speak(const struct team_radio *f, const struct rules *rules)
 {
     const MatchState *m = f->match;
     if (m->league == MatchState_LEAGUE_HL) return true;
-    if (ago(f, f->begun) < f->lag) return false; /* after a restart it does not know what it has sent */
+    if (!f->counts) return false;
     bool alone = m->phase == MatchState_PHASE_PENALTY_SHOOTOUT || m->phase == MatchState_PHASE_TIMEOUT;
     return rules->states >> m->state & 1 && !alone && !m->penalized && nm_slot(m)->seq;
 }
@@ -643,6 +644,9 @@ static void step(struct team_radio *f)
     if (!f->begun || waits) f->credit = f->burst;
     if (!f->begun) f->begun = f->nm->now ? f->nm->now : 1;
     if (waits && f->match->first_half && f->match->seconds_remaining > 0) f->length = f->match->seconds_remaining;
+    /* before the game nobody has said anything; after a restart in the middle of it the next report tells */
+    bool before = waits && f->match->first_half && f->match->phase == MatchState_PHASE_NORMAL && f->match->connected;
+    f->counts |= before || ago(f, f->begun) >= f->lag;
     for (uint32_t i = 0; i < f->received.n; i++) hear(f, f->received.at[i]);
     speak(f);
     tell(f);
