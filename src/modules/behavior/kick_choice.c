@@ -7,11 +7,12 @@
 static const double BODY = 0.2;       /* m, half of what a robot blocks                                  */
 static const double RANGE = 2.2;      /* m, the chance of a goal falls to 1/e over this distance          */
 static const double NEARER = 0.5;     /* m, who is nearer to the ball by this has it three times of four  */
-static const double SURE = 0.9;       /* nobody has the ball for more certain than this                   */
+static const double SURE = 0.8;       /* nobody has the ball for more certain than this                   */
 static const double STOLEN = 0.3;     /* of the balls that a rival reaches first we still have so many    */
 static const double LATE = 2;         /* s, a rival who comes so much earlier has the ball for sure       */
 static const double OUT = 0.1;        /* what it costs to give the ball away by kicking it out            */
-static const double THROUGH = 0.35;   /* of the strong kicks at a robot come past it                      */
+static const double THROUGH = 0.15;   /* of the strong kicks at a robot come past it                      */
+static const double BLOCKED = 0.08;   /* what it costs that the ball bounces off a robot                  */
 static const double TURNING = 0.8;    /* s/rad, what lining up behind the ball takes beyond the way       */
 static const double WAITING = 0.015;  /* 1/s, what a second is worth                                      */
 static const double ROUND_BALL = 0.3; /* m, radius of the way around the ball                             */
@@ -102,7 +103,7 @@ static double expected(const struct choice_world *w, enum kick_way way, double a
     for (int i = 0; i < SAMPLES; i++) {
         double to = angle + w->ways[way].spread * quantiles[i], far = reach * (1 + 0.1 * (i - 2));
         double free = free_way(w, cos(to), sin(to), far), value = outcome(w, to, free);
-        sum += free < far ? (1 - through) * value + through * outcome(w, to, far) : value;
+        sum += free < far ? (1 - through) * (value - BLOCKED) + through * outcome(w, to, far) : value;
     }
     return sum / SAMPLES;
 }

@@ -21,7 +21,7 @@ static void think_about_kick(struct soccer *f)
     if (f->choice.way != KICK_WAY_NONE && nm_seconds(f->nm->now - f->chosen) < THINK) return;
     struct choice_world w = {
         .field = &f->field,
-        .ways = {[KICK_WAY_DRIBBLE] = {f->dribble_reach, f->walk_spread, 0.8},
+        .ways = {[KICK_WAY_DRIBBLE] = {f->dribble_reach, f->walk_spread, 2.5},
                  [KICK_WAY_IN_WALK] = {f->walk_reach, f->walk_spread, 0.8},
                  [KICK_WAY_STANDING] = {f->stand_reach, f->stand_spread, f->stand_time}},
         .me = f->me,
