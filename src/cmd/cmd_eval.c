@@ -1,4 +1,4 @@
-/* nutmeg eval: line-ups that do the same work on the same percepts, held against the truth. */
+/* nutmeg eval: line-ups that do the same work on the same input, held against the truth. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -377,7 +377,8 @@ int cmd_eval(int argc, char **argv)
     const struct verb verbs[] = {
         {"position", "compares modules that say where a robot is", eval_position},
         {"ball", "compares what line-ups believe of the ball", eval_ball},
+        {"vision", "compares what line-ups see in the same images", eval_vision},
         {0},
     };
-    return verbs_run("nutmeg eval", "Compares line-ups on the same percepts against the truth.", verbs, argc, argv);
+    return verbs_run("nutmeg eval", "Compares line-ups on the same input against the truth.", verbs, argc, argv);
 }

@@ -28,6 +28,7 @@ struct eval_mean eval_difference(const double *a, const double *b, uint32_t n);
 void eval_print(const char *const *lineups, uint32_t n_lineups, const struct eval_measure *measures,
                 uint32_t n_measures, uint32_t seeds, FILE *to);
 
-int eval_ball(int argc, char **argv); /* nutmeg eval ball */
+int eval_ball(int argc, char **argv);   /* nutmeg eval ball   */
+int eval_vision(int argc, char **argv); /* nutmeg eval vision */
 
 #endif

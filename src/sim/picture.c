@@ -6,7 +6,7 @@
 #include "base/random.h"
 #include "sim/grain.h"
 #include "sim/ray_tile.h"
-#include "sim/wide.h"
+#include "base/wide.h"
 
 enum { ROW = NM_PICTURE_SIDE + 2 * NM_TILE };
 

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "sim/ray_tile.h"
-#include "sim/wide.h"
+#include "base/wide.h"
 
 /* What is worth looking at in one tile. */
 struct patch {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sim/ray_tile.h"
-#include "sim/wide.h"
+#include "base/wide.h"
 
 #define NEAR (RAY_NEAR_MM * 1e-3f)
 

@@ -5,7 +5,7 @@
 
 #include "sim/grain.h"
 #include "sim/ray_tile.h"
-#include "sim/wide.h"
+#include "base/wide.h"
 
 /* A solid that may show, and the pixels it may touch: from low up to but not including high. */
 struct nm_sight {

@@ -1,7 +1,7 @@
 /* Hot loops over pixels are compiled three times, for the widest vectors a CPU may have, and chosen when the program
  * starts. No fused contraction (CMakeLists.txt), so all three give the same bits. */
-#ifndef NM_SIM_WIDE_H
-#define NM_SIM_WIDE_H
+#ifndef NM_BASE_WIDE_H
+#define NM_BASE_WIDE_H
 
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) &&               \
     !defined(__SANITIZE_THREAD__)

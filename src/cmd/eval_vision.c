@@ -1,0 +1,310 @@
+/* nutmeg eval vision: line-ups of a vision on the same images, held against tags or the simulator's truth. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/whole.h"
+#include "cmd/console.h"
+#include "cmd/eval.h"
+#include "cmd/options.h"
+#include "cmd/sim_play.h"
+#include "cmd/stopping.h"
+#include "cmd/vision_trial.h"
+#include "core/files.h"
+#include "edge/camera/image_file.h"
+#include "sim/scenario.h"
+
+enum { TAGS = 20000, TAG_NAME = 120, IMAGES = 5000 };
+
+/* ---- tags: images.csv and annotations.csv of a folder ---- */
+
+struct tag {
+    char image[TAG_NAME];
+    char class[24];
+    double x, y, w, h; /* px */
+};
+
+struct tags {
+    uint32_t n, n_images;
+    struct tag *all;
+    char (*images)[TAG_NAME];
+    bool (*complete)[VISION_KINDS];
+};
+
+/* The next field of a line of CSV; fields have no quotes. */
+static char *field(char **line)
+{
+    char *begin = *line, *end = begin + strcspn(begin, ",");
+    if (*end) *end++ = 0;
+    *line = end;
+    return begin;
+}
+
+static char *next_line(char **text)
+{
+    char *begin = *text, *end = begin + strcspn(begin, "\r\n");
+    if (!*begin) return NULL;
+    while (*end == '\r' || *end == '\n') *end++ = 0;
+    *text = end;
+    return begin;
+}
+
+static int read_tags(const char *folder, struct nm_arena *arena, struct tags *tags, struct nm_err *err)
+{
+    size_t n;
+    char *images = nm_read_whole(nm_path(arena, folder, "images.csv"), 1 << 22, &n, err), *line, *rest = images;
+    char *boxes = images ? nm_read_whole(nm_path(arena, folder, "annotations.csv"), 1 << 22, &n, err) : NULL;
+    *tags = (struct tags){.all = nm_take_n(arena, struct tag, TAGS)};
+    tags->images = nm_take(arena, IMAGES * sizeof *tags->images);
+    tags->complete = nm_take(arena, IMAGES * sizeof *tags->complete);
+    if (!boxes) {
+        free(images);
+        return -1;
+    }
+    char *head = next_line(&rest);
+    int columns[VISION_KINDS], width = 0;
+    for (int k = 0; k < VISION_KINDS; k++) columns[k] = -1;
+    for (char *name; head && *head; width++) {
+        name = field(&head);
+        if (!strcmp(name, "ball_complete")) columns[VISION_BALL] = width;
+        if (!strcmp(name, "robot_complete")) columns[VISION_ROBOT] = width;
+        if (!strcmp(name, "goalpost_complete")) columns[VISION_POST] = width;
+    }
+    while ((line = next_line(&rest)) && tags->n_images < IMAGES) {
+        snprintf(tags->images[tags->n_images], TAG_NAME, "%s", field(&line));
+        for (int c = 1; *line && c < width; c++) {
+            bool yes = *field(&line) == '1';
+            for (int k = 0; k < VISION_KINDS; k++)
+                if (columns[k] == c) tags->complete[tags->n_images][k] = yes;
+        }
+        tags->n_images++;
+    }
+    rest = boxes;
+    next_line(&rest);
+    while ((line = next_line(&rest)) && tags->n < TAGS) {
+        struct tag *t = &tags->all[tags->n++];
+        snprintf(t->image, sizeof t->image, "%s", field(&line));
+        snprintf(t->class, sizeof t->class, "%s", field(&line));
+        double *numbers[] = {&t->x, &t->y, &t->w, &t->h};
+        for (int k = 0; k < 4; k++) *numbers[k] = strtod(field(&line), NULL);
+    }
+    free(images);
+    free(boxes);
+    return tags->n_images ? 0 : nm_fail(err, "%s: images.csv names no image", folder);
+}
+
+static void truth_of(const struct tags *tags, uint32_t image, struct vision_truth *truth)
+{
+    static const char *const classes[VISION_KINDS] = {
+        [VISION_BALL] = "ball", [VISION_ROBOT] = "robot", [VISION_POST] = "goalpost"};
+    *truth = (struct vision_truth){0};
+    memcpy(truth->complete, tags->complete[image], sizeof truth->complete);
+    for (uint32_t i = 0; i < tags->n; i++) {
+        const struct tag *t = &tags->all[i];
+        if (strcmp(t->image, tags->images[image])) continue;
+        for (int k = 0; k < VISION_KINDS; k++) {
+            size_t length = classes[k] ? strlen(classes[k]) : 0;
+            if (!length || strncmp(t->class, classes[k], length) || truth->n == VISION_THINGS) continue;
+            truth->things[truth->n++] = (struct vision_thing){.kind = (enum vision_kind)k,
+                                                              .counts = !t->class[length], /* not *_ignore */
+                                                              .box_known = true,
+                                                              .left = t->x,
+                                                              .top = t->y,
+                                                              .wide = t->w,
+                                                              .high = t->h};
+        }
+    }
+}
+
+/* ---- the evaluation ---- */
+
+struct evaluation {
+    struct setup setup;
+    const struct nm_body *body;
+    const char *source, *pictures;
+    uint32_t n_lineups;
+    const char *lineups[EVAL_LINEUPS];
+    struct vision_rig *rigs[EVAL_LINEUPS];
+    struct vision_score scores[EVAL_LINEUPS];
+    struct texts set;
+    uint64_t first, last;
+};
+
+static int draw(const struct evaluation *e, const char *name, uint32_t lineup, const uint8_t *yuyv, uint32_t width,
+                uint32_t height, const struct pose3 *camera, const struct vision_found *found, struct nm_err *err)
+{
+    char path[PATH_MAX];
+    uint8_t *rgb = malloc((size_t)3 * width * height);
+    if (!rgb) abort();
+    vision_draw(yuyv, width, height, &e->body->cameras[0].lens, camera, found, rgb);
+    snprintf(path, sizeof path, "%s/%.100s_%.60s.png", e->pictures, name, e->lineups[lineup]);
+    int bad = nm_make_folders(path, err) < 0 || sim_png(path, rgb, width, height, err) < 0 ? -1 : 0;
+    free(rgb);
+    return bad;
+}
+
+static int look(struct evaluation *e, const char *name, const struct vision_shot *shot, const struct pose3 *camera,
+                struct nm_err *err)
+{
+    for (uint32_t i = 0; i < e->n_lineups; i++) {
+        struct vision_found found;
+        vision_rig_look(e->rigs[i], shot->yuyv, shot->width, shot->height, camera, shot->q, &found);
+        vision_score(&shot->truth, &found, &e->scores[i]);
+        if (e->pictures && draw(e, name, i, shot->yuyv, shot->width, shot->height, camera, &found, err) < 0) return -1;
+    }
+    return 0;
+}
+
+static int evaluate_sim(struct evaluation *e, struct nm_err *err)
+{
+    static struct vision_shot shot;
+    char name[32];
+    struct vision_studio *studio = vision_studio_new(&e->setup.arena, e->setup.root, e->body, err);
+    if (!studio) return -1;
+    for (uint64_t n = e->first; n <= e->last && !stopping(); n++) {
+        vision_studio_shoot(studio, n, &shot);
+        snprintf(name, sizeof name, "%06llu", (unsigned long long)n);
+        if (look(e, name, &shot, &shot.camera_to_robot, err) < 0) return -1;
+    }
+    return 0;
+}
+
+static int evaluate_folder(struct evaluation *e, struct nm_err *err)
+{
+    static struct vision_shot shot;
+    struct tags tags;
+    if (read_tags(e->source, &e->setup.arena, &tags, err) < 0) return -1;
+    for (uint32_t i = 0; i < tags.n_images && !stopping(); i++) {
+        struct nm_image image;
+        if (nm_image_read(nm_path(&e->setup.arena, e->source, tags.images[i]), &image, err) < 0) return -1;
+        truth_of(&tags, i, &shot.truth);
+        shot.width = image.width;
+        shot.height = image.height;
+        shot.yuyv = image.yuyv;
+        shot.q = NULL;
+        /* images of different cameras: each one is looked at several times, so that colours settle */
+        struct vision_found found;
+        for (uint32_t k = 0; k < e->n_lineups; k++)
+            for (int again = 0; again < 8; again++)
+                vision_rig_look(e->rigs[k], shot.yuyv, shot.width, shot.height, NULL, NULL, &found);
+        int bad = look(e, tags.images[i], &shot, NULL, err);
+        nm_image_free(&image);
+        if (bad) return -1;
+    }
+    return 0;
+}
+
+static double part(uint32_t a, uint32_t b) { return b ? (double)a / b : NAN; }
+
+static void print_table(const struct evaluation *e)
+{
+    struct table table;
+    static const char *const heads[] = {"line-up",   "what",        ">there",  ">recall", ">precision",
+                                        ">error cm", ">distance %", ">to 1 m", ">to 2 m", ">to 3 m",
+                                        ">to 4 m",   ">to 5 m",     NULL};
+    table_begin(&table, heads);
+    for (uint32_t i = 0; i < e->n_lineups; i++) {
+        const struct vision_score *s = &e->scores[i];
+        for (int k = 0; k < VISION_KINDS; k++) {
+            char rings[VISION_RINGS][16];
+            if (!s->there[k] && !s->told[k]) continue;
+            for (int r = 0; r < VISION_RINGS; r++) {
+                double share = part(s->ring_found[k][r], s->ring_there[k][r]);
+                snprintf(rings[r], sizeof rings[r], isnan(share) ? "" : "%.2f", share);
+            }
+            table_row(&table, "%s\t%s\t%u\t%.3f\t%.3f\t%.1f\t%.1f\t%s\t%s\t%s\t%s\t%s", e->lineups[i], vision_kinds[k],
+                      s->there[k], part(s->found[k], s->there[k]), part(s->right[k], s->told[k]),
+                      100 * s->error[k] / fmax(s->found[k], 1), 100 * s->share[k] / fmax(s->found[k], 1), rings[0],
+                      rings[1], rings[2], rings[3], rings[4]);
+        }
+    }
+    table_print(&table, stdout);
+    for (uint32_t i = 0; i < e->n_lineups; i++) {
+        const struct vision_score *s = &e->scores[i];
+        printf("%s: %u images, %.2f ms each, slowest %.2f ms", e->lineups[i], s->images,
+               1e3 * s->seconds / fmax(s->images, 1), 1e3 * s->slowest);
+        if (s->borders) printf(", field border %.1f px", s->border / s->borders);
+        printf("\n");
+    }
+}
+
+static void print_json(const struct evaluation *e)
+{
+    for (uint32_t i = 0; i < e->n_lineups; i++) {
+        const struct vision_score *s = &e->scores[i];
+        printf("{\"lineup\": \"%s\", \"images\": %u, \"ms\": %.4g", e->lineups[i], s->images,
+               1e3 * s->seconds / fmax(s->images, 1));
+        if (s->borders) printf(", \"border_px\": %.4g", s->border / s->borders);
+        for (int k = 0; k < VISION_KINDS; k++) {
+            if (s->there[k]) printf(", \"%s_recall\": %.4g", vision_kinds[k], part(s->found[k], s->there[k]));
+            if (s->told[k]) printf(", \"%s_precision\": %.4g", vision_kinds[k], part(s->right[k], s->told[k]));
+            if (s->found[k])
+                printf(", \"%s_error_cm\": %.4g, \"%s_distance_share\": %.4g", vision_kinds[k],
+                       100 * s->error[k] / s->found[k], vision_kinds[k], s->share[k] / s->found[k]);
+        }
+        printf("}\n");
+    }
+}
+
+static int evaluate(struct evaluation *e, struct nm_err *err)
+{
+    const char *folder = setup_robot(&e->setup, "kid70", err);
+    e->body = folder ? nm_body_load(&e->setup.arena, folder, err) : NULL;
+    if (!e->body) return -1;
+    for (uint32_t i = 0; i < e->n_lineups; i++) {
+        e->rigs[i] = vision_rig_new(&e->setup, e->lineups[i], e->body, e->set.at, e->set.n, err);
+        if (!e->rigs[i]) return -1;
+    }
+    stop_by_signals();
+    if (!strcmp(e->source, "sim")) return evaluate_sim(e, err);
+    if (nm_folder_exists(e->source)) return evaluate_folder(e, err);
+    return nm_fail(err, "%s is neither a folder of images nor the word sim", e->source);
+}
+
+int eval_vision(int argc, char **argv)
+{
+    static struct evaluation e;
+    bool json = false;
+    const char *lineups = "vision", *images = "1-200";
+    e = (struct evaluation){0};
+    const struct flag flags[] = {
+        TEXT("lineups", &lineups, "A,B", "line-ups to compare (default: vision)"),
+        TEXT("images", &images, "A-B", "sim: numbers of the images (default: 1-200)"),
+        TEXT("pictures", &e.pictures, "FOLDER", "writes each image with what was found"),
+        TEXTS("set", &e.set, "INSTANCE.PARAM=VALUE", "sets a parameter of all line-ups; may be repeated"),
+        SWITCH("json", &json, "prints one JSON object a line"),
+        {0},
+    };
+    const struct usage usage = {
+        "nutmeg eval vision",
+        "sim|FOLDER",
+        "Compares line-ups of a vision on the same images. sim: random views of a simulated field, with its truth.\n"
+        "FOLDER: images with images.csv (image, …, ball_complete, …) and annotations.csv (image, class, x, y, w, h).\n"
+        "A hit lies within 5 cm + 10 % of the distance; of tagged images, the boxes overlap.",
+        flags,
+        1,
+        1};
+    int code, n = usage_begin(&usage, argc, argv, &code);
+    if (n < 0) return code;
+    if (nm_seeds_parse(images, &e.first, &e.last) < 0 || e.last - e.first >= 100000)
+        return usage_wrong(&usage, "--images wants a number, or a range of at most 100000 such as 1-200, not '%s'",
+                           images);
+    struct nm_err err = {0};
+    setup_begin(&e.setup);
+    e.source = argv[1];
+    char *list = nm_take_text(&e.setup.arena, lineups);
+    for (char *name = strtok(list, ","); name && e.n_lineups < EVAL_LINEUPS; name = strtok(NULL, ","))
+        e.lineups[e.n_lineups++] = name;
+    code = EXIT_FAILED;
+    if (evaluate(&e, &err) == 0) {
+        code = EXIT_OK;
+        if (json)
+            print_json(&e);
+        else
+            print_table(&e);
+    }
+    complain(&err);
+    for (uint32_t i = 0; i < e.n_lineups; i++) vision_rig_free(e.rigs[i]);
+    setup_end(&e.setup);
+    return interrupted() ? tell_interrupted("not all images were looked at") : code;
+}

@@ -1,0 +1,102 @@
+/* Line-ups of a vision on single images, held against what the images really show: what `nutmeg eval vision` and
+ * `nutmeg bench vision` are made of. An image comes from the simulator's ray caster (a random field of robots, seen by
+ * a random robot) or from a file with tags. */
+#ifndef NM_CMD_VISION_TRIAL_H
+#define NM_CMD_VISION_TRIAL_H
+
+#include "cmd/setup.h"
+#include "core/player.h"
+#include "humanoid_league_msgs/LineInformationRelative.h"
+#include "humanoid_league_msgs/BallsInImage.h"
+#include "nutmeg_msgs/FieldBorder.h"
+#include "nutmeg_msgs/Percepts.h"
+#include "sim/picture.h"
+#include "sim/truth.h"
+
+/* What is scored. Boxes are only known of tagged images, places only of simulated ones. */
+enum vision_kind {
+    VISION_BALL,
+    VISION_POST,
+    VISION_CROSSING,
+    VISION_MARK,
+    VISION_CIRCLE,
+    VISION_ROBOT,
+    VISION_LINE,
+    VISION_KINDS
+};
+extern const char *const vision_kinds[VISION_KINDS];
+
+struct vision_thing {
+    enum vision_kind kind;
+    uint8_t percept;              /* kind in Percept, to tell L from T                              */
+    double x, y;                  /* m, robot's frame                                               */
+    double x1, y1;                /* m, other end of a piece of a line                              */
+    bool counts;                  /* it must be found: seen well enough and near enough             */
+    bool box_known;               /* the following is known                                         */
+    double left, top, wide, high; /* px */
+};
+
+enum { VISION_THINGS = 256, VISION_BORDER = 64 };
+struct vision_truth {
+    uint32_t n;
+    struct vision_thing things[VISION_THINGS];
+    bool placed;                 /* things have places, else only boxes                    */
+    bool complete[VISION_KINDS]; /* what is found and not here is false                    */
+    bool border_known;
+    struct nm_camera lens;
+    struct pose3 camera_to_field;
+    double carpet_x, carpet_y; /* m, half edges */
+};
+
+/* Counts of one line-up over images. */
+enum { VISION_RINGS = 6 /* m, distances 0 to 1, 1 to 2 … */ };
+struct vision_score {
+    uint32_t images;
+    uint32_t there[VISION_KINDS], found[VISION_KINDS], told[VISION_KINDS], right[VISION_KINDS];
+    uint32_t ring_there[VISION_KINDS][VISION_RINGS], ring_found[VISION_KINDS][VISION_RINGS];
+    double error[VISION_KINDS]; /* m, sum over those found                              */
+    double share[VISION_KINDS]; /* sum of the error of the distance as a share of it    */
+    double border;              /* px, sum of the means of images                       */
+    uint32_t borders;
+    double seconds, slowest; /* of the vision's cycle */
+};
+
+/* ---- a line-up that looks at images ---- */
+
+struct vision_rig;
+struct vision_rig *vision_rig_new(struct setup *setup, const char *lineup, const struct nm_body *body,
+                                  const char *const *set, uint32_t n_set, struct nm_err *err);
+void vision_rig_free(struct vision_rig *rig);
+/* Shows an image (YUV 4:2:2) taken by camera 0 of the body from this place; NULL: the place is unknown. */
+struct vision_found {
+    const Percepts *percepts; /* NULL: nothing came */
+    const LineInformationRelative *lines;
+    const FieldBorder *border;
+    const BallsInImage *candidates;
+    int64_t busy; /* ns that the vision took */
+};
+void vision_rig_look(struct vision_rig *rig, const uint8_t *yuyv, uint32_t width, uint32_t height,
+                     const struct pose3 *camera_to_robot, const double *q, struct vision_found *found);
+
+void vision_score(const struct vision_truth *truth, const struct vision_found *found, struct vision_score *score);
+
+/* ---- simulated images ---- */
+
+struct vision_studio;
+struct vision_studio *vision_studio_new(struct nm_arena *arena, const char *root, const struct nm_body *body,
+                                        struct nm_err *err);
+struct vision_shot {
+    uint32_t width, height;
+    const uint8_t *yuyv;
+    struct pose3 camera_to_robot; /* as the robot believes: a little wrong */
+    const double *q;
+    struct vision_truth truth;
+};
+/* The same number gives the same image. Light and hall differ from number to number. */
+void vision_studio_shoot(struct vision_studio *studio, uint64_t number, struct vision_shot *shot);
+
+/* Draws what was found upon the image: rgb8 into `rgb` of 3 width height bytes. */
+void vision_draw(const uint8_t *yuyv, uint32_t width, uint32_t height, const struct nm_camera *lens,
+                 const struct pose3 *camera_to_robot, const struct vision_found *found, uint8_t *rgb);
+
+#endif

@@ -1,0 +1,155 @@
+/* The colour of the carpet, found anew in every image (HULKs 2017, section 5.3): a cluster of one in the plane of u and
+ * v, seeded from the peak of the histogram below the horizon, moved to the mean of its pixels at most three times, and
+ * not far from where it was in the image before. Nobody calibrates colours: light may change at any time. */
+#include "base/clamp.h"
+#include "modules/vision/frame.h"
+
+struct field_color {
+    struct nm *nm;
+    /* in */
+    const Image *image;
+    const CameraPose *pose;
+    /* out */
+    FieldColor *color;
+    /* params */
+    int32_t grid;
+    float radius, shift, least, patience, max_hue;
+    /* state */
+    FieldColor last;
+    int64_t trusted; /* ns, when `last` was seen in an image */
+};
+
+enum { BINS = 64, SAMPLES = 8192 };
+
+struct samples {
+    uint32_t n;
+    uint8_t y[SAMPLES], u[SAMPLES], v[SAMPLES];
+};
+
+static void take_samples(const struct field_color *f, const struct frame *frame, struct samples *s)
+{
+    uint32_t grid = (uint32_t)f->grid;
+    s->n = 0;
+    while ((frame->width / grid) * (frame->height / grid) > SAMPLES) grid++;
+    uint32_t left = frame_horizon(frame, 0), right = frame_horizon(frame, frame->width - 1);
+    uint32_t top = left < right ? left : right;
+    for (uint32_t y = top + grid / 2; y < frame->height; y += grid)
+        for (uint32_t x = grid / 2; x < frame->width && s->n < SAMPLES; x += grid) {
+            const uint8_t *p = frame_pair(frame, x, y);
+            s->y[s->n] = (uint8_t)((p[0] + p[2]) / 2);
+            s->u[s->n] = p[1];
+            s->v[s->n++] = p[3];
+        }
+}
+
+/* Carpets are some green: on the side of grey away from red and blue, under any lamp. */
+static bool greenish(int32_t u, int32_t v) { return u - 128 + v - 128 < -8 && u < 134 && v < 134; }
+
+static bool seed(const struct samples *s, double *u, double *v)
+{
+    uint16_t bins[BINS + 2][BINS + 2] = {0};
+    uint32_t best = 0;
+    for (uint32_t i = 0; i < s->n; i++) bins[1 + s->u[i] / 4][1 + s->v[i] / 4]++;
+    for (int32_t a = 1; a <= BINS; a++)
+        for (int32_t b = 1; b <= BINS; b++) {
+            uint32_t sum = 0;
+            if (!greenish(4 * a - 2, 4 * b - 2)) continue;
+            for (int32_t k = 0; k < 9; k++) sum += bins[a - 1 + k / 3][b - 1 + k % 3];
+            if (sum <= best) continue;
+            best = sum;
+            *u = 4 * a - 2;
+            *v = 4 * b - 2;
+        }
+    return best > s->n / 20;
+}
+
+/* The mean of all samples near (u, v) that are not much brighter than they are on average; false if there are few. */
+static bool gather(const struct field_color *f, const struct samples *s, FieldColor *c)
+{
+    double sum[3] = {0}, far2 = f->radius * f->radius, most = c->y > 0 ? 1.8 * c->y : 256;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->n; i++) {
+        double du = s->u[i] - c->u, dv = s->v[i] - c->v;
+        if (du * du + dv * dv > far2 || s->y[i] > most) continue;
+        sum[0] += s->y[i], sum[1] += s->u[i], sum[2] += s->v[i];
+        n++;
+    }
+    if (n < s->n / 20 || n < 16) return false;
+    c->y = (float)(sum[0] / n), c->u = (float)(sum[1] / n), c->v = (float)(sum[2] / n);
+    return true;
+}
+
+/* How wide the cone must be for these samples, and how many of all lie inside. */
+static void measure(const struct field_color *f, const struct samples *s, FieldColor *c)
+{
+    double u = c->u - 128, v = c->v - 128, length = fmax(hypot(u, v), 1), turn2 = 0, far2 = f->radius * f->radius;
+    uint32_t n = 0, inside = 0;
+    for (uint32_t i = 0; i < s->n; i++) {
+        double du = s->u[i] - c->u, dv = s->v[i] - c->v, across = (u * dv - v * du) / length;
+        if (du * du + dv * dv > far2) continue;
+        turn2 += across * across / (length * length);
+        n++;
+    }
+    c->hue_width = (float)nm_clamp(3 * sqrt(turn2 / (n ? n : 1)), 0.25, f->max_hue);
+    c->saturation = (float)(0.45 * length / fmax(c->y, 8));
+    struct carpet carpet = carpet_of(c);
+    for (uint32_t i = 0; i < s->n; i++) inside += is_carpet(&carpet, s->y[i], s->u[i], s->v[i]);
+    c->confidence = s->n ? (float)inside / (float)s->n : 0;
+}
+
+static void step(struct field_color *f)
+{
+    struct frame frame;
+    struct samples s;
+    if (!(nm_fresh(f->nm, f->image) || nm_fresh(f->nm, f->pose)) || !frame_take(f->nm, f->image, f->pose, &frame))
+        return;
+    int64_t at = nm_stamp_ns(f->image->header.stamp);
+    if (f->last.header.stamp.sec || f->last.header.stamp.nanosec)
+        if (at == nm_stamp_ns(f->last.header.stamp)) return; /* this image was looked at before */
+    take_samples(f, &frame, &s);
+
+    FieldColor found = {0};
+    double u, v;
+    bool known = f->last.confidence > 0, seen = seed(&s, &u, &v);
+    if (seen) {
+        found.u = (float)u, found.v = (float)v;
+        for (int i = 0; seen && i < 3; i++) seen = gather(f, &s, &found);
+    }
+    if (seen) measure(f, &s, &found);
+    /* a jump may be another thing of nearly that colour; if it lasts, it is the light */
+    bool far = known && hypot(found.u - f->last.u, found.v - f->last.v) > f->shift;
+    bool patient = known && at - f->trusted < nm_ns(f->patience) && at >= f->trusted;
+    if (seen && found.confidence >= f->least && !(far && patient)) {
+        f->last = found;
+        f->trusted = at;
+    }
+    f->last.header = f->image->header;
+    *f->color = f->last;
+    nm_show(f->nm, "share", f->last.confidence);
+    nm_put(f->nm, f->color);
+}
+
+static void reset(struct field_color *f)
+{
+    f->last = (FieldColor){0};
+    f->trusted = 0;
+}
+
+#define SELF struct field_color
+static const struct nm_port ports[] = {
+    NM_IN(image, Image, "camera/image_raw"),
+    NM_IN(pose, CameraPose, "camera/pose"),
+    NM_OUT(color, FieldColor, "field_color"),
+    {0},
+};
+static const struct nm_param params[] = {
+    NM_PARAM(grid, 8, 2, 64, "px", "distance of the pixels that are looked at"),
+    NM_PARAM(radius, 11, 2, 60, "1", "of the cluster in the plane of u and v; larger takes in uneven carpets"),
+    NM_PARAM(shift, 14, 1, 100, "1", "farther the colour does not move from one image to the next"),
+    NM_PARAM(least, 0.12, 0.01, 1, "1", "share of the pixels below the horizon that must be carpet"),
+    NM_PARAM(patience, 0.3, 0, 10, "s", "after this time without the old colour a new one is believed"),
+    NM_PARAM(max_hue, 0.6, 0.1, 1.4, "rad", "largest half range of hues"),
+    {0},
+};
+NM_MODULE(field_color, "The colour of the carpet, found anew in every image.", NM_PORTS(ports), NM_PARAMS(params),
+          .step = NM_CALL(step), .reset = NM_CALL(reset))

@@ -1,0 +1,125 @@
+#include "modules/vision/frame.h"
+
+#include "base/wide.h"
+
+bool frame_take(const struct nm *nm, const Image *image, const CameraPose *pose, struct frame *frame)
+{
+    *frame = (struct frame){image->data.data, image->width, image->height, image->step, NULL, POSE_IDENTITY, false};
+    bool yuyv = !strcmp(image->encoding, "yuv422_yuy2") || !strcmp(image->encoding, "yuyv");
+    if (!image->data.data || !yuyv || image->width < 32 || image->height < 32 || image->width > FRAME_SIDE ||
+        image->height > FRAME_SIDE || image->step < 4 * (image->width / 2) || image->step % 4 ||
+        (uint64_t)image->step * image->height > image->data.n)
+        return false;
+    if (nm_stamp_ns(pose->header.stamp) != nm_stamp_ns(image->header.stamp)) return false;
+    frame->width &= ~1u; /* whole pairs */
+    const struct nm_body *body = nm->body;
+    for (uint32_t i = 0; body && i < body->n_cameras; i++) {
+        const struct nm_body_camera *c = &body->cameras[i];
+        bool ours = !strcmp(body->frames[c->frame].name, image->header.frame_id);
+        if (ours && c->lens.width == image->width && c->lens.height == image->height) frame->lens = &c->lens;
+    }
+    const Pose *p = &pose->pose;
+    frame->camera_to_robot = (struct pose3){{p->orientation.w, p->orientation.x, p->orientation.y, p->orientation.z},
+                                            {p->position.x, p->position.y, p->position.z}};
+    frame->level = frame->lens && pose->valid && p->position.z > 0.05;
+    return true;
+}
+
+uint32_t frame_horizon(const struct frame *f, double u)
+{
+    double v;
+    if (!f->level) return f->height / 4;
+    if (nm_camera_horizon(f->lens, f->camera_to_robot, u, &v))
+        return v < 0 ? 0 : v >= f->height ? f->height : (uint32_t)v + 1;
+    /* the camera looks so far down, or up, that it never sees the horizon */
+    struct vec3 ahead = quat_apply(f->camera_to_robot.rot, (struct vec3){0, 0, 1});
+    return ahead.z < 0 ? 0 : f->height;
+}
+
+struct carpet carpet_of(const FieldColor *color)
+{
+    double u = color->u - 128, v = color->v - 128, length = fmax(hypot(u, v), 1e-3);
+    return (struct carpet){(int32_t)lrint(64 * u / length), (int32_t)lrint(64 * v / length),
+                           (int32_t)lrint(64 * tan(color->hue_width)), (int32_t)lrint(256 * color->saturation),
+                           (int32_t)lrint(color->y)};
+}
+
+/* ---- classes ---- */
+
+/* One row. Without branches, so that the compiler makes vectors of it: a class is a sum of masks that exclude each
+ * other. */
+NM_WIDE static void classify_row(const uint32_t *restrict pairs, uint32_t n, const struct class_limits *restrict l,
+                                 uint8_t *restrict to)
+{
+    const int32_t cu = l->carpet.u, cv = l->carpet.v, tangent = l->carpet.tangent, saturation = l->carpet.saturation;
+    const int32_t white = l->white, dark = l->dark, grey = l->grey;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t w = pairs[i];
+        int32_t y = (int32_t)((w & 255) + (w >> 16 & 255)) >> 1;
+        int32_t u = (int32_t)(w >> 8 & 255) - 128, v = (int32_t)(w >> 24) - 128;
+        int32_t along = cu * u + cv * v, across = cu * v - cv * u;
+        across = across < 0 ? -across : across;
+        int32_t au = u < 0 ? -u : u, av = v < 0 ? -v : v;
+        int32_t field = (4 * along >= saturation * y) & (along >= 64 * CARPET_FAINT) & (64 * across <= tangent * along);
+        int32_t hue = (8 * (au + av) > grey * y) & (au + av > 12) & (field ^ 1);
+        /* eighths of a turn: 0 where u > v > 0 */
+        int32_t low = v < 0, left = u<0, steep = av> au;
+        int32_t eighth = 4 * low + 2 * (low ^ left) + (steep ^ low ^ left);
+        int32_t plain = (field | hue) ^ 1;
+        int32_t class = field * CLASS_FIELD + hue * (CLASS_HUE + eighth) + (plain & (y > white)) * CLASS_WHITE +
+                        (plain & (y < dark)) * CLASS_DARK;
+        to[i] = (uint8_t) class;
+    }
+}
+
+void classify(const struct frame *f, const struct class_limits *limits, uint8_t *classes)
+{
+    uint32_t w = f->width / 2, h = f->height / 2;
+    for (uint32_t j = 0; j < h; j++)
+        classify_row((const uint32_t *)(const void *)frame_row(f, 2 * j), w, limits, classes + (size_t)j * w);
+}
+
+/* Similarity is a product of two: of the colours' directions and lengths relative to brightness (chromaticity), and of
+ * brightness to the reference's. Squares of distances are compared; no class has a threshold of its own. */
+NM_WIDE static void alike_row(const uint32_t *restrict pairs, uint32_t n, const struct class_limits *restrict l,
+                              uint8_t *restrict to)
+{
+    const float cy = (float)l->carpet.y, white = (float)l->white, dark = (float)l->dark;
+    const float share = (float)l->carpet.saturation / 128; /* twice the least is the usual one */
+    const float cu = share * (float)l->carpet.u / 64, cv = share * (float)l->carpet.v / 64;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t w = pairs[i];
+        float y = (float)((int32_t)((w & 255) + (w >> 16 & 255)) >> 1) + 8;
+        float u = (float)((int32_t)(w >> 8 & 255) - 128) / y, v = (float)((int32_t)(w >> 24) - 128) / y;
+        float bright = (y - cy) / (y + cy), lit = (y - 1.5f * white) / (y + white),
+              black = (y - 0.5f * dark) / (y + dark);
+        float to_carpet = 4 * ((u - cu) * (u - cu) + (v - cv) * (v - cv)) + 0.3f * bright * bright;
+        float colour = 4 * (u * u + v * v);
+        float to_white = colour + lit * lit, to_black = 0.25f * colour + black * black;
+        int32_t field = (to_carpet < to_white) & (to_carpet < to_black) & (to_carpet < 0.25f);
+        int32_t pale = (field ^ 1) & (to_white <= to_black) & (to_white < 0.3f);
+        int32_t deep = (field ^ 1) & (to_black < to_white) & (to_black < 0.3f);
+        to[i] = (uint8_t)(field * CLASS_FIELD + pale * CLASS_WHITE + deep * CLASS_DARK);
+    }
+}
+
+void classify_alike(const struct frame *f, const struct class_limits *limits, uint8_t *classes)
+{
+    uint32_t w = f->width / 2, h = f->height / 2;
+    for (uint32_t j = 0; j < h; j++)
+        alike_row((const uint32_t *)(const void *)frame_row(f, 2 * j), w, limits, classes + (size_t)j * w);
+}
+
+void sum_class(const uint8_t *classes, uint32_t w, uint32_t h, uint8_t class, uint16_t *table)
+{
+    memset(table, 0, (w + 1) * sizeof *table);
+    for (uint32_t j = 0; j < h; j++) {
+        const uint8_t *row = classes + (size_t)j * w;
+        uint16_t *above = table + (size_t)j * (w + 1), *to = above + w + 1, sum = 0;
+        to[0] = 0;
+        for (uint32_t i = 0; i < w; i++) {
+            sum = (uint16_t)(sum + (row[i] == class));
+            to[i + 1] = (uint16_t)(above[i + 1] + sum);
+        }
+    }
+}
