@@ -72,7 +72,8 @@ static int find_poses(struct eval *e, const char *name, struct nm_err *err)
     /* the simulator brings these */
     static const char *const remote[] = {"percepts", "line_relative", "odometry"};
     options.remote = remote;
-    options.n_remote = e->fidelity == NM_FIDELITY_FLAT ? 3 : 2;
+    static const uint32_t brought[NM_FIDELITIES] = {0, 2, 3};
+    options.n_remote = brought[e->fidelity];
     const char *file = sim_find(&e->setup, "lineups", "line-up", name, err);
     struct nm_lineup *lineup = file ? nm_lineup_load(file, &e->setup.registry, &options, err) : NULL;
     uint32_t which = e->n_lineups;
@@ -321,7 +322,8 @@ static int eval_position(int argc, char **argv)
     const struct flag flags[] = {
         TEXT("seeds", &seeds, "A-B", "a number or a range (default: 1-10)"),
         NUMBER("seconds", &e.seconds, 11, 250, "N", "length of an outing (default: 60); errors count from 10 s on"),
-        TEXT("fidelity", &fidelity, "NAME", "flat (default), or percept: bodies that walk, in hard conditions"),
+        TEXT("fidelity", &fidelity, "NAME",
+             "flat (default); percept: bodies that walk, in hard conditions; camera: they see images"),
         TEXT("incident", &incident, "NAME",
              "measures the time until 20 cm after one: kidnap, side (starts on the wrong side), fall"),
         TEXT("plot", &plot, "FILE", "draws how often errors are small, as .svg or .png"),
@@ -334,7 +336,7 @@ static int eval_position(int argc, char **argv)
         "[LINEUP…]",
         "Compares modules that say where a robot is. A team of four walks about as a script says, so every\n"
         "line-up gets the same percepts; this is checked. Each module that makes a pose is a row. Without a\n"
-        "line-up it compares the modules of lineups/position.yaml (percept: position_walk.yaml).",
+        "line-up it compares the modules of lineups/position.yaml (percept: position_walk, camera: position_vision).",
         flags,
         0,
         LINEUPS};
@@ -342,14 +344,15 @@ static int eval_position(int argc, char **argv)
     if (n < 0) return code;
     e.fidelity = (enum nm_fidelity)word_of(fidelity, nm_fidelity_names, NM_FIDELITIES);
     e.incident = (enum position_incident)word_of(incident, incidents, 4);
-    if (e.fidelity != NM_FIDELITY_FLAT && e.fidelity != NM_FIDELITY_PERCEPT)
-        return usage_wrong(&usage, "--fidelity is flat or percept, not '%s'", fidelity);
+    if (e.fidelity == NM_FIDELITIES)
+        return usage_wrong(&usage, "--fidelity is flat, percept or camera, not '%s'", fidelity);
     if (e.incident > INCIDENT_FALL) return usage_wrong(&usage, "there is no incident '%s'", incident);
     if (nm_seeds_parse(seeds, &e.first, &e.last) < 0 || e.last - e.first >= 1000)
         return usage_wrong(&usage, "--seeds wants a number, or a range of at most 1000 such as 1-20, not '%s'", seeds);
     struct nm_err err = {0};
     setup_begin(&e.setup);
-    const char *usual = e.fidelity == NM_FIDELITY_FLAT ? "position" : "position_walk";
+    static const char *const usual_ones[NM_FIDELITIES] = {"position_vision", "position_walk", "position"};
+    const char *usual = usual_ones[e.fidelity];
     code = EXIT_USAGE;
     bool found = true;
     for (int i = 0; i < (n ? n : 1); i++) found &= find_poses(&e, n ? argv[i + 1] : usual, &err) == 0;

@@ -36,8 +36,8 @@ struct team {
 };
 
 /* "darwin", "beginner" or "darwin,beginner": what is the name of a robot is one. */
-static int read_team(struct setup *setup, const char *text, const char *flag, bool flat, struct team *team,
-                     struct nm_err *err)
+static int read_team(struct setup *setup, const char *text, const char *flag, enum nm_fidelity fidelity,
+                     struct team *team, struct nm_err *err)
 {
     char words[256], *rest = words;
     const char *lineup = NULL;
@@ -53,12 +53,14 @@ static int read_team(struct setup *setup, const char *text, const char *flag, bo
             lineup = nm_take_text(&setup->arena, word);
     }
     bool learned = team->robot && !access(nm_path(&setup->arena, team->robot, "walk.onnx"), R_OK);
-    const char *form = lineup ? lineup : learned && !flat ? "match_policy" : "match";
-    if (!lineup || (flat && !strchr(lineup, '/') && !strchr(lineup, '.'))) {
-        /* a line-up of the flat world has no body: its name ends so */
-        const char *other = nm_take_format(&setup->arena, "%s_flat", form);
+    const char *form = lineup ? lineup : learned && fidelity != NM_FIDELITY_FLAT ? "match_policy" : "match";
+    if (!lineup || (!strchr(lineup, '/') && !strchr(lineup, '.'))) {
+        /* a line-up of the flat world has no body, one for images has a vision: their names end so */
+        static const char *const ends[NM_FIDELITIES] = {
+            [NM_FIDELITY_CAMERA] = "_vision", [NM_FIDELITY_PERCEPT] = "", [NM_FIDELITY_FLAT] = "_flat"};
+        const char *other = nm_take_format(&setup->arena, "%s%s", form, ends[fidelity]);
         const char *path = nm_take_format(&setup->arena, "%s/lineups/%s.yaml", setup->root, other);
-        if (flat && !access(path, R_OK)) form = other;
+        if (!access(path, R_OK)) form = other;
     }
     team->lineup = sim_find(setup, "lineups", "line-up", form, err);
     return team->robot && team->lineup
@@ -196,18 +198,19 @@ static int open_air(struct match *m, uint32_t team, struct nm_err *err)
 int match_begin(struct match *m, struct setup *setup, const struct match_options *options, struct nm_err *err)
 {
     struct team teams[2];
-    bool flat = options->fidelity && !strcmp(options->fidelity, "flat");
+    uint32_t fidelity = 0;
+    while (fidelity < NM_FIDELITIES && strcmp(options->fidelity, nm_fidelity_names[fidelity])) fidelity++;
     memset(m, 0, sizeof *m);
     m->options = *options;
     if (read_league(options->league, &m->league, err)) return -1;
-    if (!flat && strcmp(options->fidelity, "percept"))
-        return nm_fail(err, "--fidelity wants percept or flat, not '%s'", options->fidelity);
+    if (fidelity == NM_FIDELITIES)
+        return nm_fail(err, "--fidelity wants camera, percept or flat, not '%s'", options->fidelity);
     if (!m->options.players) m->options.players = (int64_t)nm_rules[m->league].players;
     if (2 * m->options.players > NM_PLAYERS)
         return nm_fail(err, "--players: a team has at most %d robots", NM_PLAYERS / 2);
     if (!(m->options.half > 0)) m->options.half = nm_rules[m->league].half;
-    int bad = read_team(setup, options->teams[0], "--red", flat, &teams[0], err);
-    bad |= read_team(setup, options->teams[1], "--blue", flat, &teams[1], err);
+    int bad = read_team(setup, options->teams[0], "--red", (enum nm_fidelity)fidelity, &teams[0], err);
+    bad |= read_team(setup, options->teams[1], "--blue", (enum nm_fidelity)fidelity, &teams[1], err);
     if (!bad && !make_scenario(m, setup, teams, err)) return 0;
     match_end(m);
     return -1;

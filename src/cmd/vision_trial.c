@@ -144,12 +144,12 @@ static int32_t kind_of(uint8_t percept)
 }
 
 /* A hit lies within 5 cm + 10 % of the distance. */
-static double within(double x, double y) { return 0.05 + 0.1 * hypot(x, y); }
+static double hit_radius(double x, double y) { return 0.05 + 0.1 * hypot(x, y); }
 
 static bool placed_hit(const struct vision_thing *t, const Percept *p)
 {
     bool same = t->kind != VISION_CROSSING || t->percept == p->kind;
-    return same && p->located && hypot(t->x - p->position.x, t->y - p->position.y) <= within(t->x, t->y);
+    return same && p->located && hypot(t->x - p->position.x, t->y - p->position.y) <= hit_radius(t->x, t->y);
 }
 
 static bool boxed_hit(const struct vision_thing *t, const Percept *p)
@@ -219,7 +219,7 @@ static void score_lines(const struct vision_truth *truth, const LineInformationR
             }
             s->there[VISION_LINE]++;
             s->ring_there[VISION_LINE][(uint32_t)away]++;
-            if (best > within(x, y)) continue;
+            if (best > hit_radius(x, y)) continue;
             s->found[VISION_LINE]++;
             s->ring_found[VISION_LINE][(uint32_t)away]++;
             s->error[VISION_LINE] += best;
@@ -237,7 +237,7 @@ static void score_lines(const struct vision_truth *truth, const LineInformationR
                 if (t->kind == VISION_LINE) best = fmin(best, off_line(x, y, t->x, t->y, t->x1, t->y1));
             }
             s->told[VISION_LINE]++;
-            s->right[VISION_LINE] += best <= within(x, y);
+            s->right[VISION_LINE] += best <= hit_radius(x, y);
         }
     }
 }

@@ -1,6 +1,7 @@
 #include "edge/camera/image_file.h"
 
 #include <png.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -20,7 +21,7 @@ static bool is_jpeg(const char *path)
 {
     return !strcasecmp(ending(path), ".jpg") || !strcasecmp(ending(path), ".jpeg");
 }
-bool nm_image_name(const char *path) { return is_jpeg(path) || !strcasecmp(ending(path), ".png"); }
+static bool is_image(const char *path) { return is_jpeg(path) || !strcasecmp(ending(path), ".png"); }
 
 static uint8_t byte_of(int32_t q16)
 {
@@ -28,7 +29,8 @@ static uint8_t byte_of(int32_t q16)
     return (uint8_t)(x < 0 ? 0 : x > 255 ? 255 : x);
 }
 
-void nm_rgb_to_yuyv(const uint8_t *rgb, uint32_t width, uint32_t height, uint32_t step, uint8_t *yuyv)
+/* BT.601 in full range, as the simulator and JPEG have it. */
+static void rgb_to_yuyv(const uint8_t *rgb, uint32_t width, uint32_t height, uint32_t step, uint8_t *yuyv)
 {
     for (uint32_t y = 0; y < height; y++) {
         const uint8_t *p = rgb + (size_t)y * step;
@@ -90,7 +92,7 @@ int nm_image_read(const char *path, struct nm_image *image, struct nm_err *err)
     size_t n;
     uint32_t width = 0, height = 0;
     *image = (struct nm_image){0};
-    if (!nm_image_name(path)) return nm_fail(err, "%s: images end in .png, .jpg or .jpeg", path);
+    if (!is_image(path)) return nm_fail(err, "%s: images end in .png, .jpg or .jpeg", path);
     char *bytes = nm_read_whole(path, FILE_BYTES, &n, err);
     if (!bytes) return -1;
     uint8_t *rgb = (is_jpeg(path) ? read_jpeg : read_png)(path, (const uint8_t *)bytes, n, &width, &height, err);
@@ -99,7 +101,7 @@ int nm_image_read(const char *path, struct nm_image *image, struct nm_err *err)
     image->width = width & ~1u;
     image->height = height;
     image->yuyv = malloc((size_t)image->width * 2 * height + 4);
-    if (image->yuyv) nm_rgb_to_yuyv(rgb, width, height, 3 * width, image->yuyv);
+    if (image->yuyv) rgb_to_yuyv(rgb, width, height, 3 * width, image->yuyv);
     free(rgb);
     return image->yuyv ? 0 : nm_fail(err, "%s: not enough memory", path);
 }

@@ -2,7 +2,6 @@
 #ifndef NM_EDGE_CAMERA_IMAGE_FILE_H
 #define NM_EDGE_CAMERA_IMAGE_FILE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -17,10 +16,6 @@ struct nm_image {
 
 /* By the name's ending: .png, .jpg, .jpeg. -1 with a sentence. */
 int nm_image_read(const char *path, struct nm_image *image, struct nm_err *err);
-bool nm_image_name(const char *path); /* has such an ending */
 void nm_image_free(struct nm_image *image);
-
-/* Three bytes a pixel in, four bytes of two pixels out; BT.601 in full range, as the simulator and JPEG have it. */
-void nm_rgb_to_yuyv(const uint8_t *rgb, uint32_t width, uint32_t height, uint32_t step, uint8_t *yuyv);
 
 #endif

@@ -1,0 +1,101 @@
+/* labels: slow
+ * The classic vision on simulated images that nothing was tuned on, against the truth: floors below what it reaches
+ * today, so that a change that makes it see worse is noticed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "cmd/vision_trial.h"
+
+enum { FIRST = 900001, IMAGES = 60 };
+
+static struct setup setup;
+static const struct nm_body *body;
+static struct vision_studio *studio;
+static struct vision_shot shot;
+
+static int begin(void **state)
+{
+    (void)state;
+    struct nm_err err = {0};
+    setup_begin(&setup);
+    snprintf(setup.root, sizeof setup.root, "%s", NM_ROOT);
+    body = nm_body_load(&setup.arena, NM_ROOT "/robots/kid70", &err);
+    studio = body ? vision_studio_new(&setup.arena, setup.root, body, &err) : NULL;
+    if (!studio) fail_msg("%s", err.text);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    setup_end(&setup);
+    return 0;
+}
+
+static struct vision_score look(const char *lineup, uint32_t n)
+{
+    struct nm_err err = {0};
+    struct vision_score score = {0};
+    struct vision_rig *rig = vision_rig_new(&setup, lineup, body, NULL, 0, &err);
+    if (!rig) fail_msg("%s", err.text);
+    for (uint32_t i = 0; i < n; i++) {
+        struct vision_found found;
+        vision_studio_shoot(studio, FIRST + i, &shot);
+        vision_rig_look(rig, shot.yuyv, shot.width, shot.height, &shot.camera_to_robot, shot.q, &found);
+        assert_non_null(found.percepts); /* every image is answered, also one that shows nothing */
+        vision_score(&shot.truth, &found, &score);
+    }
+    vision_rig_free(rig);
+    return score;
+}
+
+static void sees_what_is_there(void **state)
+{
+    (void)state;
+    static const struct {
+        double recall, precision;
+    } floors[VISION_KINDS] = {[VISION_BALL] = {0.7, 0.4}, [VISION_CROSSING] = {0.5, 0.8}, [VISION_LINE] = {0.9, 0.9}};
+    struct vision_score s = look("vision", IMAGES);
+    for (int k = 0; k < VISION_KINDS; k++) {
+        if (floors[k].recall <= 0) continue;
+        printf("%s: %u of %u found, %u of %u right\n", vision_kinds[k], s.found[k], s.there[k], s.right[k], s.told[k]);
+        assert_true(s.there[k] >= 10);
+        assert_true(s.found[k] >= floors[k].recall * s.there[k]);
+        assert_true(s.right[k] >= floors[k].precision * s.told[k]);
+    }
+    assert_true(s.borders > IMAGES / 3);
+    assert_true(s.border / s.borders < 8);
+}
+
+/* Without a pose nothing has a place, but what is in the image is still told. */
+static void without_a_pose_nothing_has_a_place(void **state)
+{
+    (void)state;
+    struct nm_err err = {0};
+    struct vision_rig *rig = vision_rig_new(&setup, "vision", body, NULL, 0, &err);
+    struct vision_found found;
+    if (!rig) fail_msg("%s", err.text);
+    for (uint32_t i = 0; i < 10; i++) {
+        vision_studio_shoot(studio, FIRST + i, &shot);
+        vision_rig_look(rig, shot.yuyv, shot.width, shot.height, NULL, NULL, &found);
+        assert_non_null(found.percepts);
+        for (uint32_t k = 0; k < found.percepts->percepts.n; k++) assert_false(found.percepts->percepts.at[k].located);
+        assert_int_equal(found.lines->segments.n, 0);
+    }
+    vision_rig_free(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sees_what_is_there),
+        cmocka_unit_test(without_a_pose_nothing_has_a_place),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}
