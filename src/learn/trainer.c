@@ -32,7 +32,7 @@ static const double FIRST_NOISE = -0.6, LEAST_NOISE = -2.5, MOST_NOISE = 0.3;   
 
 /* What is asked first and at most: shares of the body's pace; turns in rad/s. */
 static const double FIRST[NM_WALK_WAYS] = {0.16, 0.13, 0.11, 0.8}, MOST[NM_WALK_WAYS] = {0.75, 0.52, 0.42, 4.8};
-static const double LEAST_STRICT = 0.1;
+static const double LEAST_STRICT = 0.1, WALKS_STRICT = 0.3; /* the second: who does not walk yet pays no more */
 
 /* Who inherits a policy begins with less of what the other robot reached, with less noise and with small steps. The
  * critic, which cannot be inherited, learns alone for some batches. */
@@ -536,8 +536,12 @@ static void raise_limits(struct nm_trainer *t, size_t n, double falls)
         if (t->reached[k] < 0.72) *most *= 1 - 0.003 * batch;
         *most = nm_clamp(*most, FIRST[k] * scale, MOST[k] * scale);
     }
-    if (falls < 0.2) t->limits.strict = fmin(t->limits.strict + 0.01 * batch, 1);
-    if (falls > 0.5) t->limits.strict = fmax(t->limits.strict - 0.01 * batch, LEAST_STRICT);
+    /* prices that make a robot stand instead of walk are too high for this body */
+    double least = fmin(fmin(t->reached[0], t->reached[1]), fmin(t->reached[2], t->reached[3]));
+    bool fits = falls < 0.2 && (least > 0.7 || t->limits.strict < WALKS_STRICT);
+    if (fits) t->limits.strict = fmin(t->limits.strict + 0.01 * batch, 1);
+    if (falls > 0.5 || (least < 0.55 && t->limits.strict > WALKS_STRICT))
+        t->limits.strict = fmax(t->limits.strict - 0.01 * batch, LEAST_STRICT);
     if (falls < 0.06) t->limits.push = fmin(t->limits.push + 0.003 * batch * push, push);
     if (falls > 0.10) t->limits.push = fmax(t->limits.push - 0.003 * batch * push, 0);
 }

@@ -32,7 +32,7 @@ static const struct {
            .apart = 0.3,
            .pose = 0.02,
            .fall = 20,
-           .impact = 0.4,
+           .impact = 0.32,
            .power = 0.5,
            .rest = 0.3};
 
@@ -337,10 +337,10 @@ static double reward_of(const struct nm_walking *w, const struct period *p)
     struct vec3 up = quat_apply(quat_inv(p->to.base_to_field.rot), (struct vec3){0, 0, 1});
     double r = PRICE.speed * (exp(-(x * x + y * y) / sharp) - 0.94 * hypot(x, y) / g->pace) +
                PRICE.turn * (exp(-turn * turn / 0.35) - 0.15 * fabs(turn)) + PRICE.alive;
-    double hard = fmax(0, w->hit / weight - 1.5); /* a footfall beyond one and a half of its weight */
+    double hard = fmax(0, w->hit / weight - 2.5); /* a footfall beyond two and a half of its weight */
     r -= PRICE.tilt * (up.x * up.x + up.y * up.y);
     r -= strict(w) *
-         (PRICE.rate * fmin(p->rate, 30) + PRICE.duty * p->duty + PRICE.impact * fmin(hard + 0.5 * hard * hard, 12) +
+         (PRICE.rate * fmin(p->rate, 30) + PRICE.duty * p->duty + PRICE.impact * fmin(hard + 0.25 * hard * hard, 9) +
           PRICE.power * fmin(w->watts / (weight * g->pace), 5));
     double moves = 0; /* of the joints, rad/s, where it is to stand */
     for (uint32_t l = 0; w->state.stands && l < NM_GAIT_LEGS; l++) moves += fabs(p->to.qd[g->joints[l]]) / NM_GAIT_LEGS;

@@ -119,7 +119,7 @@ static double metres_walked(const struct rig *rig, struct nm_net *net, uint64_t 
     struct nm_err err = {0};
     if (nm_walking_new(&w, &rig->gait, &rig->pitch, seed, &err)) fail_msg("%s", err.text);
     nm_walking_reset(&w);
-    w.command[0] = 0.15 * rig->gait.pace;
+    w.target[0] = 0.15 * rig->gait.pace;
     int periods = 0, most = (int)(6 / NM_GAIT_PERIOD);
     double walked = 0;
     struct nm_walked step = {0};
