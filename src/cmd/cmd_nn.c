@@ -1,6 +1,7 @@
 /* nutmeg nn: looks at networks in ONNX files, runs them, and measures what they cost. */
 #include <errno.h>
 #include <math.h>
+#include <png.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,27 @@
 #include "cmd/console.h"
 #include "cmd/options.h"
 #include "nn/onnx.h"
+
+#define OPEN_FLAG(target)                                                                                              \
+    TEXT("open", target, "N,N,...", "sizes of the dimensions that the file leaves open (default: 1)")
+
+/* The network of a file, its open dimensions as in "50" or "1,3,240,320"; NULL after a complaint. */
+static struct nm_net *load(const char *path, const char *open)
+{
+    struct nm_err err = {0};
+    struct nm_net_shape sizes = {0};
+    for (char *end; open && *open; open = *end == ',' ? end + 1 : end) {
+        long n = strtol(open, &end, 10);
+        if (end == open || (*end && *end != ',') || n < 1 || n > NM_NET_CONSTANT || sizes.rank == NM_NET_DIMS) {
+            nm_fail(&err, "--open wants sizes such as 1,3,240,320, not '%s'", open);
+            return complain(&err), NULL;
+        }
+        sizes.dims[sizes.rank++] = (uint32_t)n;
+    }
+    struct nm_net *net = nm_onnx_load_sized(path, &sizes, &err);
+    if (!net) complain(&err);
+    return net;
+}
 
 static const char *shape_text(const struct nm_net_value *v, char to[64])
 {
@@ -29,13 +51,14 @@ static void print_ends(const struct nm_net *net, const char *word, const uint32_
 
 static int show(int argc, char **argv)
 {
+    const char *open = NULL;
+    const struct flag flags[] = {OPEN_FLAG(&open), {0}};
     const struct usage usage = {
-        "nutmeg nn show", "FILE", "Prints the inputs, nodes, outputs and notes of a network.", NULL, 1, 1};
+        "nutmeg nn show", "FILE", "Prints the inputs, nodes, outputs and notes of a network.", flags, 1, 1};
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
-    struct nm_err err = {0};
-    struct nm_net *net = nm_onnx_load(argv[1], &err);
-    if (!net) return complain(&err), EXIT_USAGE;
+    struct nm_net *net = load(argv[1], open);
+    if (!net) return EXIT_USAGE;
     const char *heads[] = {"node", "operator", "shape", "from", NULL};
     struct table table;
     uint64_t weights = 0;
@@ -78,30 +101,89 @@ static int read_inputs(struct nm_net *net, FILE *from, struct nm_err *err)
     return 0;
 }
 
+/* The picture as the network's input [1, channels, height, width] (or channels last), 1 or 3 channels of 0 to 1, by the
+ * nearest pixels. */
+static int read_picture(struct nm_net *net, const char *path, struct nm_err *err)
+{
+    const struct nm_net_shape *s = &net->values[net->inputs[0]].shape;
+    bool last = s->rank == 4 && (s->dims[3] == 1 || s->dims[3] == 3) && s->dims[1] != 1 && s->dims[1] != 3;
+    uint32_t channels = s->rank == 4 ? s->dims[last ? 3 : 1] : 0, high = s->dims[last ? 1 : 2],
+             wide = s->dims[last ? 2 : 3];
+    if ((channels != 1 && channels != 3) || s->dims[0] != 1)
+        return nm_fail(err, "the first input is no picture of one or three channels");
+    png_image image = {.version = PNG_IMAGE_VERSION};
+    if (!png_image_begin_read_from_file(&image, path)) return nm_fail(err, "%s: %s", path, image.message);
+    image.format = channels == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;
+    if (image.width > 8192 || image.height > 8192) {
+        png_image_free(&image);
+        return nm_fail(err, "%s is larger than 8192 pixels a side", path);
+    }
+    uint8_t *bytes = malloc(PNG_IMAGE_SIZE(image));
+    if (!bytes) abort();
+    int bad = !png_image_finish_read(&image, NULL, bytes, 0, NULL);
+    float *to = nm_net_input(net, 0);
+    for (uint32_t i = 0; i < channels * high * wide && !bad; i++) {
+        uint32_t c = i / (high * wide), y = i / wide % high * image.height / high, x = i % wide * image.width / wide;
+        float v = (float)bytes[((size_t)y * image.width + x) * channels + c] / 255;
+        to[last ? i % (high * wide) * channels + c : i] = v;
+    }
+    free(bytes);
+    return bad ? nm_fail(err, "%s: %s", path, image.message) : 0;
+}
+
+/* Where each channel of an output of images is highest. */
+static void print_peaks(const struct nm_net_value *v)
+{
+    const char *heads[] = {"output", "image", "channel", "most", "x", "y", NULL};
+    struct table table;
+    uint32_t high = v->shape.dims[2], wide = v->shape.dims[3];
+    table_begin(&table, heads);
+    for (uint32_t i = 0; i < v->n / (high * wide); i++) {
+        const float *at = v->at + (size_t)i * high * wide;
+        uint32_t most = 0;
+        for (uint32_t k = 1; k < high * wide; k++)
+            if (at[k] > at[most]) most = k;
+        table_row(&table, "%s\t%u\t%u\t%.5g\t%u\t%u", v->name, i / v->shape.dims[1], i % v->shape.dims[1],
+                  (double)at[most], most % wide, most / wide);
+    }
+    table_print(&table, stdout);
+}
+
 static int run(int argc, char **argv)
 {
     bool zero = false;
-    const struct flag flags[] = {SWITCH("zero", &zero, "sets all inputs to 0 and reads nothing"), {0}};
+    const char *picture = NULL, *open = NULL;
+    const struct flag flags[] = {SWITCH("zero", &zero, "sets all inputs to 0 and reads nothing"),
+                                 TEXT("image", &picture, "FILE.png", "the first input is this picture, at its size"),
+                                 OPEN_FLAG(&open),
+                                 {0}};
     const struct usage usage = {
         "nutmeg nn run",
         "FILE",
         "Runs a network once. Its inputs are numbers on the standard input, separated by blanks\n"
-        "or lines. Prints a line with the numbers of each output.",
+        "or lines, or a picture. Prints a line with the numbers of each output, or of images\n"
+        "where each channel is highest.",
         flags,
         1,
         1};
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct nm_err err = {0};
-    struct nm_net *net = nm_onnx_load(argv[1], &err);
-    if (!net || (!zero && read_inputs(net, stdin, &err))) {
+    struct nm_net *net = load(argv[1], open);
+    if (!net) return EXIT_USAGE;
+    if (picture ? read_picture(net, picture, &err) : !zero && read_inputs(net, stdin, &err)) {
         nm_net_free(net);
         return complain(&err), EXIT_USAGE;
     }
     nm_net_run(net);
-    for (uint32_t i = 0; i < net->n_outputs; i++)
-        for (uint32_t j = 0; j < nm_net_width_out(net, i); j++)
-            printf("%.8g%c", (double)nm_net_output(net, i)[j], j + 1 < nm_net_width_out(net, i) ? ' ' : '\n');
+    for (uint32_t i = 0; i < net->n_outputs; i++) {
+        const struct nm_net_value *v = &net->values[net->outputs[i]];
+        if (v->shape.rank == 4 && v->n > 1000) {
+            print_peaks(v);
+            continue;
+        }
+        for (uint32_t j = 0; j < v->n; j++) printf("%.8g%c", (double)v->at[j], j + 1 < v->n ? ' ' : '\n');
+    }
     nm_net_free(net);
     return EXIT_OK;
 }
@@ -109,8 +191,11 @@ static int run(int argc, char **argv)
 static int measure(int argc, char **argv)
 {
     double seconds = 1;
+    const char *open = NULL;
     const struct flag flags[] = {
-        NUMBER("seconds", &seconds, 0.01, 60, "N", "measures for N seconds (default: 1)", .letter = 's'), {0}};
+        OPEN_FLAG(&open),
+        NUMBER("seconds", &seconds, 0.01, 60, "N", "measures for N seconds (default: 1)", .letter = 's'),
+        {0}};
     const struct usage usage = {
         "nutmeg nn bench",
         "FILE",
@@ -121,9 +206,8 @@ static int measure(int argc, char **argv)
         1};
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
-    struct nm_err err = {0};
-    struct nm_net *net = nm_onnx_load(argv[1], &err);
-    if (!net) return complain(&err), EXIT_USAGE;
+    struct nm_net *net = load(argv[1], open);
+    if (!net) return EXIT_USAGE;
     enum { ROUNDS = 100 };
     double took[ROUNDS];
     uint32_t rounds = 0, runs = 1;
@@ -151,7 +235,7 @@ int cmd_nn(int argc, char **argv)
 {
     const struct verb verbs[] = {
         {"show", "shows what is in a network", show},
-        {"run", "runs a network once on numbers from the standard input", run},
+        {"run", "runs a network once on numbers or a picture", run},
         {"bench", "measures how long a network takes", measure},
         {0},
     };

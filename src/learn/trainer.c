@@ -840,7 +840,7 @@ struct nm_net *nm_trainer_net(const struct nm_trainer *t, struct nm_err *err)
         const uint32_t in[2] = {(uint32_t)one, (uint32_t)two};
         out = nm_net_add_node(net, "mean", NM_OP_ADD, in, 2, NULL, "action", err);
     }
-    if (out < 0 || nm_net_add_output(net, (uint32_t)out, err)) {
+    if (out < 0 || nm_net_add_output(net, (uint32_t)out, err) || nm_net_prepare(net, err)) {
         nm_net_free(net);
         return NULL;
     }

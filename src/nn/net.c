@@ -6,11 +6,13 @@
 #include <string.h>
 
 #include "nn/dense.h"
+#include "nn/ops.h"
 
 struct nm_net *nm_net_new(void)
 {
     struct nm_net *net = calloc(1, sizeof *net);
     if (!net) abort();
+    net->opset = NM_NET_OPSET;
     return net;
 }
 
@@ -23,11 +25,12 @@ void nm_net_free(struct nm_net *net)
 
 /* ---- shapes ---- */
 
-/* Elements; -1 beyond `most`. A dimension of 0 is refused: nothing here computes with nothing. */
+/* Elements; -1 beyond `most`. A dimension of 0 is refused, except in a list that is empty: what is left out. */
 static int64_t count(const struct nm_net_shape *s, int64_t most)
 {
     int64_t n = 1;
     for (uint32_t i = 0; i < s->rank; i++) {
+        if (s->rank == 1 && !s->dims[0]) return 0;
         if (!s->dims[i] || n > most / s->dims[i]) return -1;
         n *= s->dims[i];
     }
@@ -42,11 +45,6 @@ static const char *shape_text(const struct nm_net_shape *s, char to[64])
     snprintf(to + used, 64 - (size_t)used, "]");
     return to;
 }
-
-static uint32_t last_dim(const struct nm_net_shape *s) { return s->rank ? s->dims[s->rank - 1] : 1; }
-
-/* A vector: one row, whatever its rank. */
-static bool is_row(const struct nm_net_value *v) { return v->n == last_dim(&v->shape); }
 
 /* ---- values ---- */
 
@@ -68,12 +66,20 @@ static int32_t add_value(struct nm_net *net, const char *name, const struct nm_n
     return (int32_t)net->n_values++;
 }
 
-static int32_t add_computed(struct nm_net *net, const char *name, const struct nm_net_shape *shape, struct nm_err *err)
+static void take_room(struct nm_net *net, struct nm_net_value *v)
+{
+    v->at = nm_take_n(&net->arena, float, nm_padded(v->n));
+}
+
+/* What is not constant gets its room when the network is prepared. */
+static int32_t add_computed(struct nm_net *net, const char *name, const struct nm_net_shape *shape, bool constant,
+                            struct nm_err *err)
 {
     int32_t i = add_value(net, name, shape, NM_NET_COMPUTED - (int64_t)net->computed, err);
     if (i < 0) return -1;
+    if (!net->values[i].n) return nm_fail(err, "'%s' is empty", name);
     net->computed += net->values[i].n;
-    net->values[i].at = nm_take_n(&net->arena, float, nm_padded(net->values[i].n));
+    if ((net->values[i].constant = constant)) take_room(net, &net->values[i]);
     return i;
 }
 
@@ -81,8 +87,10 @@ int32_t nm_net_add_input(struct nm_net *net, const char *name, struct nm_net_sha
 {
     if (net->n_inputs == NM_NET_INPUTS)
         return nm_fail(err, "'%s' is one input too many: %d are possible", name, NM_NET_INPUTS);
-    int32_t i = add_computed(net, name, &shape, err);
-    if (i >= 0) net->inputs[net->n_inputs++] = (uint32_t)i;
+    int32_t i = add_computed(net, name, &shape, false, err);
+    if (i < 0) return -1;
+    take_room(net, &net->values[i]);
+    net->inputs[net->n_inputs++] = (uint32_t)i;
     return i;
 }
 
@@ -93,27 +101,27 @@ int32_t nm_net_add_constant(struct nm_net *net, const char *name, struct nm_net_
     if (i < 0) return -1;
     struct nm_net_value *v = &net->values[i];
     v->constant = true;
-    v->at = nm_take_n(&net->arena, float, nm_padded(v->n));
-    memcpy(v->at, at, v->n * sizeof *at);
+    take_room(net, v);
+    if (v->n) memcpy(v->at, at, v->n * sizeof *at);
     return i;
 }
 
 int32_t nm_net_add_whole(struct nm_net *net, const char *name, struct nm_net_shape shape, const int64_t *at,
                          struct nm_err *err)
 {
-    int32_t i = add_value(net, name, &shape, NM_NET_DIMS, err);
+    int32_t i = add_value(net, name, &shape, NM_NET_CONSTANT, err);
     if (i < 0) return -1;
-    int64_t *to = nm_take_n(&net->arena, int64_t, net->values[i].n);
-    memcpy(to, at, net->values[i].n * sizeof *at);
-    net->values[i].constant = true;
-    net->values[i].whole = to;
+    struct nm_net_value *v = &net->values[i];
+    v->constant = v->whole = true;
+    take_room(net, v);
+    for (uint32_t k = 0; k < v->n; k++) v->at[k] = nm_net_whole(at[k]);
     return i;
 }
 
 int nm_net_add_output(struct nm_net *net, uint32_t value, struct nm_err *err)
 {
     if (net->n_outputs == NM_NET_INPUTS) return nm_fail(err, "more than %d outputs", NM_NET_INPUTS);
-    if (!net->values[value].at) return nm_fail(err, "the output '%s' is not made of floats", net->values[value].name);
+    if (net->values[value].whole) return nm_fail(err, "the output '%s' is not made of floats", net->values[value].name);
     net->outputs[net->n_outputs++] = value;
     return 0;
 }
@@ -139,294 +147,108 @@ const char *nm_net_note(const struct nm_net *net, const char *key)
     return NULL;
 }
 
-/* ---- operators: what comes out, and how ----
- *
- * `shape` checks the inputs and says the output's shape; it returns NULL or what is wrong. `run` computes. */
-
-struct op {
-    const char *name;
-    uint32_t least, most; /* inputs */
-    const char *(*shape)(struct nm_net *net, const struct nm_net_node *node, struct nm_net_shape *out);
-    void (*run)(struct nm_net *net, const struct nm_net_node *node);
+static const char *const names[NM_OPS] = {
+#define NM_NET_OP(name, onnx) [NM_OP_##name] = onnx,
+    NM_NET_OPS(NM_NET_OP)
+#undef NM_NET_OP
 };
-
-static struct nm_net_value *input(struct nm_net *net, const struct nm_net_node *node, uint32_t i)
-{
-    return i < node->n_in && node->in[i] != NM_NET_NONE ? &net->values[node->in[i]] : NULL;
-}
-static struct nm_net_value *output(struct nm_net *net, const struct nm_net_node *node)
-{
-    return &net->values[node->out];
-}
-
-/* The matrix with padded rows, as it is or transposed, made once for all nodes that use it. */
-static void pack(struct nm_net *net, struct nm_net_value *v, bool transposed)
-{
-    uint32_t rows = v->shape.dims[transposed ? 1 : 0], columns = v->shape.dims[transposed ? 0 : 1],
-             wide = nm_padded(columns);
-    if (v->packed[transposed]) return;
-    float *to = nm_take_n(&net->arena, float, (size_t)rows *wide);
-    for (uint32_t r = 0; r < rows; r++)
-        for (uint32_t c = 0; c < columns; c++)
-            to[(size_t)r * wide + c] = v->at[transposed ? (size_t)c * rows + r : (size_t)r * columns + c];
-    v->packed[transposed] = to;
-}
-
-static const char *shape_product(struct nm_net *net, const struct nm_net_node *node, struct nm_net_shape *out)
-{
-    struct nm_net_value *a = input(net, node, 0), *b = input(net, node, 1), *c = input(net, node, 2);
-    bool turned = node->op == NM_OP_GEMM && node->with.trans_b;
-    if (node->op == NM_OP_GEMM && node->with.trans_a) return "transA is not known here";
-    if (node->op == NM_OP_GEMM && a->shape.rank != 2) return "its first input is no matrix";
-    if (!b->constant || b->shape.rank != 2) return "its second input is no constant matrix";
-    if (!is_row(a) || !a->shape.rank) return "its first input has more than one row";
-    if (a->n != b->shape.dims[turned ? 1 : 0])
-        return "the matrix has another number of rows than its input has elements";
-    uint32_t n = b->shape.dims[turned ? 0 : 1];
-    if (c && c->n != 1 && (c->n != n || !is_row(c)))
-        return "what is added has another number of elements than the output";
-    if (nm_padded(n) > NM_NET_CONSTANT / b->shape.dims[turned ? 1 : 0]) return "the matrix is too large";
-    *out = a->shape;
-    out->dims[out->rank - 1] = n;
-    pack(net, b, turned);
-    net->products += (uint64_t)a->n * n;
-    return NULL;
-}
-
-static void run_product(struct nm_net *net, const struct nm_net_node *node)
-{
-    const struct nm_net_value *a = input(net, node, 0), *b = input(net, node, 1), *c = input(net, node, 2);
-    struct nm_net_value *y = output(net, node);
-    uint32_t wide = nm_padded(y->n);
-    bool gemm = node->op == NM_OP_GEMM;
-    memset(y->at, 0, wide * sizeof *y->at);
-    nm_dense(&(struct nm_product){.m = 1,
-                                  .k = a->n,
-                                  .n = wide,
-                                  .a = a->at,
-                                  .a_col = 1,
-                                  .b = b->packed[gemm && node->with.trans_b],
-                                  .b_row = wide,
-                                  .c = y->at,
-                                  .c_row = wide});
-    if (!gemm) return;
-    float alpha = node->with.alpha, beta = node->with.beta;
-    for (uint32_t i = 0; i < y->n; i++) y->at[i] = alpha * y->at[i] + (c ? beta * c->at[c->n == 1 ? 0 : i] : 0);
-}
-
-/* Two of the same shape apart from leading ones, or one of them a single number. */
-static const char *shape_pair(struct nm_net *net, const struct nm_net_node *node, struct nm_net_shape *out)
-{
-    const struct nm_net_value *a = input(net, node, 0), *b = input(net, node, 1);
-    const struct nm_net_shape *longer = a->shape.rank >= b->shape.rank ? &a->shape : &b->shape,
-                              *other = longer == &a->shape ? &b->shape : &a->shape;
-    *out = a->n == 1 && b->n > 1 ? b->shape : b->n == 1 && a->n > 1 ? a->shape : *longer;
-    if (a->n == 1 || b->n == 1)
-        return out->rank < longer->rank ? "its inputs have shapes that do not go together here" : NULL;
-    uint32_t more = longer->rank - other->rank;
-    for (uint32_t i = 0; i < longer->rank; i++)
-        if (longer->dims[i] != (i < more ? 1 : other->dims[i - more]))
-            return "its inputs have shapes that do not go together here";
-    return NULL;
-}
-
-static void run_pair(struct nm_net *net, const struct nm_net_node *node)
-{
-    const struct nm_net_value *a = input(net, node, 0), *b = input(net, node, 1);
-    struct nm_net_value *y = output(net, node);
-    uint32_t one = a->n > 1, two = b->n > 1;
-    for (uint32_t i = 0; i < y->n; i++) {
-        float p = a->at[one * i], q = b->at[two * i];
-        y->at[i] = node->op == NM_OP_ADD   ? p + q
-                   : node->op == NM_OP_SUB ? p - q
-                   : node->op == NM_OP_MUL ? p * q
-                                           : p / q;
-    }
-}
-
-static const char *shape_same(struct nm_net *net, const struct nm_net_node *node, struct nm_net_shape *out)
-{
-    *out = input(net, node, 0)->shape;
-    return NULL;
-}
-
-static void copy(struct nm_net *net, const struct nm_net_node *node)
-{
-    memcpy(output(net, node)->at, input(net, node, 0)->at, output(net, node)->n * sizeof(float));
-}
-
-static void run_curve(struct nm_net *net, const struct nm_net_node *node)
-{
-    struct nm_net_value *y = output(net, node);
-    copy(net, node);
-    switch (node->op) {
-    case NM_OP_ELU: nm_elu(y->at, nm_padded(y->n), node->with.alpha); break;
-    case NM_OP_TANH: nm_tanh(y->at, nm_padded(y->n)); break;
-    case NM_OP_SIGMOID: nm_sigmoid(y->at, nm_padded(y->n)); break;
-    default:
-        for (uint32_t i = 0; i < y->n; i++) y->at[i] = y->at[i] < 0 ? 0 : y->at[i];
-    }
-}
-
-static const char *shape_clip(struct nm_net *net, const struct nm_net_node *node, struct nm_net_shape *out)
-{
-    for (uint32_t i = 1; i < 3; i++)
-        if (input(net, node, i) && input(net, node, i)->n != 1) return "a bound is not a single number";
-    return shape_same(net, node, out);
-}
-
-static void run_clip(struct nm_net *net, const struct nm_net_node *node)
-{
-    const struct nm_net_value *x = input(net, node, 0), *min = input(net, node, 1), *max = input(net, node, 2);
-    struct nm_net_value *y = output(net, node);
-    float low = min ? *min->at : node->with.low, high = max ? *max->at : node->with.high;
-    for (uint32_t i = 0; i < y->n; i++) {
-        float v = x->at[i] < low ? low : x->at[i];
-        y->at[i] = v > high ? high : v; /* as ONNX: the upper bound wins */
-    }
-}
-
-/* The axis as an index; -1 where there is none such. */
-static int32_t axis_of(int64_t axis, uint32_t rank, uint32_t most)
-{
-    if (axis < 0) axis += rank;
-    return axis < 0 || axis > most ? -1 : (int32_t)axis;
-}
-
-static const char *shape_concat(struct nm_net *net, const struct nm_net_node *node, struct nm_net_shape *out)
-{
-    *out = input(net, node, 0)->shape;
-    if (!out->rank) return "it joins single numbers without a dimension";
-    int32_t axis = axis_of(node->with.axis, out->rank, out->rank - 1);
-    if (axis < 0) return "it has no such axis";
-    for (uint32_t d = 0; d < (uint32_t)axis; d++)
-        if (out->dims[d] != 1) return "only dimensions of 1 may stand before its axis here";
-    for (uint32_t i = 1; i < node->n_in; i++) {
-        const struct nm_net_shape *s = &input(net, node, i)->shape;
-        if (s->rank != out->rank) return "its inputs have different ranks";
-        for (uint32_t d = 0; d < s->rank; d++)
-            if (d != (uint32_t)axis && s->dims[d] != out->dims[d]) return "its inputs differ in more than the axis";
-        if (s->dims[axis] > NM_NET_CONSTANT - out->dims[axis]) return "its output is too large";
-        out->dims[axis] += s->dims[axis];
-    }
-    return NULL;
-}
-
-static void run_concat(struct nm_net *net, const struct nm_net_node *node)
-{
-    float *to = output(net, node)->at;
-    for (uint32_t i = 0; i < node->n_in; i++) {
-        const struct nm_net_value *x = input(net, node, i);
-        memcpy(to, x->at, x->n * sizeof *to);
-        to += x->n;
-    }
-}
-
-static const char *shape_reshape(struct nm_net *net, const struct nm_net_node *node, struct nm_net_shape *out)
-{
-    const struct nm_net_value *x = input(net, node, 0), *s = input(net, node, 1);
-    if (!s->whole || s->shape.rank != 1) return "its shape is no constant list of integers";
-    int32_t open = -1;
-    int64_t known = 1;
-    *out = (struct nm_net_shape){.rank = s->n};
-    for (uint32_t i = 0; i < s->n; i++) {
-        int64_t d = s->whole[i];
-        if (d == 0 && !node->with.allow_zero) {
-            if (i >= x->shape.rank) return "its shape copies a dimension that its input does not have";
-            d = x->shape.dims[i];
-        }
-        if (d == -1) {
-            if (open >= 0) return "its shape leaves two dimensions open";
-            open = (int32_t)i;
-            continue;
-        }
-        if (d < 1 || d > NM_NET_CONSTANT || known > NM_NET_CONSTANT / d) return "its shape has an impossible dimension";
-        out->dims[i] = (uint32_t)d;
-        known *= d;
-    }
-    if (open >= 0) {
-        if (x->n % known) return "its shape does not fit its input";
-        out->dims[open] = (uint32_t)(x->n / known);
-        known = x->n;
-    }
-    return known == x->n ? NULL : "its shape does not fit its input";
-}
-
-static const char *shape_flatten(struct nm_net *net, const struct nm_net_node *node, struct nm_net_shape *out)
-{
-    const struct nm_net_value *x = input(net, node, 0);
-    int32_t axis = axis_of(node->with.axis, x->shape.rank, x->shape.rank);
-    if (axis < 0) return "it has no such axis";
-    *out = (struct nm_net_shape){2, {1, 1}};
-    for (uint32_t i = 0; i < x->shape.rank; i++) out->dims[i >= (uint32_t)axis] *= x->shape.dims[i];
-    return NULL;
-}
-
-static const struct op OPS[NM_OPS] = {
-    [NM_OP_GEMM] = {"Gemm", 2, 3, shape_product, run_product},
-    [NM_OP_MATMUL] = {"MatMul", 2, 2, shape_product, run_product},
-    [NM_OP_ADD] = {"Add", 2, 2, shape_pair, run_pair},
-    [NM_OP_SUB] = {"Sub", 2, 2, shape_pair, run_pair},
-    [NM_OP_MUL] = {"Mul", 2, 2, shape_pair, run_pair},
-    [NM_OP_DIV] = {"Div", 2, 2, shape_pair, run_pair},
-    [NM_OP_ELU] = {"Elu", 1, 1, shape_same, run_curve},
-    [NM_OP_RELU] = {"Relu", 1, 1, shape_same, run_curve},
-    [NM_OP_TANH] = {"Tanh", 1, 1, shape_same, run_curve},
-    [NM_OP_SIGMOID] = {"Sigmoid", 1, 1, shape_same, run_curve},
-    [NM_OP_CLIP] = {"Clip", 1, 3, shape_clip, run_clip},
-    [NM_OP_CONCAT] = {"Concat", 1, NM_NET_INPUTS, shape_concat, run_concat},
-    [NM_OP_IDENTITY] = {"Identity", 1, 1, shape_same, copy},
-    [NM_OP_RESHAPE] = {"Reshape", 2, 2, shape_reshape, copy},
-    [NM_OP_FLATTEN] = {"Flatten", 1, 1, shape_flatten, copy},
-};
-
-const char *nm_net_op_name(enum nm_net_op op) { return OPS[op].name; }
+const char *nm_net_op_name(enum nm_net_op op) { return names[op]; }
 
 int32_t nm_net_op_find(const char *name)
 {
     for (int32_t i = 0; i < NM_OPS; i++)
-        if (!strcmp(OPS[i].name, name)) return i;
+        if (!strcmp(names[i], name)) return i;
     return -1;
 }
 
-/* Inputs that are there: all that must be, of floats apart from the shape of a Reshape. */
+/* Inputs that are there: all that must be. Only constants have integers, so what is computed cannot. */
 static const char *check_inputs(struct nm_net *net, const struct nm_net_node *node)
 {
-    const struct op *op = &OPS[node->op];
+    const struct nm_op *op = &nm_ops[node->op];
     if (node->n_in < op->least || node->n_in > op->most) return "it has a wrong number of inputs";
+    bool floats = false, whole = false;
     for (uint32_t i = 0; i < node->n_in; i++) {
-        const struct nm_net_value *v = input(net, node, i);
-        bool shape = node->op == NM_OP_RESHAPE && i == 1;
+        const struct nm_net_value *v = nm_net_in(net, node, i);
         if (!v && (i < op->least || node->op == NM_OP_CONCAT)) return "an input that it needs is left out";
-        if (v && !shape && !v->at) return "it computes with integers";
+        if (v && v->whole) whole = true;
+        if (v && !v->whole) floats = true;
+    }
+    bool mixes = node->op <= NM_OP_PRELU || node->op == NM_OP_CONCAT;
+    return mixes && floats && whole ? "it computes with integers and floats" : NULL;
+}
+
+/* Attributes that the operator knows, each of the right kind. */
+static const char *check_attributes(const struct nm_net_node *node)
+{
+    char entry[80];
+    for (const struct nm_net_attribute *a = node->with; a && a->name; a++) {
+        const char *known = nm_ops[node->op].known;
+        int n = snprintf(entry, sizeof entry, "%c:%.60s", a->kind, a->name);
+        for (; (known = strstr(known, entry)); known++)
+            if (known[n] == ' ' || !known[n]) break;
+        if (!known) return "it has an attribute that is not known here, or of another kind";
     }
     return NULL;
 }
 
-int32_t nm_net_add_node(struct nm_net *net, const char *name, enum nm_net_op op, const uint32_t *in, uint32_t n_in,
-                        const struct nm_net_attributes *with, const char *out, struct nm_err *err)
+/* All that a run would give is known already where all inputs are constant, and of Shape in any case. */
+static bool is_constant(struct nm_net *net, const struct nm_net_node *node)
 {
-    const struct nm_net_attributes usual = NM_NET_ATTRIBUTES;
-    struct nm_net_shape shape = {0};
-    if (net->n_nodes == NM_NET_NODES)
-        return nm_fail(err, "node '%s' is one too many: %d are possible", name, NM_NET_NODES);
-    if (n_in > NM_NET_INPUTS)
-        return nm_fail(err, "node '%s' (%s): it has more than %d inputs", name, OPS[op].name, NM_NET_INPUTS);
-    struct nm_net_node *node = &net->nodes[net->n_nodes];
-    *node = (struct nm_net_node){.op = op, .with = with ? *with : usual, .n_in = n_in};
-    memcpy(node->in, in, n_in * sizeof *in);
-    const char *wrong = check_inputs(net, node);
-    if (!wrong) wrong = OPS[op].shape(net, node, &shape);
-    if (wrong) return nm_fail(err, "node '%s' (%s): %s", name, OPS[op].name, wrong);
-    int32_t value = add_computed(net, out, &shape, err);
-    if (value < 0) return nm_fail(err, "node '%s' (%s): its output is refused", name, OPS[op].name);
-    node->name = nm_take_text(&net->arena, name);
-    node->out = (uint32_t)value;
-    net->n_nodes++;
-    return value;
+    if (!nm_ops[node->op].run) return false;
+    for (uint32_t i = 0; i < node->n_in && node->op != NM_OP_SHAPE; i++)
+        if (nm_net_in(net, node, i) && !nm_net_in(net, node, i)->constant) return false;
+    return true;
 }
 
-void nm_net_run(struct nm_net *net)
+static struct nm_net_attribute *keep_attributes(struct nm_net *net, const struct nm_net_attribute *with)
 {
-    for (uint32_t i = 0; i < net->n_nodes; i++) OPS[net->nodes[i].op].run(net, &net->nodes[i]);
+    uint32_t n = 0;
+    while (with && with[n].name) n++;
+    struct nm_net_attribute *kept = nm_take_n(&net->arena, struct nm_net_attribute, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        kept[i] = with[i];
+        kept[i].name = nm_take_text(&net->arena, with[i].name);
+        kept[i].s = with[i].s ? nm_take_text(&net->arena, with[i].s) : "";
+        if (with[i].whole) {
+            kept[i].whole =
+                memcpy(nm_take_n(&net->arena, int64_t, with[i].n + 1), with[i].whole, with[i].n * sizeof(int64_t));
+        }
+        if (with[i].floats)
+            kept[i].floats =
+                memcpy(nm_take_n(&net->arena, float, with[i].n + 1), with[i].floats, with[i].n * sizeof(float));
+    }
+    return kept;
+}
+
+int32_t nm_net_add_nodes(struct nm_net *net, const char *name, enum nm_net_op op, const uint32_t *in, uint32_t n_in,
+                         const struct nm_net_attribute *with, const char *const *outputs, uint32_t n_out,
+                         struct nm_err *err)
+{
+    struct nm_net_shape shapes[NM_NET_INPUTS] = {{0}};
+    if (net->n_nodes == NM_NET_NODES)
+        return nm_fail(err, "node '%s' is one too many: %d are possible", name, NM_NET_NODES);
+    if (n_in > NM_NET_INPUTS || n_out > NM_NET_INPUTS)
+        return nm_fail(err, "node '%s' (%s): it has more than %d inputs or outputs", name, names[op], NM_NET_INPUTS);
+    struct nm_net_node *node = &net->nodes[net->n_nodes];
+    *node = (struct nm_net_node){
+        .op = op, .with = keep_attributes(net, with), .n_in = n_in, .out = net->n_values, .n_out = n_out};
+    if (n_in) memcpy(node->in, in, n_in * sizeof *in);
+    const char *wrong = check_inputs(net, node);
+    if (!wrong) wrong = check_attributes(node);
+    if (!wrong && n_out > 1 && op != NM_OP_SPLIT) wrong = "it has more than one output";
+    if (!wrong) wrong = nm_ops[op].shape(net, node, shapes);
+    if (wrong) return nm_fail(err, "node '%s' (%s): %s", name, names[op], wrong);
+    bool constant = is_constant(net, node);
+    for (uint32_t i = 0; i < n_out; i++)
+        if (add_computed(net, outputs[i], &shapes[i], constant, err) < 0)
+            return nm_fail(err, "node '%s' (%s): its output is refused", name, names[op]);
+    if (constant) {
+        const struct nm_net_value *first = nm_net_in(net, node, op == NM_OP_WHERE ? 1 : 0);
+        for (uint32_t i = 0; i < n_out; i++) net->values[node->out + i].whole = first->whole;
+        nm_ops[op].run(net, node);
+        return (int32_t)node->out; /* the node is no more */
+    }
+    node->name = nm_take_text(&net->arena, name);
+    net->n_nodes++;
+    return (int32_t)node->out;
 }

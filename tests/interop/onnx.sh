@@ -5,9 +5,9 @@ set -euo pipefail
 nets=$1 folder=$2
 cd "$(dirname "$0")"
 
-if ! command -v node >/dev/null || [ ! -d node_modules/onnxruntime-web ]; then
+if ! command -v node >/dev/null || [ ! -d node_modules/onnxruntime-node ]; then
     echo "skipped: needs node and its packages; run npm ci in tests/interop"
     exit 77
 fi
 mkdir -p "$folder"
-node onnx.mjs "$nets" "$folder" 40
+node onnx.mjs "$nets" "$folder" 120

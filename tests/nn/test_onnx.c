@@ -32,7 +32,8 @@ static void written_and_read_is_the_same(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 100; seed++) {
         struct nm_err err = {0};
-        struct nm_net *net = graph_random(seed, &err), *read;
+        struct nm_net *net = graph_random(seed, false, 0, &err), *read;
+        if (!net) fail_msg("%s", err.text);
         size_t n, m;
         void *bytes = nm_onnx_write(net, &n), *again;
         if (!(read = nm_onnx_read(bytes, n, "made", &err))) fail_msg("%s", err.text);
@@ -53,7 +54,7 @@ static void damage_ends_in_a_sentence(void **state)
 {
     (void)state;
     struct nm_err err = {0};
-    struct nm_net *net = graph_random(4, &err);
+    struct nm_net *net = graph_random(4, false, 0, &err);
     size_t n;
     uint8_t *bytes = nm_onnx_write(net, &n);
     for (size_t k = 0; k < n; k += k < 2000 ? 1 : 97) {
@@ -69,7 +70,7 @@ static void damage_ends_in_a_sentence(void **state)
             err = (struct nm_err){0};
             struct nm_net *other = nm_onnx_read(bytes, n, "changed", &err);
             if (!other) assert_true(err.n > 0);
-            if (other) nm_net_run(other);
+            if (other && other->products < 10000000) nm_net_run(other);
             nm_net_free(other);
             bytes[k] ^= (uint8_t)(1 << bit);
         }
@@ -177,8 +178,8 @@ static void what_is_not_known_is_named(void **state)
     refused(model("LSTM", true, 17, NULL), "node 'y' has the operator LSTM");
     refused(model("MatMul", true, 99, NULL), "operator set 99");
     refused(model("MatMul", true, 5, NULL), "operator set 5");
-    refused(model("Gemm", true, 17, "strange"), "attribute 'strange'");
-    refused(model("Add", true, 17, NULL), "node 'y' (Add)");
+    refused(model("Gemm", true, 17, "strange"), "attribute that is not known");
+    refused(model("PRelu", true, 17, NULL), "node 'y' (PRelu)");
     struct made text = {"# not a network\n", 16}, none = {0};
     refused(text, "no ONNX file");
     refused(none, "no ONNX file");

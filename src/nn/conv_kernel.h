@@ -1,0 +1,144 @@
+/* The loops of conv.c, compiled once for each kind of CPU and width of a tile: KERNEL(name) is the name in that
+ * variant. A tile has VECTORS registers of LANES channels for each of its pixels; MOST is the most pixels. The loop
+ * over input channels must not be unrolled: the sums would leave the registers. */
+
+typedef float KERNEL(lane) __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+typedef int32_t KERNEL(word) __attribute__((vector_size(4 * LANES)));
+#define lane       KERNEL(lane)
+#define word       KERNEL(word)
+#define MORE(a, b) ((lane)(((word)(a) & ((a) > (b))) | ((word)(b) & ~((a) > (b)))))
+#define LESS(a, b) ((lane)(((word)(a) & ((a) < (b))) | ((word)(b) & ~((a) < (b)))))
+
+static inline __attribute__((always_inline)) void KERNEL(tile)(const struct nm_tile *t, const size_t pixels,
+                                                               const size_t step)
+{
+    lane sum[MOST * VECTORS];
+    const float *w = t->weights, *in = t->in;
+#pragma GCC unroll 16
+    for (size_t p = 0; p < pixels; p++)
+#pragma GCC unroll 4
+        for (size_t v = 0; v < VECTORS; v++) sum[p * VECTORS + v] = *(const lane *)(t->bias + LANES * v);
+    for (uint32_t b = 0; b < t->blocks; b++, in += t->in_block) {
+        size_t channels = b + 1 == t->blocks ? t->last : 8;
+        const float *row = in;
+        for (uint32_t y = 0; y < t->high; y++, row += t->in_row) {
+            const float *q = row;
+            for (uint32_t x = 0; x < t->wide; x++, q += t->in_col)
+#pragma GCC unroll 1
+                for (size_t i = 0; i < channels; i++, w += VECTORS * LANES)
+#pragma GCC unroll 16
+                    for (size_t p = 0; p < pixels; p++)
+#pragma GCC unroll 4
+                        for (size_t v = 0; v < VECTORS; v++)
+                            sum[p * VECTORS + v] += *(const lane *)(w + LANES * v) * q[p * step + i];
+        }
+    }
+    const lane low = (lane){0} + t->low, high = (lane){0} + t->high_end;
+#pragma GCC unroll 16
+    for (size_t p = 0; p < pixels; p++)
+#pragma GCC unroll 4
+        for (size_t v = 0; v < VECTORS; v++) {
+            lane s = sum[p * VECTORS + v];
+            s = MORE(low, s);
+            s = LESS(high, s);
+            float *to = t->out + p * 8 + LANES * v / 8 * t->out_block;
+#if LANES == 16
+            typedef float half __attribute__((vector_size(32), aligned(4), may_alias));
+            *(half *)to = __builtin_shufflevector(s, s, 0, 1, 2, 3, 4, 5, 6, 7);
+            *(half *)(to + t->out_block) = __builtin_shufflevector(s, s, 8, 9, 10, 11, 12, 13, 14, 15);
+#else
+            *(lane *)(to + LANES * v % 8) = s;
+#endif
+        }
+}
+
+#define TILE(pixels, step)                                                                                             \
+    static void KERNEL(tile_##pixels##_##step)(const struct nm_tile *t) { KERNEL(tile)(t, pixels, step); }
+#define NAME(pixels, step) KERNEL(tile_##pixels##_##step)
+#if MOST >= 14
+#define ROW(step)                                                                                                      \
+    TILE(1, step)                                                                                                      \
+    TILE(2, step) TILE(3, step) TILE(4, step) TILE(6, step) TILE(8, step) TILE(10, step) TILE(12, step) TILE(14, step)
+#define NAMES(step)                                                                                                    \
+    {                                                                                                                  \
+        NAME(1, step), NAME(2, step), NAME(3, step), NAME(4, step), NAME(6, step), NAME(8, step), NAME(10, step),      \
+            NAME(12, step), NAME(14, step)                                                                             \
+    }
+#define N_WIDTHS 9
+#elif MOST >= 12
+#define ROW(step)                                                                                                      \
+    TILE(1, step) TILE(2, step) TILE(3, step) TILE(4, step) TILE(6, step) TILE(8, step) TILE(10, step) TILE(12, step)
+#define NAMES(step)                                                                                                    \
+    {                                                                                                                  \
+        NAME(1, step), NAME(2, step), NAME(3, step), NAME(4, step), NAME(6, step), NAME(8, step), NAME(10, step),      \
+            NAME(12, step)                                                                                             \
+    }
+#define N_WIDTHS 8
+#else
+#define ROW(step) TILE(1, step) TILE(2, step) TILE(3, step) TILE(4, step) TILE(6, step)
+#define NAMES(step)                                                                                                    \
+    {                                                                                                                  \
+        NAME(1, step), NAME(2, step), NAME(3, step), NAME(4, step), NAME(6, step)                                      \
+    }
+#define N_WIDTHS 5
+#endif
+/* clang-format off */
+ROW(1) ROW(2) ROW(4) ROW(8) ROW(16)
+    /* clang-format on */
+    static const struct nm_tiles
+    KERNEL(tiles) = {LANES * VECTORS / 8, N_WIDTHS, {NAMES(1), NAMES(2), NAMES(4), NAMES(8), NAMES(16), {NAME(1, 8)}}};
+
+#if LANES <= 8 && VECTORS * LANES == 8
+static void KERNEL(each)(const struct nm_tile *t, uint32_t pixels)
+{
+    for (uint32_t p = 0; p < pixels; p++) {
+        lane sum[VECTORS];
+        const float *w = t->weights, *row = t->in + (size_t)p * t->step;
+#pragma GCC unroll 4
+        for (uint32_t v = 0; v < VECTORS; v++) sum[v] = *(const lane *)(t->bias + LANES * v);
+        for (uint32_t y = 0; y < t->high; y++, row += t->in_row) {
+            const float *q = row;
+            for (uint32_t x = 0; x < t->wide; x++, q += t->in_col, w += 8)
+#pragma GCC unroll 4
+                for (uint32_t v = 0; v < VECTORS; v++)
+                    sum[v] += *(const lane *)(w + LANES * v) * *(const lane *)(q + LANES * v);
+        }
+        const lane low = (lane){0} + t->low, high = (lane){0} + t->high_end;
+#pragma GCC unroll 4
+        for (uint32_t v = 0; v < VECTORS; v++) {
+            lane s = MORE(low, sum[v]);
+            *(lane *)(t->out + (size_t)p * 8 + LANES * v) = LESS(high, s);
+        }
+    }
+}
+
+static void KERNEL(pool)(float *to, const float *row, const float *next, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++, row += 16, next += 16, to += 8)
+#pragma GCC unroll 4
+        for (uint32_t v = 0; v < VECTORS; v++) {
+            lane a = *(const lane *)(row + LANES * v), b = *(const lane *)(row + 8 + LANES * v);
+            lane c = *(const lane *)(next + LANES * v), d = *(const lane *)(next + 8 + LANES * v);
+            a = MORE(a, b), c = MORE(c, d);
+            *(lane *)(to + LANES * v) = MORE(a, c);
+        }
+}
+
+static void KERNEL(mix)(float *to, const float *a, const float *b, float by, size_t n)
+{
+    for (size_t i = 0; i < n; i += LANES) {
+        lane p = *(const lane *)(a + i), q = *(const lane *)(b + i);
+        *(lane *)(to + i) = p + (q - p) * by;
+    }
+}
+#endif
+
+#undef lane
+#undef word
+#undef MORE
+#undef LESS
+#undef TILE
+#undef NAME
+#undef ROW
+#undef NAMES
+#undef N_WIDTHS
