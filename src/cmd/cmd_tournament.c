@@ -1,4 +1,11 @@
-/* nutmeg tournament: many games between line-ups, over all cores, and who is how strong. */
+/* nutmeg tournament: many games between line-ups, over all cores, and who is how strong.
+ *
+ * Any number of processes may play the same tournament, on one machine or on several with a common folder (mpirun
+ * starts them). Who plays a game holds a lock on its byte of games.lock, which the system takes away when the process
+ * dies, and writes the result before it lets go: so no game is played twice at a time, and those of a killed process
+ * are played again by the others. */
+#include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,8 +24,10 @@ struct season {
     struct setup setup;
     struct match_options match;
     struct tournament book;
-    FILE *file;
+    const char *path, *locks;
+    uint64_t first; /* seed */
     uint32_t n, ended, failed;
+    bool silent;                   /* another process speaks */
     struct tournament_game *games; /* that are to be played */
     struct progress progress;
     char died[160];
@@ -27,46 +36,82 @@ struct season {
 /* Every second game a pair changes colours, and with them the side and the first kick-off. */
 static bool turned(const struct tournament_game *g) { return g->seed & 1; }
 
+/* ---- one game, in a process of its own ---- */
+
+struct outcome {
+    struct match_result match;
+    bool elsewhere; /* another process plays it, or has played it */
+};
+
+/* Each game of the plan has its byte. */
+static bool claim(const struct season *s, const struct tournament_game *g)
+{
+    struct flock lock = {.l_type = F_WRLCK,
+                         .l_start =
+                             (off_t)((g->seed - s->first) * TOURNAMENT_TEAMS + g->first) * TOURNAMENT_TEAMS + g->second,
+                         .l_len = 1};
+    struct tournament now = s->book;
+    int file = open(s->locks, O_RDWR | O_CREAT | O_CLOEXEC, 0666); /* stays open until this process ends */
+    if (file < 0 || fcntl(file, F_SETLK, &lock)) return false;
+    now.games = NULL;
+    now.n_games = now.room = 0;
+    bool mine = !tournament_read(&now, s->path, NULL) && !tournament_played(&now, g->first, g->second, g->seed);
+    tournament_free(&now);
+    return mine;
+}
+
 static void work(void *user, uint32_t index, void *result)
 {
     struct season *s = user;
-    const struct tournament_game *g = &s->games[index];
+    struct tournament_game *g = &s->games[index];
+    struct outcome *to = result;
     struct match_options o = s->match;
+    to->elsewhere = !claim(s, g);
+    if (to->elsewhere) return;
     o.seed = g->seed;
     o.teams[turned(g)] = s->book.teams[g->first];
     o.teams[!turned(g)] = s->book.teams[g->second];
-    match_play(&s->setup, &o, 1, result);
+    match_play(&s->setup, &o, 1, &to->match);
+    if (!to->match.done) return;
+    g->goals[0] = to->match.score[turned(g)];
+    g->goals[1] = to->match.score[!turned(g)];
+    FILE *file = fopen(s->path, "a");
+    if (file) tournament_write_game(&s->book, g, file); /* one write: lines of others are not mixed with it */
+    if (!file || fclose(file))
+        to->match.done = false, snprintf(to->match.died, sizeof to->match.died, "cannot write %.100s", s->path);
 }
 
 static void done(void *user, uint32_t index, const void *result, const char *died)
 {
     struct season *s = user;
-    struct tournament_game *g = &s->games[index];
-    const struct match_result *r = result;
+    const struct outcome *r = result;
+    (void)index;
+    if (r && !died && r->elsewhere) return;
     s->ended++;
-    if (!r || died || !r->done) {
+    if (!r || died || !r->match.done) {
         s->failed++;
-        if (!stopping()) snprintf(s->died, sizeof s->died, "%s", died ? died : r ? r->died : "no result");
-        return;
-    }
-    g->goals[0] = r->score[turned(g)];
-    g->goals[1] = r->score[!turned(g)];
-    tournament_add(&s->book, g);
-    tournament_write_game(&s->book, g, s->file);
-    fflush(s->file);
-    progress_tell(&s->progress, "%u of %u games", s->ended, s->n);
+        if (!stopping()) snprintf(s->died, sizeof s->died, "%s", died ? died : r ? r->match.died : "no result");
+    } else if (!s->silent)
+        progress_tell(&s->progress, "%u of %u games", s->book.n_games + s->ended, s->book.n_games + s->n);
 }
 
-static void plan(struct season *s, uint64_t first, uint32_t games)
+/* ---- all of them ---- */
+
+/* What the file does not have yet. */
+static int plan(struct season *s, uint32_t games, struct nm_err *err)
 {
     uint32_t pairs = s->book.n_teams * (s->book.n_teams - 1) / 2;
+    s->book.n_games = s->n = s->ended = 0;
+    free(s->games);
     s->games = calloc((size_t)pairs * games + 1, sizeof *s->games);
     if (!s->games) abort();
+    if (tournament_read(&s->book, s->path, err)) return -1;
     for (uint32_t g = 0; g < games; g++)
         for (uint32_t a = 0; a < s->book.n_teams; a++)
             for (uint32_t b = a + 1; b < s->book.n_teams; b++)
-                if (!tournament_played(&s->book, a, b, first + g))
-                    s->games[s->n++] = (struct tournament_game){.first = a, .second = b, .seed = first + g};
+                if (!tournament_played(&s->book, a, b, s->first + g))
+                    s->games[s->n++] = (struct tournament_game){.first = a, .second = b, .seed = s->first + g};
+    return 0;
 }
 
 static void print_ranks(const struct tournament *t)
@@ -84,7 +129,18 @@ static void print_ranks(const struct tournament *t)
     table_print(&table, stdout);
 }
 
-static int play(struct season *s, const char *path, uint64_t first, uint32_t games, uint32_t jobs, struct nm_err *err)
+/* The first process to come writes the head. */
+static int open_book(struct season *s, struct nm_err *err)
+{
+    int file = open(s->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file < 0) return access(s->path, W_OK) ? nm_fail(err, "cannot write %s", s->path) : 0;
+    FILE *to = fdopen(file, "w");
+    if (!to) abort();
+    tournament_write_head(&s->book, to);
+    return fclose(to) ? nm_fail(err, "cannot write %s", s->path) : 0;
+}
+
+static int play(struct season *s, uint32_t games, uint32_t jobs, struct nm_err *err)
 {
     struct match trial;
     for (uint32_t i = 0; i < s->book.n_teams; i++) { /* line-ups that do not exist are told before anything is played */
@@ -93,25 +149,23 @@ static int play(struct season *s, const char *path, uint64_t first, uint32_t gam
         if (match_begin(&trial, &s->setup, &o, err)) return -1;
         match_end(&trial);
     }
-    if (nm_make_folders(path, err) || tournament_read(&s->book, path, err)) return -1;
-    uint32_t known = s->book.n_games;
-    plan(s, first, games);
-    bool fresh = access(path, F_OK) != 0;
-    s->file = fopen(path, "a");
-    if (!s->file) return nm_fail(err, "cannot write %s", path);
-    if (fresh) tournament_write_head(&s->book, s->file);
-    if (known) printf("%u games are in %s already\n", known, path);
-    const struct pool pool = {.n = s->n,
-                              .jobs = jobs,
-                              .size = sizeof(struct match_result),
-                              .work = work,
-                              .done = done,
-                              .quit = stopping,
-                              .user = s};
+    if (nm_make_folders(s->path, err) || open_book(s, err) || plan(s, games, err)) return -1;
+    if (s->book.n_games && !s->silent) printf("%u games are in %s already\n", s->book.n_games, s->path);
     progress_begin(&s->progress, "");
-    int bad = pool_run(&pool, err);
+    int bad = 0;
+    while (!bad && s->n && !s->failed && !stopping()) {
+        const struct pool pool = {.n = s->n,
+                                  .jobs = jobs,
+                                  .size = sizeof(struct outcome),
+                                  .work = work,
+                                  .done = done,
+                                  .quit = stopping,
+                                  .user = s};
+        bad = pool_run(&pool, err);
+        if (!s->ended) usleep(200000); /* others play the rest */
+        if (!bad) bad = plan(s, games, err);
+    }
     progress_end(&s->progress);
-    fclose(s->file);
     if (!bad && *s->died) bad = nm_fail(err, "%u games were not played to their end: %s", s->failed, s->died);
     return bad;
 }
@@ -119,8 +173,9 @@ static int play(struct season *s, const char *path, uint64_t first, uint32_t gam
 int cmd_tournament(int argc, char **argv)
 {
     struct season s = {.match = {.league = "hsl", .fidelity = "flat", .air = {MATCH_AIR, MATCH_AIR}}};
-    const char *folder = "out/tournament";
-    int64_t games = 20, first = 1, jobs = sysconf(_SC_NPROCESSORS_ONLN);
+    const char *folder = "out/tournament", *rank = getenv("OMPI_COMM_WORLD_RANK");
+    int64_t games = 20, first = 1, jobs = 0;
+    cpu_set_t cores; /* that this process may use: mpirun gives each of several its share */
     double half = 5;
     const struct flag flags[] = {
         WHOLE("games", &games, 1, 10000, "N", "games of every pair (default: 20)"),
@@ -139,7 +194,8 @@ int cmd_tournament(int argc, char **argv)
         "Lets line-ups play against each other, every pair the same number of games, and prints Elo ratings\n"
         "and goal differences with their 95 % intervals. A TEAM is a line-up, a robot, or both, such as\n"
         "match, beginner or darwin,match. Each game is one line of FOLDER/games.txt: after an interruption\n"
-        "the same command plays only what is missing. The same seeds are the same games.",
+        "the same command plays only what is missing. The same seeds are the same games. Several processes,\n"
+        "as mpirun starts them, play one tournament if they have the same FOLDER; the first prints the table.",
         flags,
         2,
         TOURNAMENT_TEAMS};
@@ -158,12 +214,15 @@ int cmd_tournament(int argc, char **argv)
              s.match.league, s.match.fidelity, half, (long long)s.match.players);
     setup_begin(&s.setup);
     stop_by_signals();
-    const char *path = nm_take_format(&s.setup.arena, "%s/games.txt", folder);
-    code = play(&s, path, (uint64_t)first, (uint32_t)games, (uint32_t)jobs, &err) ? EXIT_FAILED : EXIT_OK;
-    if (s.book.n_games) print_ranks(&s.book);
+    s.path = nm_take_format(&s.setup.arena, "%s/games.txt", folder);
+    s.locks = nm_take_format(&s.setup.arena, "%s/games.lock", folder);
+    s.first = (uint64_t)first;
+    s.silent = rank && strcmp(rank, "0");
+    if (!jobs) jobs = sched_getaffinity(0, sizeof cores, &cores) ? 1 : CPU_COUNT(&cores);
+    code = play(&s, (uint32_t)games, (uint32_t)jobs, &err) ? EXIT_FAILED : EXIT_OK;
+    if (s.book.n_games && !s.silent) print_ranks(&s.book);
     if (err.n) complain(&err);
-    if (interrupted())
-        code = tell_interrupted("%u games are missing; the same command plays them", s.n - s.ended + s.failed);
+    if (interrupted()) code = tell_interrupted("%u games are missing; the same command plays them", s.n);
     free(s.games);
     tournament_free(&s.book);
     setup_end(&s.setup);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,6 +40,7 @@ static void write_all(int to, const unsigned char *bytes, size_t n)
 
 static void child(const struct crew *c, struct job *job, int to)
 {
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody works on for a parent that was killed */
     if (c->pool->seconds > 0) {
         rlim_t most = (rlim_t)c->pool->seconds + 1;
         setrlimit(RLIMIT_CPU, &(struct rlimit){most, most});
