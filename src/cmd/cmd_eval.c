@@ -381,7 +381,10 @@ int cmd_eval(int argc, char **argv)
         {"position", "compares modules that say where a robot is", eval_position},
         {"ball", "compares what line-ups believe of the ball", eval_ball},
         {"vision", "compares what line-ups see in the same images", eval_vision},
+        {"match", "lets two line-ups play paired games", eval_match},
         {0},
     };
-    return verbs_run("nutmeg eval", "Compares line-ups on the same input against the truth.", verbs, argc, argv);
+    return verbs_run("nutmeg eval",
+                     "Compares line-ups: on the same input against the truth, or in games with the same seeds.", verbs,
+                     argc, argv);
 }

@@ -30,5 +30,6 @@ void eval_print(const char *const *lineups, uint32_t n_lineups, const struct eva
 
 int eval_ball(int argc, char **argv);   /* nutmeg eval ball   */
 int eval_vision(int argc, char **argv); /* nutmeg eval vision */
+int eval_match(int argc, char **argv);  /* nutmeg eval match  */
 
 #endif

@@ -244,6 +244,7 @@ int match_ready(void *user, uint32_t robot, struct nm_player *player, struct nm_
     };
     const struct nm_scenario_robot *row = &m->scenario->robots[robot];
     if (!m->air[0] && (open_air(m, 0, err) || open_air(m, 1, err))) return -1; /* a reset has new air */
+    m->players[robot] = player;
     m->edges[robot] = nm_edge_new(player, "referee", ports, PORTS, err);
     m->radios[robot] = nm_radio_edge_air(player, m->air[row->team],
                                          NETWORK + 16 * (uint32_t)TEAM_NUMBERS[row->team] + row->number, err);
@@ -328,6 +329,12 @@ int match_look(void *user, struct nm_stage *stage, struct nm_err *err)
 static void sum_up(const struct match *m, struct match_result *r)
 {
     const struct nm_match *match = nm_judge_match(m->judge);
+    for (uint32_t i = 0; i < m->book.n; i++)
+        for (uint32_t c = 0; c < nm_player_cycles(m->players[i]); c++) {
+            struct nm_cycle_stats stats;
+            nm_player_cycle_stats(m->players[i], c, &stats);
+            r->busy[m->scenario->robots[i].team] += 1e-9 * stats.busy.mean * (double)stats.runs;
+        }
     for (uint32_t t = 0; t < 2; t++) {
         r->score[t] = match->teams[t].score;
         r->teams[t] = nm_scorebook_team(&m->book, t);

@@ -34,8 +34,9 @@ struct match {
     struct nm_controller controllers[2]; /* one a team: they tell the same */
     struct nm_radio_edge *radios[NM_PLAYERS];
     struct nm_edge *edges[NM_PLAYERS]; /* whistle in, pose out              */
-    double whistled[NM_PLAYERS];       /* confidence of a whistle to be told, 0: none */
-    struct nm_judge *judge;            /* from the first step on            */
+    struct nm_player *players[NM_PLAYERS];
+    double whistled[NM_PLAYERS]; /* confidence of a whistle to be told, 0: none */
+    struct nm_judge *judge;      /* from the first step on            */
     struct nm_scorebook book;
     void (*note)(void *user, const struct nm_note *note); /* of the judge; may be NULL */
     void *user;
@@ -61,6 +62,7 @@ struct match_result {
     uint64_t messages[2];
     bool over_budget[2];
     double simulated, cpu; /* s */
+    double busy[2];        /* s inside the cycles of each team */
     bool done;
     char died[160]; /* why not */
 };
