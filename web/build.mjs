@@ -22,14 +22,14 @@ const result = await build({
   chunkNames: "part-[hash]",
   assetNames: "[name]",
   legalComments: "linked",
-  loader: { ".svg": "text" },
+  alias: { "three/examples/jsm/loaders/ColladaLoader.js": "./src/scene/no_collada.ts" },
   write: false,
   logLevel: "warning",
 });
 const files = new Map(result.outputFiles.map((f) => [f.path.split("/").pop(), f.contents]));
 // parts that are loaded later get names that do not change with their content
-const names = [...files.keys()].filter((n) => n.startsWith("part-")).map((n) => n.replace(/\.LEGAL\.txt$|\.js$/, ""));
-const parts = [...new Set(names)].sort((a, b) => files.get(`${b}.js`).length - files.get(`${a}.js`).length);
+const parts = [...files.keys()].filter((n) => /^part-\w+\.js$/.test(n)).map((n) => n.slice(0, -3));
+parts.sort((a, b) => files.get(`${b}.js`).length - files.get(`${a}.js`).length);
 const renamed = new Map();
 const licences = [];
 for (const [name, bytes] of files) {

@@ -4,13 +4,14 @@ import { useEffect, useRef } from "preact/hooks";
 import "./panels";
 import "./style.css";
 import { cursor } from "./data/clock";
-import { begin } from "./data/session";
+import { address, begin, openLogNamed } from "./data/session";
 import { makeDock, openView, showLayout, view } from "./ui/dock";
-import { hashNow, keepAddress, listenToKeys, say, toasts, unpack } from "./ui/shell";
+import { dropLogs, hashNow, keepAddress, listenToKeys, say, toasts, unpack } from "./ui/shell";
 import { Strip } from "./ui/strip";
 import { Timeline } from "./ui/timeline";
 
 const wanted = hashNow();
+const logs = address.getAll("log").filter(Boolean); // ?log=red1.mcap&log=red2.mcap
 
 function Toasts() {
   return (
@@ -33,6 +34,8 @@ function App() {
         .catch(() => say("The arrangement in this address cannot be read.", true));
     keepAddress();
     listenToKeys();
+    dropLogs();
+    if (logs.length) openLogNamed(logs).catch((error) => say(error.message, true));
     addEventListener("hashchange", () => {
       const now = hashNow();
       if (now.view && now.view !== view.value) openView(now.view);

@@ -1,6 +1,7 @@
 // What happened when: goals, falls, whistles, changes of the game's state and warnings, gathered from topics as they pass.
 import { signal } from "@preact/signals";
 import { onFrame, players, robots } from "./clock";
+import type { LogRobot } from "./mcap";
 import type { Robot, Topic } from "./robot";
 import { constantName } from "./schema";
 
@@ -42,6 +43,16 @@ const watchers: Record<string, (robot: Robot, topic: Topic, time: number, value:
   },
 };
 
+function read(topic: Topic, state: { until: number; last?: any }, end: number) {
+  topic.each(state.until, end, (time, value) => {
+    watchers[topic.name](topic.robot, topic, time, value, state.last);
+    state.last = value;
+  });
+  state.until = end;
+}
+function publish() {
+  if (fresh.length) marks.value = [...marks.peek(), ...fresh.splice(0)].sort((a, b) => a.time - b.time).slice(-MOST);
+}
 function look() {
   for (const robot of robots.peek())
     for (const name of Object.keys(watchers)) {
@@ -57,14 +68,34 @@ function look() {
       state.until = -Infinity;
       state.last = undefined;
     }
-    if (end <= state.until) continue;
-    topic.each(state.until, end, (time, value) => {
-      watchers[topic.name](topic.robot, topic, time, value, state.last);
-      state.last = value;
-    });
-    state.until = end;
+    if (end > state.until) read(topic, state, end);
   }
-  if (fresh.length) marks.value = [...marks.peek(), ...fresh.splice(0)].sort((a, b) => a.time - b.time).slice(-MOST);
+  publish();
+}
+export function clearMarks() {
+  for (const { release } of seen.values()) release();
+  seen.clear();
+  marks.value = [];
+}
+const WALK = 200 << 20; // bytes; longer logs are not read whole only for marks
+export async function markLogs(logs: LogRobot[]) {
+  for (const log of logs) {
+    if (log.size > WALK) continue;
+    const states = new Map<Topic, { until: number; last?: any }>();
+    let told = 0;
+    await log.walk((until) => {
+      for (const name of Object.keys(watchers)) {
+        const topic = log.topics.peek().get(name);
+        if (!topic) continue;
+        let state = states.get(topic);
+        if (!state) states.set(topic, (state = { until: -Infinity }));
+        read(topic, state, until);
+      }
+      if (performance.now() - told > 500) publish();
+      told = performance.now();
+    });
+    publish();
+  }
 }
 let looked = 0;
 onFrame(() => {
@@ -73,10 +104,6 @@ onFrame(() => {
   looked = at;
   look();
 });
-export function addMarks(more: Mark[]) {
-  marks.value = [...marks.peek(), ...more].sort((a, b) => a.time - b.time).slice(-MOST);
-}
-
 // s, from the first thing that the page knows to the newest
 export function span(): [number, number] {
   let from = Infinity;

@@ -62,6 +62,7 @@ export abstract class Robot {
   readonly metadata = signal<Record<string, string>>({});
   readonly dropping = signal(false); // the server drops messages for this page now
   drops = 0; // how often that began
+  version = 0; // of a log: grows as more of it is read
   constructor(
     readonly key: string, // names it in views and addresses
     public name: string,

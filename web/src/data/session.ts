@@ -1,7 +1,9 @@
 // Which robots the page shows, and which of them it follows.
 import { computed, effect, signal } from "@preact/signals";
-import { players, robots, world } from "./clock";
+import { cursor, players, playing, robots, world } from "./clock";
 import { LiveRobot } from "./live";
+import { clearMarks, markLogs } from "./marks";
+import { type Bytes, LogRobot, ofUrl } from "./mcap";
 import type { Robot } from "./robot";
 
 export const address = new URLSearchParams(location.search);
@@ -61,6 +63,45 @@ export function connect(at: string, secret = token): LiveRobot {
 export function begin() {
   if (address.get("log") === null) connect(location.host);
   for (const other of (address.get("robots") ?? "").split(",")) if (other) connect(other);
+}
+
+// ---- logs ----
+
+const teamOf = (name: string) => (/^red\d*$/.test(name) ? 0 : /^blue\d*$/.test(name) ? 1 : undefined);
+// Shows logs in place of running robots. Logs that do not overlap are laid side by side: they begin at the same time.
+export async function openLogs(list: { name: string; bytes: Bytes }[]) {
+  const logs = await Promise.all(
+    list.map(({ name, bytes }) => {
+      const short = name.replace(/^.*\//, "").replace(/\.mcap$/, "");
+      return new LogRobot(short, short, teamOf(short), bytes).open();
+    }),
+  );
+  if (!logs.length) return;
+  logs.sort((a, b) => (a.team ?? 2) - (b.team ?? 2) || a.name.localeCompare(b.name));
+  const first = logs[0].span;
+  for (const log of logs) {
+    const [from, to] = log.span;
+    if (from > first[1] || to < first[0]) log.offset = first[0] - from;
+  }
+  for (const robot of robots.peek()) robot.close();
+  playing.value = 0;
+  clearMarks();
+  robots.value = logs;
+  wanted.value = logs[0].key;
+  const before = cursor.peek();
+  const from = Math.min(...logs.map((l) => l.span[0]));
+  cursor.value = before !== undefined && before >= from && before <= logs[0].span[1] ? before : from;
+  markLogs(logs);
+}
+// The robot's own list of logs.
+export async function listLogs(): Promise<{ name: string; bytes: number; time: number }[]> {
+  const answer = await fetch(`/logs?token=${encodeURIComponent(token)}`);
+  if (!answer.ok) throw new Error((await answer.text()).trim());
+  return (await answer.json()).logs;
+}
+export const logUrl = (name: string) => `/logs/${name.split("/").map(encodeURIComponent).join("/")}?token=${encodeURIComponent(token)}`;
+export async function openLogNamed(names: string[]) {
+  await openLogs(await Promise.all(names.map(async (name) => ({ name, bytes: await ofUrl(logUrl(name)) }))));
 }
 
 export const connected = computed(() => robots.value.filter((r) => r.connection.value === "connected").length);

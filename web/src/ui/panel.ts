@@ -25,12 +25,13 @@ export class PanelContext {
     this.settings.value = { ...this.settings.peek(), ...change };
   }
   // Draws at most once a frame, if something has changed and the panel can be seen. `now`: s, the time to show.
-  onFrame(draw: (now: number) => void) {
-    this.ends.push(
-      onFrame((now) => {
-        if (this.visible.peek() && this.size.peek().width > 0) draw(now);
-      }),
-    );
+  // Ends with the panel, or when the function that it returns is called.
+  onFrame(draw: (now: number) => void): () => void {
+    const end = onFrame((now) => {
+      if (this.visible.peek() && this.size.peek().width > 0) draw(now);
+    });
+    this.ends.push(end);
+    return end;
   }
   onClose(end: () => void) {
     this.ends.push(end);

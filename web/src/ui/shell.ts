@@ -1,7 +1,8 @@
 // What belongs to the page as a whole: its theme, its address, its keys, short messages.
 import { effect, signal } from "@preact/signals";
 import { changed, cursor, robots } from "../data/clock";
-import { followed } from "../data/session";
+import { ofFile } from "../data/mcap";
+import { followed, openLogs } from "../data/session";
 import { coloursChanged } from "./canvas";
 import { currentLayout, modified, openView, view } from "./dock";
 import { goLive, jump, pause, stepBy } from "./timeline";
@@ -82,6 +83,28 @@ export async function shareLink() {
     say("The link is copied. It holds the token, if this page has one.");
   } catch {
     say("The address bar has the link now. It holds the token, if this page has one.");
+  }
+}
+
+// ---- files that are dropped on the page ----
+
+export function dropLogs() {
+  addEventListener("dragover", (e) => {
+    if (e.dataTransfer?.types.includes("Files")) e.preventDefault();
+  });
+  addEventListener("drop", (e) => {
+    const files = [...(e.dataTransfer?.files ?? [])];
+    if (!files.length) return;
+    e.preventDefault();
+    openFiles(files);
+  });
+}
+export async function openFiles(files: File[]) {
+  try {
+    await openLogs(files.map((f) => ({ name: f.name, bytes: ofFile(f) })));
+    say(files.length === 1 ? `${files[0].name} is open. Reload the page to see the robots again.` : `${files.length} logs are open. Reload the page to see the robots again.`);
+  } catch (error) {
+    say((error as Error).message, true);
   }
 }
 

@@ -1,17 +1,17 @@
 // The strip at the top: the game, the robots, the followed robot, and what the page can do.
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { players, robots, world } from "../data/clock";
 import type { Entry, Robot } from "../data/robot";
 import { constantName } from "../data/schema";
-import { connect, follow, followed, lost } from "../data/session";
+import { connect, follow, followed, listLogs, lost, openLogNamed } from "../data/session";
 import { numberOf } from "../panels/map";
 import { modified, openPanel, openView, resetView, saveView, view } from "./dock";
 import { useMessage, useNow } from "./hooks";
 import * as Icon from "./icons";
 import { kinds } from "./panel";
-import { shareLink, toggleTheme } from "./shell";
+import { openFiles, say, shareLink, toggleTheme } from "./shell";
 import { all, forget, own, shipped } from "./views";
 
 const two = (n: number) => String(Math.floor(n)).padStart(2, "0");
@@ -276,6 +276,57 @@ function RobotMenu() {
   );
 }
 
+function LogMenu() {
+  const [list, set] = useState<{ name: string; bytes: number; time: number }[] | string | undefined>(undefined);
+  useEffect(() => {
+    if (open.value === "logs")
+      listLogs()
+        .then((l) => set(l.sort((a, b) => b.time - a.time)))
+        .catch((error) => set(error.message));
+  }, [open.value]);
+  const show = (names: string[]) => {
+    close();
+    openLogNamed(names).catch((error) => say(error.message, true));
+  };
+  const folders = Array.isArray(list) ? [...new Set(list.map((l) => l.name.replace(/[^/]*$/, "")))] : [];
+  return (
+    <Menu id="logs" title="logs" label={<Icon.Folder />}>
+      {() => (
+        <>
+          <h4>logs of this machine</h4>
+          {typeof list === "string" && <p class="faint note">{list}</p>}
+          {Array.isArray(list) && !list.length && <p class="faint note">none; nutmeg play --log out/logs makes some</p>}
+          {folders.map((folder) => {
+            const inside = (list as { name: string; bytes: number; time: number }[]).filter((l) => l.name.replace(/[^/]*$/, "") === folder);
+            return (
+              <>
+                {inside.length > 1 && (
+                  <button class="item" onClick={() => show(inside.map((l) => l.name).sort())}>
+                    all {inside.length} of {folder || "the folder"}
+                  </button>
+                )}
+                {inside.map((l) => (
+                  <button class="item" onClick={() => show([l.name])} data-log={l.name}>
+                    {l.name}
+                    <span class="about">
+                      {l.bytes > 1e6 ? `${(l.bytes / 1e6).toFixed(1)} MB` : `${Math.ceil(l.bytes / 1000)} kB`}, {new Date(l.time * 1000).toLocaleString()}
+                    </span>
+                  </button>
+                ))}
+              </>
+            );
+          })}
+          <h4>files of yours</h4>
+          <label class="item">
+            <input type="file" accept=".mcap" multiple onChange={(e) => (openFiles([...(e.currentTarget.files ?? [])]), close())} data-test="file" />
+          </label>
+          <p class="faint note">or drop MCAP files anywhere on the page</p>
+        </>
+      )}
+    </Menu>
+  );
+}
+
 export function Strip() {
   const robot = followed.value;
   const away = lost.value;
@@ -295,6 +346,7 @@ export function Strip() {
         <ViewMenu />
         <PanelMenu />
         <RobotMenu />
+        <LogMenu />
         <button
           class="plain"
           title={writer ? "this page may write" : "this page may only look: open it with the token that the server printed"}

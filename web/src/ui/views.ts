@@ -21,10 +21,10 @@ export const shipped: View[] = [
     name: "match",
     layout: {
       row: [
-        { column: ["map", "log"], shares: [72, 28] },
+        { column: ["map", { row: ["scene", "log"], shares: [52, 48] }], shares: [62, 38] },
         { column: ["robot", "behaviour"], shares: [50, 50] },
       ],
-      shares: [72, 28],
+      shares: [73, 27],
     },
   },
 ];

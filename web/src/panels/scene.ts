@@ -1,0 +1,13 @@
+// The three-dimensional view. Its code is large, so it is loaded when the panel is opened.
+import { panel } from "../ui/panel";
+
+panel({
+  id: "scene",
+  title: "3-D",
+  about: "robots, field and ball in three dimensions",
+  group: "match",
+  mount: async (ctx) => {
+    const { mount } = await import("../scene/scene");
+    mount(ctx);
+  },
+});
