@@ -3,8 +3,8 @@ import { computed, signal } from "@preact/signals";
 import type { Robot } from "./robot";
 
 export const robots = signal<Robot[]>([]);
-export const players = computed(() => robots.value.filter((r) => !r.isWorld));
-export const world = computed(() => robots.value.find((r) => r.isWorld));
+export const players = computed(() => robots.value.filter((r) => r.isPlayer.value));
+export const world = computed(() => robots.value.find((r) => !r.isPlayer.value && r.name === "world"));
 
 export const cursor = signal<number | undefined>(undefined); // s; undefined: live
 export const paused = computed(() => cursor.value !== undefined);

@@ -68,10 +68,7 @@ export abstract class Robot {
     public name: string,
     public team: number | undefined, // 0 or 1 in a simulation; undefined: not known
   ) {}
-  // Not a player: the world of a simulation.
-  get isWorld(): boolean {
-    return this.name === "world";
-  }
+  readonly isPlayer = signal(true); // false: the world of a simulation, its referee
   topic(name: string): Topic | undefined {
     return this.topics.value.get(name);
   }

@@ -60,12 +60,12 @@ export class Series {
     return low;
   }
   // What lies in a window, thinned to the least and the greatest value of each of `columns` parts.
-  window(from: number, to: number, columns: number): [number[], number[]] {
+  window(from: number, to: number, columns: number): [number[], (number | null)[]] {
     const a = Math.max(this.index(from) - 1, 0);
     const b = Math.min(this.index(to) + 1, this.times.length);
-    if (b - a <= 4 * columns) return [this.times.slice(a, b), this.values.slice(a, b)];
+    if (b - a <= 4 * columns) return this.broken(a, b);
     const xs: number[] = [];
-    const ys: number[] = [];
+    const ys: (number | null)[] = [];
     const step = (b - a) / columns;
     for (let c = 0; c < columns; c++) {
       const [i0, i1] = [Math.floor(a + c * step), Math.floor(a + (c + 1) * step)];
@@ -79,6 +79,20 @@ export class Series {
         xs.push(this.times[i]);
         ys.push(this.values[i]);
       }
+    }
+    return [xs, ys];
+  }
+  // Where nothing was heard for a while, the line is broken.
+  private broken(a: number, b: number): [number[], (number | null)[]] {
+    const xs: number[] = [];
+    const ys: (number | null)[] = [];
+    for (let i = a; i < b; i++) {
+      if (i > a && this.times[i] - this.times[i - 1] > 1.5) {
+        xs.push(this.times[i - 1] + 1e-6);
+        ys.push(null);
+      }
+      xs.push(this.times[i]);
+      ys.push(Number.isFinite(this.values[i]) ? this.values[i] : null);
     }
     return [xs, ys];
   }

@@ -46,6 +46,7 @@ function greeted(robot: LiveRobot) {
     if (!known) known = new LiveRobot(peer.name, peer.name, peer.team, at, robot.token);
     known.name = peer.name;
     known.team = peer.team;
+    known.isPlayer.value = peer.team !== undefined;
     order.push(known);
   }
   robots.value = [...order, ...robots.value.filter((r) => !order.includes(r))];

@@ -27,7 +27,6 @@ function Graph({ ctx }: { ctx: PanelContext }) {
       label: pickText(p),
       stroke: TINTS[i % TINTS.length],
       width: 1.5,
-      spanGaps: true,
       points: { show: false },
       value: (_u, v) => (v === null || v === undefined ? "–" : Number(v.toPrecision(5)).toString()),
     }));

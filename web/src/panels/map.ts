@@ -6,6 +6,7 @@ import type { Robot, Topic } from "../data/robot";
 import { follow, followed } from "../data/session";
 import { canvasOf, colour, faded, teamColour } from "../ui/canvas";
 import { type PanelContext, panel } from "../ui/panel";
+import { moveBody, pushBody } from "../ui/simulation";
 
 const layers: { id: string; title: string; on: boolean; about: string }[] = [
   { id: "truth", title: "truth", on: true, about: "where everything really is, in simulation" },
@@ -52,6 +53,27 @@ function mount(ctx: PanelContext) {
   }
   ctx.onClose(ctx.settings.subscribe(() => layers.forEach((l, i) => chips.children[i].classList.toggle("on", isOn(l.id)))));
 
+  // In simulation, dragging may move the ball and robots, or push a robot.
+  type Hand = "look" | "move" | "push";
+  let hand = "look" as Hand;
+  const hands = document.createElement("div");
+  hands.className = "hands";
+  for (const what of ["move", "push"] as const) {
+    const chip = document.createElement("button");
+    chip.className = "chip";
+    chip.textContent = what;
+    chip.title = what === "move" ? "drag the ball and robots (or hold Shift)" : "drag from a robot to push it (or hold Alt)";
+    chip.dataset.hand = what;
+    chip.onclick = () => {
+      hand = hand === what ? "look" : what;
+      for (const c of hands.children) c.classList.toggle("on", (c as HTMLElement).dataset.hand === hand);
+    };
+    hands.append(chip);
+  }
+  ctx.root.append(hands);
+  const PUSH = 5; // N s for each metre that is dragged; the ball is light
+  const KICK = 0.4;
+
   // ---- the camera: pixels a metre, and the place in the middle ----
   let zoom = 1;
   let middle: [number, number] = [0, 0];
@@ -59,31 +81,42 @@ function mount(ctx: PanelContext) {
   let size = { width: 0, height: 0 };
   const toScreen = (x: number, y: number): [number, number] => [size.width / 2 + (x - middle[0]) * scale, size.height / 2 - (y - middle[1]) * scale];
   const toField = (u: number, v: number): [number, number] => [(u - size.width / 2) / scale + middle[0], (size.height / 2 - v) / scale + middle[1]];
-  let drawn: { robot: Robot; x: number; y: number }[] = [];
-  let drag: { u: number; v: number; from: [number, number]; moved: boolean } | undefined;
+  let drawn: { robot?: Robot; name: string; x: number; y: number; a: number }[] = [];
+  let drag: { u: number; v: number; from: [number, number]; moved: boolean; body?: (typeof drawn)[0]; how: Hand } | undefined;
+  let pointer: [number, number] = [0, 0];
+  function nearest(x: number, y: number): (typeof drawn)[0] | undefined {
+    let best: (typeof drawn)[0] | undefined;
+    let near = Math.max(0.3, 14 / scale);
+    for (const d of drawn) {
+      const away = Math.hypot(d.x - x, d.y - y) - (d.name === "ball" ? 0.05 : 0);
+      if (away < near) {
+        near = away;
+        best = d;
+      }
+    }
+    return best;
+  }
   canvas.onpointerdown = (e) => {
     canvas.setPointerCapture(e.pointerId);
-    drag = { u: e.offsetX, v: e.offsetY, from: middle, moved: false };
+    const how: Hand = e.shiftKey ? "move" : e.altKey ? "push" : hand;
+    const body = how === "look" ? undefined : nearest(...toField(e.offsetX, e.offsetY));
+    drag = { u: e.offsetX, v: e.offsetY, from: middle, moved: false, body, how };
+    pointer = toField(e.offsetX, e.offsetY);
   };
   canvas.onpointermove = (e) => {
     if (!drag) return;
+    pointer = toField(e.offsetX, e.offsetY);
     if (Math.hypot(e.offsetX - drag.u, e.offsetY - drag.v) > 4) drag.moved = true;
-    if (drag.moved) middle = [drag.from[0] - (e.offsetX - drag.u) / scale, drag.from[1] + (e.offsetY - drag.v) / scale];
+    if (drag.moved && !drag.body) middle = [drag.from[0] - (e.offsetX - drag.u) / scale, drag.from[1] + (e.offsetY - drag.v) / scale];
     redraw();
   };
   canvas.onpointerup = (e) => {
-    if (drag && !drag.moved) {
-      const [x, y] = toField(e.offsetX, e.offsetY);
-      let best: Robot | undefined;
-      let near = Math.max(0.3, 14 / scale);
-      for (const d of drawn) {
-        const away = Math.hypot(d.x - x, d.y - y);
-        if (away < near) {
-          near = away;
-          best = d.robot;
-        }
-      }
-      follow(best);
+    const [x, y] = toField(e.offsetX, e.offsetY);
+    if (drag && !drag.moved) follow(nearest(x, y)?.robot);
+    else if (drag?.body && drag.how === "move") moveBody(drag.body.name, x, y, drag.body.a);
+    else if (drag?.body && drag.how === "push") {
+      const strength = drag.body.name === "ball" ? KICK : PUSH;
+      pushBody(drag.body.name, strength * (x - drag.body.x), strength * (y - drag.body.y));
     }
     drag = undefined;
   };
@@ -307,11 +340,24 @@ function mount(ctx: PanelContext) {
       }
       const at = real ?? (isOn("poses") ? belief : undefined);
       if (!at) continue;
-      shirt(at, robot, true, !!fallen, !!state?.penalized);
-      drawn.push({ robot, x: at.x, y: at.y });
+      shirt(at, robot, true, !!fallen, !!state?.penalized || robot.connection.peek() === "lost");
+      drawn.push({ robot, name: robot.name, x: at.x, y: at.y, a: at.a });
     }
     const ball = bodies.get("ball");
-    if (ball) drawBall(ball.pose.position.x, ball.pose.position.y, true);
+    if (ball) {
+      drawBall(ball.pose.position.x, ball.pose.position.y, true);
+      drawn.push({ name: "ball", x: ball.pose.position.x, y: ball.pose.position.y, a: 0 });
+    }
+    hands.hidden = !world.peek();
+    if (drag?.body && drag.moved) {
+      pen.strokeStyle = colour("text");
+      pen.lineWidth = 2;
+      pen.setLineDash(drag.how === "push" ? [] : [4, 4]);
+      line([[drag.body.x, drag.body.y], pointer]);
+      pen.setLineDash([]);
+      disc(pointer[0], pointer[1], drag.how === "push" ? 0.06 : 0.16);
+      pen.stroke();
+    }
     ctx.keepOnly(hold);
     canvas.dataset.ms = (performance.now() - started).toFixed(2);
   }

@@ -10,6 +10,7 @@ import { timeText } from "../ui/timeline";
 import { openPanel } from "../ui/dock";
 
 export function valueText(v: unknown): string {
+  if (v === Infinity || v === -Infinity) return v > 0 ? "∞" : "−∞";
   if (typeof v === "number") return Number.isInteger(v) ? String(v) : Math.abs(v) >= 1e5 || (Math.abs(v) < 1e-4 && v !== 0) ? v.toExponential(3) : Number(v.toFixed(4)).toString();
   if (typeof v === "boolean") return v ? "yes" : "no";
   if (v instanceof Uint8Array) return v.length > 32 ? `${v.length} bytes` : [...v].join(" ");
@@ -21,7 +22,7 @@ export function valueText(v: unknown): string {
 // ---- one topic ----
 
 function Node({ name, value, type, shape, schema, path, pick, depth }: { name: string; value: any; type: string; shape?: Shape; schema: Schema; path: string; pick: (path: string) => Pick; depth: number }) {
-  const [open, set] = useState(depth < 2);
+  const [open, set] = useState(depth < 2 && !(Array.isArray(value) && value.length > 6));
   const leaf = typeof value !== "object" || value === null || value instanceof Uint8Array || "sec" in value;
   if (leaf) {
     const word = shape && typeof value === "number" && isNumeric(type) ? constantName(shape, name.replace(/\[.*/, ""), value) : undefined;
@@ -68,11 +69,11 @@ function Raw({ ctx }: { ctx: PanelContext }) {
         <span style={{ flex: 1 }} />
         <Picker robot={robot} kind="topic" hint="choose a topic" onPick={(p) => ctx.set({ topic: p.topic })} />
       </div>
-      {topic ? <Message key={`${robot!.key}${name}`} topic={topic} robot={robot!} /> : <div class="fill empty-note">{name ? `${robot?.name ?? "the robot"} has no topic ${name}` : "choose a topic above"}</div>}
+      {topic ? <Message key={`${robot!.key}${name}`} topic={topic} /> : <div class="fill empty-note">{name ? `${robot?.name ?? "the robot"} has no topic ${name}` : "choose a topic above"}</div>}
     </div>
   );
 }
-function Message({ topic, robot }: { topic: Topic; robot: Robot }) {
+function Message({ topic }: { topic: Topic }) {
   const entry = useTopic(topic, 150);
   const now = useNow(500);
   if (!entry) return <div class="fill empty-note">nothing was published yet</div>;
@@ -86,7 +87,6 @@ function Message({ topic, robot }: { topic: Topic; robot: Robot }) {
       {topic.schema.root.fields.map((f) => (
         <Node name={f.name} value={entry.value[f.name]} type={f.type} shape={topic.schema.root} schema={topic.schema} path={f.name} pick={(path) => ({ robot: undefined, topic: topic.name, path })} depth={0} />
       ))}
-      {void robot}
     </div>
   );
 }
@@ -99,9 +99,11 @@ function Cell({ robot, pick }: { robot: Robot; pick: Pick }) {
   const now = useNow(1000);
   const value = entry && valueAt(entry.value, pick.path);
   const stale = entry && now - entry.time > 2;
+  const field = /^\w+$/.test(pick.path) ? pick.path : "";
+  const word = field && typeof value === "number" ? constantName(robot.topic(pick.topic)!.schema.root, field, value)?.toLowerCase().replaceAll("_", " ") : undefined;
   return (
     <td class={`number ${stale ? "stale" : ""}`} title={stale ? `${(now - entry.time).toFixed(0)} s old` : undefined} data-cell={`${robot.key} ${pickText(pick)}`}>
-      {valueText(value)}
+      {word ?? valueText(value)}
     </td>
   );
 }

@@ -89,7 +89,7 @@ function draw(c: HTMLCanvasElement, points: [number, number][], density: boolean
   const margin = (a: number, b: number) => Math.max((b - a) * 0.06, Math.abs(a) * 1e-6, 1e-9);
   [x0, x1] = [x0 - margin(x0, x1), x1 + margin(x0, x1)];
   [y0, y1] = [y0 - margin(y0, y1), y1 + margin(y0, y1)];
-  const left = 46;
+  const left = 58;
   const low = height - 22;
   const u = (x: number) => left + ((x - x0) / (x1 - x0)) * (width - left - 8);
   const v = (y: number) => low - ((y - y0) / (y1 - y0)) * (low - 8);

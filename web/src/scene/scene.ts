@@ -117,8 +117,8 @@ function label(text: string, tint: string): Sprite {
   pen.fillText(text, 32, 34);
   const texture = new CanvasTexture(canvas);
   texture.colorSpace = SRGBColorSpace;
-  const sprite = new Sprite(new SpriteMaterial({ map: texture, depthTest: false }));
-  sprite.scale.setScalar(0.2);
+  const sprite = new Sprite(new SpriteMaterial({ map: texture, depthTest: false, sizeAttenuation: false }));
+  sprite.scale.setScalar(0.035);
   return sprite;
 }
 

@@ -2,22 +2,42 @@
 import { effect, signal } from "@preact/signals";
 import { h, render } from "preact";
 import { createDockview, type DockviewApi, type GroupPanelPartInitParameters, type IContentRenderer } from "dockview";
-import { changed } from "../data/clock";
+import { changed, robots } from "../data/clock";
+import type { Robot } from "../data/robot";
 import { kinds, PanelContext, type Settings } from "./panel";
 import { all, keep, type Layout, type View } from "./views";
 
 class PanelContent implements IContentRenderer {
   readonly element = document.createElement("div");
+  private readonly inside = document.createElement("div");
   private ctx?: PanelContext;
   private stop?: () => void;
   constructor(private kindId: string) {
     this.element.className = "panel";
+    this.inside.className = "inside";
+    this.element.append(this.inside);
+  }
+  // Keeps a panel on one robot, whichever the page follows.
+  private addPin(ctx: PanelContext) {
+    const pin = document.createElement("button");
+    pin.className = "pin";
+    pin.onclick = () => ctx.set({ robot: ctx.settings.peek().robot ? undefined : ctx.robot?.key });
+    this.element.append(pin);
+    ctx.onClose(
+      effect(() => {
+        const pinned = ctx.settings.value.robot as string | undefined;
+        const robot = robots.value.find((r) => r.key === pinned);
+        pin.textContent = pinned ? (robot?.name ?? pinned) : "pin";
+        pin.title = pinned ? "follow the chosen robot again" : "stay on this robot";
+        pin.classList.toggle("on", !!pinned);
+      }),
+    );
   }
   init(parameters: GroupPanelPartInitParameters) {
     const kind = kinds.get(this.kindId);
     this.element.dataset.panel = this.kindId;
     const settings = signal<Settings>(parameters.params ?? {});
-    const ctx = (this.ctx = new PanelContext(this.element, settings));
+    const ctx = (this.ctx = new PanelContext(this.inside, settings));
     const watch = new ResizeObserver(([entry]) => {
       const { width, height } = entry.contentRect;
       ctx.size.value = { width, height };
@@ -40,16 +60,17 @@ class PanelContent implements IContentRenderer {
       first = false;
       changed();
     });
+    if (kind?.group === "robot" || kind?.group === "data") this.addPin(ctx);
     if (!kind) {
-      this.element.textContent = `This page has no panel “${this.kindId}”.`;
-      this.element.classList.add("empty");
+      this.inside.textContent = `This page has no panel “${this.kindId}”.`;
+      this.inside.classList.add("empty");
     } else if (kind.view) {
-      render(h(kind.view, { ctx }), this.element);
-      ctx.onClose(() => render(null, this.element));
+      render(h(kind.view, { ctx }), this.inside);
+      ctx.onClose(() => render(null, this.inside));
     } else
       Promise.resolve(kind.mount!(ctx)).catch((error) => {
-        this.element.textContent = `This panel cannot be shown: ${error.message}`;
-        this.element.classList.add("empty");
+        this.inside.textContent = `This panel cannot be shown: ${error.message}`;
+        this.inside.classList.add("empty");
       });
   }
   dispose() {
@@ -163,6 +184,24 @@ export function openPanel(kind: string, settings: Settings = {}, title?: string)
     position: active ? { referenceGroup: active } : undefined,
   });
 }
+// Views as files beside the line-up of a robot.
+const LIST = 0;
+const LOAD = 1;
+const SAVE = 2;
+async function askView(robot: Robot, request: Record<string, unknown>): Promise<any> {
+  const answer = await robot.call("/nutmeg/view", request);
+  if (!answer.success) throw new Error(answer.message);
+  return answer;
+}
+export const fileViews = async (robot: Robot): Promise<string[]> => (await askView(robot, { command: LIST })).names;
+export async function saveFileView(robot: Robot, name: string) {
+  await askView(robot, { command: SAVE, name, text: JSON.stringify(api.toJSON()) });
+}
+export async function openFileView(robot: Robot, name: string) {
+  const { text } = await askView(robot, { command: LOAD, name });
+  show({ name, saved: JSON.parse(text) });
+}
+
 export const currentLayout = (): unknown => api.toJSON();
 export function showLayout(layout: unknown) {
   show({ name: view.value, saved: layout }, layout);

@@ -2,15 +2,16 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { players, robots, world } from "../data/clock";
+import { players, robots } from "../data/clock";
 import type { Entry, Robot } from "../data/robot";
 import { constantName } from "../data/schema";
 import { connect, follow, followed, listLogs, lost, openLogNamed } from "../data/session";
 import { numberOf } from "../panels/map";
-import { modified, openPanel, openView, resetView, saveView, view } from "./dock";
+import { fileViews, modified, openFileView, openPanel, openView, resetView, saveFileView, saveView, view } from "./dock";
 import { useMessage, useNow } from "./hooks";
 import * as Icon from "./icons";
 import { kinds } from "./panel";
+import { Simulation } from "./simulation";
 import { openFiles, say, shareLink, toggleTheme } from "./shell";
 import { all, forget, own, shipped } from "./views";
 
@@ -166,6 +167,16 @@ function Menu({ id, label, title, children }: { id: string; label: ComponentChil
 const close = () => (open.value = "");
 
 function ViewMenu() {
+  const robot = followed.value;
+  const [files, setFiles] = useState<string[]>([]);
+  const isOpen = open.value === "views";
+  useEffect(() => {
+    if (isOpen && robot?.services.value.has("/nutmeg/view")) fileViews(robot).then(setFiles, (error) => say(error.message, true));
+  }, [isOpen, robot]);
+  const act = (what: Promise<unknown>) => {
+    what.catch((error) => say(error.message, true));
+    close();
+  };
   return (
     <Menu id="views" title="views: arrangements of panels" label={<span>{view.value}{modified.value ? " *" : ""}</span>}>
       {() => (
@@ -175,6 +186,12 @@ function ViewMenu() {
               {v.name}
               {own.value.some((o) => o.name === v.name) && <span class="about">{shipped.some((s) => s.name === v.name) ? "changed by you" : "your own"}</span>}
               {i < 9 && <kbd>{i + 1}</kbd>}
+            </button>
+          ))}
+          {files.length > 0 && <h4>beside the line-up</h4>}
+          {files.map((name) => (
+            <button class="item" onClick={() => act(openFileView(robot!, name))} data-view-file={name}>
+              {name}
             </button>
           ))}
           <h4>this arrangement</h4>
@@ -188,7 +205,19 @@ function ViewMenu() {
             }}
           >
             <input name="name" value={view.value} aria-label="name of the view" size={14} />
-            <button class="filled">save</button>
+            <button class="filled" title="in this browser">
+              save
+            </button>
+            <button
+              class="filled"
+              type="button"
+              title="as a file beside the line-up"
+              disabled={!robot?.mayWrite.value || !robot.services.value.has("/nutmeg/view")}
+              onClick={(e) => act(saveFileView(robot!, (e.currentTarget.form!.elements.namedItem("name") as HTMLInputElement).value.trim()))}
+              data-test="save-file"
+            >
+              to robot
+            </button>
           </form>
           <button class="item" onClick={() => (resetView(), close())} disabled={!modified.value}>
             back to what was saved
@@ -342,6 +371,7 @@ export function Strip() {
           {away.length === robots.value.length ? "connection lost, trying again" : `${away.map((r) => r.name || r.key).join(", ")} lost, trying again`}
         </span>
       )}
+      <Simulation />
       <div class="tools">
         <ViewMenu />
         <PanelMenu />
@@ -360,7 +390,6 @@ export function Strip() {
           <Icon.Moon />
         </button>
       </div>
-      {world.value && null}
     </header>
   );
 }
