@@ -30,6 +30,7 @@ int cmd_replay(int argc, char **argv);
 int cmd_robot(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_service(int argc, char **argv);
+int cmd_shell(int argc, char **argv);
 int cmd_sim(int argc, char **argv) __attribute__((weak));      /* needs the simulator */
 int cmd_snapshot(int argc, char **argv) __attribute__((weak)); /* needs the simulator */
 int cmd_stop(int argc, char **argv);

@@ -26,6 +26,7 @@ int main(int argc, char **argv)
         {"why", "shows who writes a topic, how old it is, and why it is stale", cmd_why},
         {"param", "lists, changes and saves parameters", cmd_param},
         {"topic", "lists and prints what a running line-up publishes", cmd_topic},
+        {"shell", "shows a running line-up as folders and files, and changes it", cmd_shell},
         {"plot", "plots numbers in messages over time, from a running line-up or a log", cmd_plot},
         {"node", "lists ROS 2 nodes and what they publish and read", cmd_node},
         {"service", "lists and calls ROS 2 services", cmd_service},
