@@ -49,18 +49,24 @@ static char *next_line(char **text)
     return begin;
 }
 
-static int read_tags(const char *folder, struct nm_arena *arena, struct tags *tags, struct nm_err *err)
+/* A whole file as text, ended by a zero; NULL with a sentence. From the arena. */
+static char *read_text(const char *path, struct nm_arena *arena, struct nm_err *err)
 {
     size_t n;
-    char *images = nm_read_whole(nm_path(arena, folder, "images.csv"), 1 << 22, &n, err), *line, *rest = images;
-    char *boxes = images ? nm_read_whole(nm_path(arena, folder, "annotations.csv"), 1 << 22, &n, err) : NULL;
+    char *bytes = nm_read_whole(path, 1 << 22, &n, err), *text = bytes ? nm_take(arena, n + 1) : NULL;
+    if (bytes) memcpy(text, bytes, n);
+    free(bytes);
+    return text;
+}
+
+static int read_tags(const char *folder, struct nm_arena *arena, struct tags *tags, struct nm_err *err)
+{
+    char *images = read_text(nm_path(arena, folder, "images.csv"), arena, err), *line, *rest = images;
+    char *boxes = images ? read_text(nm_path(arena, folder, "annotations.csv"), arena, err) : NULL;
     *tags = (struct tags){.all = nm_take_n(arena, struct tag, TAGS)};
     tags->images = nm_take(arena, IMAGES * sizeof *tags->images);
     tags->complete = nm_take(arena, IMAGES * sizeof *tags->complete);
-    if (!boxes) {
-        free(images);
-        return -1;
-    }
+    if (!boxes) return -1;
     char *head = next_line(&rest);
     int columns[VISION_KINDS], width = 0;
     for (int k = 0; k < VISION_KINDS; k++) columns[k] = -1;
@@ -88,8 +94,6 @@ static int read_tags(const char *folder, struct nm_arena *arena, struct tags *ta
         double *numbers[] = {&t->x, &t->y, &t->w, &t->h};
         for (int k = 0; k < 4; k++) *numbers[k] = strtod(field(&line), NULL);
     }
-    free(images);
-    free(boxes);
     return tags->n_images ? 0 : nm_fail(err, "%s: images.csv names no image", folder);
 }
 
@@ -128,6 +132,7 @@ struct evaluation {
     struct vision_score scores[EVAL_LINEUPS];
     struct texts set;
     uint64_t first, last;
+    bool list;
 };
 
 static int draw(const struct evaluation *e, const char *name, uint32_t lineup, const uint8_t *yuyv, uint32_t width,
@@ -149,6 +154,8 @@ static int look(struct evaluation *e, const char *name, const struct vision_shot
     for (uint32_t i = 0; i < e->n_lineups; i++) {
         struct vision_found found;
         vision_rig_look(e->rigs[i], shot->yuyv, shot->width, shot->height, camera, shot->q, &found);
+        e->scores[i].list = e->list ? stdout : NULL;
+        e->scores[i].name = name;
         vision_score(&shot->truth, &found, &e->scores[i]);
         if (e->pictures && draw(e, name, i, shot->yuyv, shot->width, shot->height, camera, &found, err) < 0) return -1;
     }
@@ -272,6 +279,7 @@ int eval_vision(int argc, char **argv)
         TEXT("images", &images, "A-B", "sim: numbers of the images (default: 1-200)"),
         TEXT("pictures", &e.pictures, "FOLDER", "writes each image with what was found"),
         TEXTS("set", &e.set, "INSTANCE.PARAM=VALUE", "sets a parameter of all line-ups; may be repeated"),
+        SWITCH("list", &e.list, "lists what was missed and what was false, image by image"),
         SWITCH("json", &json, "prints one JSON object a line"),
         {0},
     };

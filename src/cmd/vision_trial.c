@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clamp.h"
 #include "base/clock.h"
 #include "body/state.h"
 #include "core/files.h"
@@ -176,7 +177,11 @@ static void score_things(const struct vision_truth *truth, const Percepts *perce
         double away = hypot(t->x, t->y);
         uint32_t ring = away < VISION_RINGS ? (uint32_t)away : VISION_RINGS - 1;
         if (t->counts) s->there[t->kind]++, s->ring_there[t->kind][ring]++;
-        if (best < 0) continue;
+        if (best < 0) {
+            if (t->counts && s->list)
+                fprintf(s->list, "%s: missed %s at %.2f %.2f m\n", s->name, vision_kinds[t->kind], t->x, t->y);
+            continue;
+        }
         const Percept *p = &percepts->percepts.at[best];
         taken[best] = true;
         if (!t->counts) continue;
@@ -192,6 +197,10 @@ static void score_things(const struct vision_truth *truth, const Percepts *perce
         if (truth->placed && !(p->located && hypot(p->position.x, p->position.y) <= RANGES[kind])) continue;
         s->told[kind]++;
         s->right[kind] += taken[k];
+        if (!taken[k] && s->list)
+            fprintf(s->list, "%s: false %s at %.2f %.2f m, pixel %.0f %.0f, confidence %.2f\n", s->name,
+                    vision_kinds[kind], p->position.x, p->position.y, (double)p->center.x, (double)p->center.y,
+                    (double)p->confidence);
     }
 }
 
@@ -346,6 +355,7 @@ static void place_scene(struct vision_studio *s, struct nm_dice *dice, uint64_t 
     double away = 0.25 + 4.3 * nm_dice_roll(dice), bearing = me.theta + pan + 0.5 * nm_dice_both(dice);
     struct vec3 ball = {me.x + away * cos(bearing), me.y + away * sin(bearing), s->pitch.ball_radius};
     if (nm_dice_roll(dice) < 0.2) ball = (struct vec3){x * nm_dice_both(dice), y * nm_dice_both(dice), ball.z};
+    ball.x = nm_clamp(ball.x, -x - 0.3, x + 0.3), ball.y = nm_clamp(ball.y, -y - 0.3, y + 0.3);
     struct quat turn = quat_rpy(3 * nm_dice_both(dice), 3 * nm_dice_both(dice), 3 * nm_dice_both(dice));
     nm_scene_ball(s->scene, (struct pose3){turn, ball});
     uint32_t others = (uint32_t)(nm_dice_roll(dice) * (OTHERS + 1));
@@ -359,6 +369,7 @@ static void place_scene(struct vision_studio *s, struct nm_dice *dice, uint64_t 
             at.x = me.x + d * cos(b), at.y = me.y + d * sin(b);
         }
         if (i == 2) at.x = ball.x + 0.5 * nm_dice_both(dice), at.y = ball.y + 0.5 * nm_dice_both(dice);
+        at.x = nm_clamp(at.x, -x - 0.5, x + 0.5), at.y = nm_clamp(at.y, -y - 0.5, y + 0.5);
         pose_robot(body, dice, q);
         nm_shirt_colour(shirts[i & 1][(uint32_t)(3 * nm_dice_roll(dice))], shirt.colour);
         bool close = hypot(at.x - me.x, at.y - me.y) < 0.5 || hypot(at.x - ball.x, at.y - ball.y) < 0.25;

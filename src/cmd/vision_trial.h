@@ -4,6 +4,8 @@
 #ifndef NM_CMD_VISION_TRIAL_H
 #define NM_CMD_VISION_TRIAL_H
 
+#include <stdio.h>
+
 #include "cmd/setup.h"
 #include "core/player.h"
 #include "humanoid_league_msgs/LineInformationRelative.h"
@@ -59,6 +61,8 @@ struct vision_score {
     double border;              /* px, sum of the means of images                       */
     uint32_t borders;
     double seconds, slowest; /* of the vision's cycle */
+    FILE *list;              /* NULL, or where misses and false detections are listed */
+    const char *name;        /* of the image */
 };
 
 /* ---- a line-up that looks at images ---- */

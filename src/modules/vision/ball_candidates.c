@@ -13,6 +13,7 @@ struct ball_candidates {
     const Image *image;
     const CameraPose *pose;
     const Image *classes;
+    const FieldBorder *border;
     const BallModel *ball;
     /* out */
     BallsInImage *candidates;
@@ -29,6 +30,7 @@ struct search {
     const struct ball_candidates *f;
     uint32_t w, h;
     uint16_t field[(HALF + 1) * (HALF + 1)], white[(HALF + 1) * (HALF + 1)];
+    float border[HALF]; /* row of the image in each column */
     uint32_t n;
     struct found found[FOUND];
 };
@@ -88,7 +90,9 @@ static void search_row(struct search *s, float v, float r_left, float r_right)
     for (float u = 0; u < (float)s->w;) {
         float r = r_left + (r_right - r_left) * u / (float)s->w;
         float step = fmaxf(1, r / 3);
-        if (r >= 1.2f && r < (float)s->h) {
+        /* the middle of a ball on the field lies below the border */
+        bool on_field = 2 * v > s->border[(uint32_t)u];
+        if (on_field && r >= 1.2f && r < (float)s->h) {
             float score = score_at(s, u, v, r);
             if (score > 0) add(s, (struct found){u, v, r, score});
         }
@@ -163,6 +167,8 @@ static void step(struct ball_candidates *f)
     s.w = f->classes->width;
     s.h = f->classes->height;
     s.n = 0;
+    bool bordered = nm_stamp_ns(f->border->header.stamp) == nm_stamp_ns(f->image->header.stamp);
+    for (uint32_t i = 0; i < s.w; i++) s.border[i] = bordered ? (float)border_at(f->border, 2.0 * i) : 0;
     sum_class(f->classes->data.data, s.w, s.h, CLASS_FIELD, s.field);
     sum_class(f->classes->data.data, s.w, s.h, CLASS_WHITE, s.white);
     if (frame.level)
@@ -192,6 +198,7 @@ static const struct nm_port ports[] = {
     NM_IN(image, Image, "camera/image_raw"),
     NM_IN(pose, CameraPose, "camera/pose"),
     NM_IN(classes, Image, "image_classes"),
+    NM_IN(border, FieldBorder, "field_border", .optional = true),
     NM_LAST(ball, BallModel, "ball", .optional = true),
     NM_OUT(candidates, BallsInImage, "ball_candidates"),
     {0},

@@ -5,7 +5,7 @@
 
 #include "modules/vision/sketch.h"
 
-enum { RAYS = 32, FEATURES = 9 };
+enum { RAYS = 32, FEATURES = 14 };
 
 struct ball_check {
     struct nm *nm;
@@ -92,14 +92,19 @@ static double fit_circle(struct outline *o, double *u, double *v, double *r)
 }
 
 struct inside {
-    double carpet, white, dark, spread, below; /* shares; deviation of brightness; carpet below it */
+    double carpet, white, dark, hue; /* shares of what is inside                     */
+    double spread;                   /* deviation of brightness over the carpet's    */
+    double tilt;                     /* how much brighter one half is than the other */
+    double busy;                     /* share of neighbours that are white and dark  */
+    double below, above;             /* carpet around it, three quarters and a quarter of a turn */
 };
 
 static struct inside look_inside(const struct frame *f, const struct carpet *carpet, double u, double v, double r)
 {
     struct inside in = {0};
-    double sum = 0, sum2 = 0;
+    double sum = 0, sum2 = 0, along = 0, down = 0;
     uint32_t n = 0, ring = 0;
+    int32_t before = 0;
     for (int i = 0; i < 8; i++)
         for (int k = 0; k < 24; k++) {
             double way = r * 0.88 * sqrt((i + 0.5) / 8), turn = 2 * M_PI * (k + 0.5 * (i & 1)) / 24;
@@ -110,20 +115,32 @@ static struct inside look_inside(const struct frame *f, const struct carpet *car
             in.carpet += green;
             in.white += !green && y > 1.3 * carpet->y;
             in.dark += !green && y < 0.75 * carpet->y;
+            const uint8_t *pair = frame_pair(f, (uint32_t)at.u, (uint32_t)at.v);
+            in.hue += !green && abs(pair[1] - 128) + abs(pair[3] - 128) > 0.3 * y + 8;
+            along += y * cos(turn), down += y * sin(turn);
+            in.busy += k && abs(y - before) > 0.6 * carpet->y;
+            before = y;
             sum += y, sum2 += y * y;
             n++;
         }
-    for (int k = 0; k < 24; k++) { /* the lower three quarters of a turn */
-        double turn = -M_PI / 4 + 1.5 * M_PI * k / 23;
+    uint32_t upper = 0;
+    for (int k = 0; k < 32; k++) { /* y points down */
+        double turn = -M_PI / 4 + 2 * M_PI * k / 32;
         struct pixel at = {u + 1.25 * r * cos(turn), v + 1.25 * r * sin(turn)};
         if (!frame_holds(f, at)) continue;
-        in.below += frame_carpet(f, carpet, (uint32_t)at.u, (uint32_t)at.v);
-        ring++;
+        bool green = frame_carpet(f, carpet, (uint32_t)at.u, (uint32_t)at.v);
+        if (k < 24)
+            in.below += green, ring++;
+        else
+            in.above += green, upper++;
     }
     if (n < 24) return (struct inside){.carpet = 1};
-    in.carpet /= n, in.white /= n, in.dark /= n;
+    in.carpet /= n, in.white /= n, in.dark /= n, in.hue /= n;
     in.spread = sqrt(fmax(sum2 / n - sum / n * (sum / n), 0)) / fmax(carpet->y, 20);
+    in.tilt = hypot(along, down) / n / fmax(carpet->y, 20);
+    in.busy /= n;
     in.below = ring ? in.below / ring : 0;
+    in.above = upper ? in.above / upper : 0;
     return in;
 }
 
@@ -150,12 +167,22 @@ static bool check(const struct ball_check *f, const struct frame *frame, const s
     }
     if (!isfinite(u + v + r) || !frame_holds(frame, (struct pixel){u, v})) return false;
     struct inside in = look_inside(frame, carpet, u, v, r);
-    const double features[FEATURES] = {1,        in.carpet, fmin(in.white, 0.6), fmin(in.dark, 0.3), fmin(in.spread, 1),
-                                       in.below, rms,       fabs(log(ratio)),    (double)o.n / RAYS};
+    const double features[FEATURES] = {1,
+                                       in.carpet,
+                                       fmin(in.white, 0.6),
+                                       fmin(in.dark, 0.3),
+                                       in.hue,
+                                       fmin(in.spread, 1),
+                                       fmin(in.tilt, 1),
+                                       fmin(in.busy, 0.4),
+                                       sqrt(in.white * in.dark),
+                                       in.below,
+                                       in.above,
+                                       rms,
+                                       fabs(log(ratio)),
+                                       o.inside ? (double)o.n / o.inside : 0};
     double sum = 0;
     for (int i = 0; i < FEATURES; i++) sum += f->weights[i] * features[i];
-    nm_show_text(f->nm, "features", "%.0f %.0f  %.2f %.2f %.2f %.2f %.2f %.2f %.2f %.2f", u, v, features[1],
-                 features[2], features[3], features[4], features[5], features[6], features[7], features[8]);
     b->center = (Point){u, v, 0};
     b->diameter = 2 * r;
     b->confidence = (float)(1 / (1 + exp(-sum)));
@@ -205,9 +232,10 @@ static const struct nm_port ports[] = {
 static const struct nm_param params[] = {
     NM_PARAM(radius, 0.07, 0.02, 0.2, "m", "of the ball"),
     NM_PARAM(least, 0.5, 0, 1, "1", "less sure ones are no balls"),
-    NM_PARAM_LIST(weights, "-2 -6 5 8 2 2 -14 -4 3", -100, 100, "1",
-                  "of the classifier: constant; shares of carpet, white and dark inside; spread of brightness; carpet "
-                  "below; distance of the outline from a circle; logarithm of the size; share of the outline found"),
+    NM_PARAM_LIST(weights, "-9.4 -7.6 0.7 2.2 -0.3 7.3 -7.3 -1.4 1.1 4.2 3.3 -4.1 -6.3 -0.2", -100, 100, "1",
+                  "of the classifier: constant; shares of carpet, white, dark and hues inside; spread of brightness; "
+                  "carpet below and above; distance of the outline from a circle; logarithm of the size; share of the "
+                  "outline found"),
     {0},
 };
 NM_MODULE(ball_check, "Decides which candidate is the ball, by its outline and its spots.", NM_PORTS(ports),

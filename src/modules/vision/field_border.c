@@ -4,7 +4,6 @@
  * not speak against it. */
 #include "geometry_msgs/Point32.h"
 #include "modules/vision/sketch.h"
-#include "nutmeg_msgs/FieldBorder.h"
 #include "nutmeg_msgs/ImageSegments.h"
 
 struct field_border {
@@ -180,7 +179,8 @@ static void step(struct field_border *f)
     struct frame frame;
     struct places p;
     if (!nm_fresh(f->nm, f->segments) || !frame_take(f->nm, f->image, f->pose, &frame)) return;
-    f->border->header = f->image->header;
+    f->border->header.stamp = f->image->header.stamp;
+    nm_text(f->border->header.frame_id, "base_footprint");
     find_places(f, &frame, &p);
     double tolerance = f->tolerance / (frame.lens ? frame.lens->fy : frame.width);
     uint32_t tops = 0, n = 0, least = (uint32_t)(f->support * (float)p.n);

@@ -36,6 +36,17 @@ uint32_t frame_horizon(const struct frame *f, double u)
     return ahead.z < 0 ? 0 : f->height;
 }
 
+double border_at(const FieldBorder *b, double u)
+{
+    for (uint32_t i = 1; i < b->in_image.n; i++) {
+        const Point32 *p = &b->in_image.at[i - 1], *q = p + 1;
+        if (u > q->x) continue;
+        if (!b->seen.at[i - 1] && !b->seen.at[i]) return 0;
+        return p->y + (u - p->x) * (q->y - p->y) / fmaxf(q->x - p->x, 1);
+    }
+    return 0;
+}
+
 struct carpet carpet_of(const FieldColor *color)
 {
     double u = color->u - 128, v = color->v - 128, length = fmax(hypot(u, v), 1e-3);
@@ -60,7 +71,8 @@ NM_WIDE static void classify_row(const uint32_t *restrict pairs, uint32_t n, con
         int32_t along = cu * u + cv * v, across = cu * v - cv * u;
         across = across < 0 ? -across : across;
         int32_t au = u < 0 ? -u : u, av = v < 0 ? -v : v;
-        int32_t field = (4 * along >= saturation * y) & (along >= 64 * CARPET_FAINT) & (64 * across <= tangent * along);
+        int32_t field = (4 * along >= saturation * y) & (along >= 64 * CARPET_FAINT) &
+                        (64 * across <= tangent * along + 64 * 64 * CARPET_NOISE);
         int32_t hue = (8 * (au + av) > grey * y) & (au + av > 12) & (field ^ 1);
         /* eighths of a turn: 0 where u > v > 0 */
         int32_t low = v < 0, left = u<0, steep = av> au;

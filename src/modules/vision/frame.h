@@ -12,6 +12,7 @@
 #include "core/nm.h"
 #include "core/stamp.h"
 #include "nutmeg_msgs/CameraPose.h"
+#include "nutmeg_msgs/FieldBorder.h"
 #include "nutmeg_msgs/FieldColor.h"
 #include "sensor_msgs/Image.h"
 
@@ -62,6 +63,9 @@ static inline double frame_ball(const struct frame *f, double u, double v, doubl
     return f->level ? nm_camera_ball_radius(f->lens, f->camera_to_robot, (struct pixel){u, v}, radius) : 0;
 }
 
+/* Row of the field's border in a column; 0 where it is above the image, hidden or unknown. */
+double border_at(const FieldBorder *border, double u);
+
 /* ---- carpet ---- */
 
 /* A cone around the carpet's colour: of its hue, at least so saturated. Whole numbers, for fast loops. */
@@ -71,7 +75,8 @@ struct carpet {
     int32_t saturation; /* least, times 256                        */
     int32_t y;          /* brightness                              */
 };
-enum { CARPET_FAINT = 4 /* least distance from grey: what is nearer is noise */ };
+/* Least distance from grey, and how far noise moves a colour: in dark corners that is much of its hue. */
+enum { CARPET_FAINT = 3, CARPET_NOISE = 3 };
 
 struct carpet carpet_of(const FieldColor *color);
 
@@ -81,7 +86,8 @@ static inline bool is_carpet(const struct carpet *c, int32_t y, int32_t u, int32
     v -= 128;
     int32_t along = c->u * u + c->v * v, across = c->u * v - c->v * u;
     if (across < 0) across = -across;
-    return 4 * along >= c->saturation * y && along >= 64 * CARPET_FAINT && 64 * across <= c->tangent * along;
+    return 4 * along >= c->saturation * y && along >= 64 * CARPET_FAINT &&
+           64 * across <= c->tangent * along + 64 * 64 * CARPET_NOISE;
 }
 
 static inline bool frame_carpet(const struct frame *f, const struct carpet *c, uint32_t x, uint32_t y)

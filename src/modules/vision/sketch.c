@@ -29,6 +29,14 @@ void sketch_circle(struct sketch *s, double u, double v, double radius, uint32_t
         sketch_dot(s, u + radius * cos(M_PI / 48 * i), v + radius * sin(M_PI / 48 * i), colour);
 }
 
+void sketch_box(struct sketch *s, double u0, double v0, double u1, double v1, uint32_t colour)
+{
+    sketch_line(s, u0, v0, u1, v0, colour);
+    sketch_line(s, u0, v1, u1, v1, colour);
+    sketch_line(s, u0, v0, u0, v1, colour);
+    sketch_line(s, u1, v0, u1, v1, colour);
+}
+
 void sketch_show(const struct sketch *s, struct nm *nm, const char *name)
 {
     nm_show_image(nm, name, s->rgb, s->w, s->h, 3 * s->w, "rgb8");

@@ -17,6 +17,7 @@ void sketch_begin(struct sketch *s, const struct frame *frame);
 void sketch_dot(struct sketch *s, double u, double v, uint32_t colour);
 void sketch_line(struct sketch *s, double u0, double v0, double u1, double v1, uint32_t colour);
 void sketch_circle(struct sketch *s, double u, double v, double radius, uint32_t colour);
+void sketch_box(struct sketch *s, double u0, double v0, double u1, double v1, uint32_t colour);
 void sketch_show(const struct sketch *s, struct nm *nm, const char *name);
 
 #endif
