@@ -427,7 +427,18 @@ static void tell_truth(struct vision_studio *s, struct pose3 field_to_robot, str
         enum vision_kind kind = centre ? VISION_CIRCLE : p->spot ? VISION_MARK : VISION_CROSSING;
         thing = add_thing(t, kind, pose_apply(field_to_robot, at));
         thing->percept = p->spot ? 0 : crossings[cross->kind];
-        thing->counts = inside(c, p->at, 30);
+        thing->counts = true;
+        for (int k = 0; k < 4; k++) { /* what is around it is in the image: without that nobody can tell what it is */
+            struct vec3 beside = {at.x + (k == 0   ? 0.25
+                                          : k == 1 ? -0.25
+                                                   : 0),
+                                  at.y + (k == 2   ? 0.25
+                                          : k == 3 ? -0.25
+                                                   : 0),
+                                  0};
+            struct pixel pixel;
+            thing->counts &= nm_camera_from_world(c, s->eye->to_field, beside, &pixel) && inside(c, pixel, 4);
+        }
     }
     for (uint32_t i = 1; i <= OTHERS; i++) {
         const struct nm_seen *r = &shown->robots[i];

@@ -12,7 +12,7 @@
 
 #include "cmd/vision_trial.h"
 
-enum { FIRST = 900001, IMAGES = 60 };
+enum { FIRST = 900001, IMAGES = 80 };
 
 static struct setup setup;
 static const struct nm_body *body;
@@ -60,7 +60,11 @@ static void sees_what_is_there(void **state)
     (void)state;
     static const struct {
         double recall, precision;
-    } floors[VISION_KINDS] = {[VISION_BALL] = {0.7, 0.4}, [VISION_CROSSING] = {0.5, 0.8}, [VISION_LINE] = {0.9, 0.9}};
+    } floors[VISION_KINDS] = {[VISION_BALL] = {0.75, 0.85},
+                              [VISION_POST] = {0.5, 0.6},
+                              [VISION_CROSSING] = {0.6, 0.9},
+                              [VISION_ROBOT] = {0.6, 0.55},
+                              [VISION_LINE] = {0.93, 0.9}};
     struct vision_score s = look("vision", IMAGES);
     for (int k = 0; k < VISION_KINDS; k++) {
         if (floors[k].recall <= 0) continue;

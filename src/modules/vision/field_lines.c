@@ -1,6 +1,6 @@
 /* Lines, crossings, the centre circle and penalty marks (HULKs 2017, section 5.6). The middles of bright segments with
  * carpet on both sides and the width of a line are line points. They are brought to the ground, where straight lines
- * are straight through any lens: first a circle of the known radius, then up to eight lines by RANSAC, split at gaps
+ * are straight through any lens: first a circle of the known radius, then lines by RANSAC, split at gaps
  * and held against the image. Where two lines meet at a right angle, the image tells which of the four arms are
  * painted. */
 #include "base/pitch.h"
@@ -11,7 +11,7 @@
 #include "nutmeg_msgs/Percepts.h"
 #include "sensor_msgs/PointCloud2.h"
 
-enum { POINTS = 1024, LINES = 8, PIECES = 24, CROSSINGS = 16, POINT_BYTES = 8 };
+enum { POINTS = 1024, LINES = 14, PIECES = 24, CROSSINGS = 16, POINT_BYTES = 8 };
 
 struct field_lines {
     struct nm *nm;
@@ -306,6 +306,16 @@ static void split(struct look *l, struct straight g)
         for (uint32_t k = 0; k < n; k++) p->used[at[k]] |= 2;
 }
 
+/* Two points of one line have paint between them. */
+static bool painted_between(const struct look *l, uint32_t i, uint32_t k)
+{
+    const struct points *p = &l->points;
+    double dx = p->x[k] - p->x[i], dy = p->y[k] - p->y[i], d = hypot(dx, dy);
+    uint32_t n = 0;
+    for (int m = 1; m < 5; m++) n += look_at(l, p->x[i] + dx * m / 5, p->y[i] + dy * m / 5, -dy / d, dx / d) == PAINT;
+    return n >= 3;
+}
+
 static void find_lines(struct look *l)
 {
     struct points *p = &l->points;
@@ -316,13 +326,18 @@ static void find_lines(struct look *l)
         for (uint32_t i = 0; i < p->n; i++)
             if (!p->used[i]) free[n++] = i;
         for (int32_t t = 0; t < l->f->tries && n > most; t++) {
-            uint32_t i = free[(uint32_t)(nm_random(nm) * n)], k = free[(uint32_t)(nm_random(nm) * n)];
-            float dx = p->x[k] - p->x[i], dy = p->y[k] - p->y[i], d = hypotf(dx, dy);
+            /* two points close together: far ones mostly lie on different lines */
+            uint32_t i = free[(uint32_t)(nm_random(nm) * n)], k = i;
+            float dx = 0, dy = 0, d = 0;
+            for (int again = 0; again < 6 && (d < 0.15f || d > 0.7f); again++) {
+                k = free[(uint32_t)(nm_random(nm) * n)];
+                dx = p->x[k] - p->x[i], dy = p->y[k] - p->y[i], d = hypotf(dx, dy);
+            }
             if (d < 0.15f) continue;
             struct straight g = {-dy / d, dx / d, 0};
             g.d = g.c * p->x[i] + g.s * p->y[i];
             uint32_t count = count_line(p, g);
-            if (count > most) most = count, best = g;
+            if (count > most && painted_between(l, i, k)) most = count, best = g;
         }
         if (most <= 5) break;
         split(l, best);
@@ -365,7 +380,7 @@ static double sureness(const struct piece *p) { return 0.6 + 0.35 * fmin(hypot(p
 /* Whether a line goes on from a place in a direction: PAINT, CARPET, or HIDDEN where that cannot be said. */
 static enum paint arm(const struct look *l, double x, double y, double dx, double dy)
 {
-    static const double ways[] = {0.15, 0.2, 0.25, 0.3, 0.35};
+    static const double ways[] = {0.12, 0.15, 0.18, 0.21, 0.24};
     uint32_t count[4] = {0};
     for (int i = 0; i < 5; i++) count[look_at(l, x + ways[i] * dx, y + ways[i] * dy, -dy, dx)]++;
     if (count[PAINT] >= 4) return PAINT;
@@ -480,13 +495,14 @@ static bool mark_at(const struct look *l, double *x, double *y)
     double ring = 0, sx = 0, sy = 0;
     for (int round = 0; round < 2; round++) {
         uint8_t brightest = 0;
-        ring = 0;
-        for (int i = 0; i < 12; i++) {
-            double c = cos(i * M_PI / 6), s = sin(i * M_PI / 6);
-            if (!frame_pixel(&l->frame, *x + 0.24 * c, *y + 0.24 * s, 0, &at)) return false;
+        for (int i = 0; i < 48; i++) { /* two rings of carpet; lines that cross them are brighter, too */
+            double c = cos(i * M_PI / 12), s = sin(i * M_PI / 12), r = i < 24 ? 0.2 : 0.28;
+            if (!frame_pixel(&l->frame, *x + r * c, *y + r * s, 0, &at)) return false;
             uint32_t u = (uint32_t)at.u, v = (uint32_t)at.v;
-            if (round && !frame_carpet(&l->frame, &l->carpet, u, v)) return false;
-            ring += frame_y(&l->frame, u, v) / 12.0;
+            if (round && (!frame_carpet(&l->frame, &l->carpet, u, v) ||
+                          frame_y(&l->frame, u, v) - ring > l->f->contrast * l->f->color->y))
+                return false;
+            if (!round) ring += frame_y(&l->frame, u, v) / 48.0;
         }
         double weight = 0;
         uint32_t n = 0;

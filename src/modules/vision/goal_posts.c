@@ -17,6 +17,7 @@ struct goal_posts {
     const Image *image;
     const CameraPose *pose;
     const FieldColor *color;
+    const FieldBorder *border;
     /* out */
     GoalPartsInImage *parts;
     GoalInImage *goal;
@@ -135,6 +136,7 @@ static void try_post(struct look *l, uint32_t row, const struct edge *a, const s
     double width = b->at - a->at;
     struct vec3 at;
     if (!follow(l, top, &foot) || !frame_ground(f, foot.u, foot.v, &at)) return;
+    if (foot.v < border_at(l->f->border, foot.u) + 3) return; /* behind the goal lies more carpet */
     double dx = at.x - f->camera_to_robot.pos.x, dy = at.y - f->camera_to_robot.pos.y, d = hypot(dx, dy);
     double half = l->f->field.post / 2, nx = -dy / d * half, ny = dx / d * half;
     if (d > l->f->range || d < 0.3) return;
@@ -261,9 +263,13 @@ static void step(struct goal_posts *f)
 
 #define SELF struct goal_posts
 static const struct nm_port ports[] = {
-    NM_IN(image, Image, "camera/image_raw"),    NM_IN(pose, CameraPose, "camera/pose"),
-    NM_IN(color, FieldColor, "field_color"),    NM_OUT(parts, GoalPartsInImage, "goal_parts_in_image"),
-    NM_OUT(goal, GoalInImage, "goal_in_image"), {0},
+    NM_IN(image, Image, "camera/image_raw"),
+    NM_IN(pose, CameraPose, "camera/pose"),
+    NM_IN(color, FieldColor, "field_color"),
+    NM_IN(border, FieldBorder, "field_border", .optional = true),
+    NM_OUT(parts, GoalPartsInImage, "goal_parts_in_image"),
+    NM_OUT(goal, GoalInImage, "goal_in_image"),
+    {0},
 };
 static const struct nm_param params[] = {
     NM_PITCH_PARAMS(field),
