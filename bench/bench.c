@@ -31,6 +31,7 @@ BENCH(bench_match);
 BENCH(bench_position);
 BENCH(bench_ball);
 BENCH(bench_walk);
+BENCH(bench_robots);
 
 static const struct {
     const char *group;
@@ -42,7 +43,7 @@ static const struct {
     {"core", bench_core, false},     {"core", bench_cdr_cyclone, false}, {"body", bench_body, false},
     {"bus", bench_bus, false},       {"sim", bench_sim, false},          {"live", bench_live, false},
     {"wire", bench_wire, false},     {"log", bench_log, false},          {"log", bench_record, false},
-    {"learn", bench_learn, false},
+    {"learn", bench_learn, false},   {"robots", bench_robots, true},
 };
 enum { BENCHES = sizeof benches / sizeof *benches };
 

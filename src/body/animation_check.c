@@ -76,7 +76,7 @@ bool nm_self_collision(const struct nm_body *body, const double q[], double dept
     uint32_t n = 0;
     nm_forward(body, POSE_IDENTITY, q, &kin);
     for (uint32_t i = 0; i < body->n_collisions && n < BOXES; i++)
-        if (body->collisions[i].kind != NM_MESH) boxes[n++] = box_of(&body->collisions[i], &kin, depth / 2);
+        boxes[n++] = box_of(&body->collisions[i], &kin, depth / 2);
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t k = i + 1; k < n; k++) {
             if (may_touch(body, boxes[i].link, boxes[k].link) || !meet(&boxes[i], &boxes[k])) continue;

@@ -27,17 +27,21 @@ static struct vec3 nearest_axis(struct quat rot, struct vec3 direction, struct v
     return (struct vec3){best == 0 ? sign : 0, best == 1 ? sign : 0, best == 2 ? sign : 0};
 }
 
+struct quat build_square(struct quat rot, struct vec3 z, struct vec3 x)
+{
+    struct vec3 ahead = nearest_axis(rot, z, (struct vec3){0, 0, 0}), side = nearest_axis(rot, x, ahead);
+    struct vec3 over = ahead.z != 0 ? (struct vec3){1, 0, 0} : vec3_cross((struct vec3){0, 0, 1}, ahead);
+    struct quat aim = quat_axis(over, acos(ahead.z));
+    struct vec3 here = quat_apply(aim, (struct vec3){1, 0, 0});
+    double roll = atan2(vec3_dot(ahead, vec3_cross(here, side)), vec3_dot(here, side));
+    return quat_mul(quat_axis(ahead, roll), aim);
+}
+
 /* Makers differ in which axis of a camera's frame looks forward and which is up; at zero the robot looks ahead with the
  * sky above. Whole axes only, so that a camera that is mounted askew stays so. */
 static struct quat optical_turn(struct quat rot)
 {
-    struct vec3 ahead = nearest_axis(rot, (struct vec3){1, 0, 0}, (struct vec3){0, 0, 0});
-    struct vec3 down = nearest_axis(rot, (struct vec3){0, 0, -1}, ahead);
-    struct vec3 over = ahead.z != 0 ? (struct vec3){1, 0, 0} : vec3_cross((struct vec3){0, 0, 1}, ahead);
-    struct quat aim = quat_axis(over, acos(ahead.z));
-    struct vec3 y = quat_apply(aim, (struct vec3){0, 1, 0});
-    double roll = atan2(vec3_dot(ahead, vec3_cross(y, down)), vec3_dot(y, down));
-    return quat_mul(quat_axis(ahead, roll), aim);
+    return build_square(rot, (struct vec3){1, 0, 0}, (struct vec3){0, -1, 0});
 }
 
 /* A frame that looks along its z forward at zero pose, or the one made from it that does. */

@@ -21,9 +21,34 @@ int nm_chain_init(struct nm_chain *chain, const struct nm_body *body, const stru
         chain->point[i] = zero.pose[joint + 1].pos;
         chain->lower[i] = j->lower;
         chain->upper[i] = j->upper;
+        chain->follows[i] = -1;
     }
+    for (uint32_t i = 0; i < group->n; i++)
+        for (uint32_t k = 0; k < group->n; k++) {
+            const struct nm_joint *j = &body->joints[group->joints[i]];
+            if (j->mimic != (int32_t)group->joints[k]) continue;
+            chain->follows[i] = (int32_t)k;
+            chain->multiplier[i] = j->multiplier;
+            chain->offset[i] = j->offset;
+        }
     return 0;
 }
+
+static void follow(const struct nm_chain *chain, double q[])
+{
+    for (uint32_t i = 0; i < chain->n; i++)
+        if (chain->follows[i] >= 0) q[i] = chain->multiplier[i] * q[chain->follows[i]] + chain->offset[i];
+}
+
+/* Joints that cannot be set by themselves. */
+static uint32_t followers(const struct nm_chain *chain)
+{
+    uint32_t bits = 0;
+    for (uint32_t i = 0; i < chain->n; i++) bits |= (uint32_t)(chain->follows[i] >= 0) << i;
+    return bits;
+}
+
+static struct vec3 without(struct vec3 v, struct vec3 axis) { return vec3_sub(v, vec3_scale(axis, vec3_dot(v, axis))); }
 
 /* The motion of one joint after those before it: x -> R (x - p) + p */
 static struct pose3 after(struct pose3 before, struct vec3 axis, struct vec3 point, double q)
@@ -46,22 +71,32 @@ static double errors(const struct nm_chain *chain, struct pose3 target, const do
                      double j[6][NM_GROUP])
 {
     struct pose3 pose = POSE_IDENTITY;
-    struct vec3 axis[NM_GROUP], point[NM_GROUP];
+    struct vec3 axis[NM_GROUP], point[NM_GROUP], turns[NM_GROUP];
     for (uint32_t i = 0; i < chain->n; i++) {
-        axis[i] = quat_apply(pose.rot, chain->axis[i]);
+        axis[i] = turns[i] = quat_apply(pose.rot, chain->axis[i]);
         point[i] = pose_apply(pose, chain->point[i]);
         pose = after(pose, chain->axis[i], chain->point[i], q[i]);
     }
     pose = pose_mul(pose, chain->home);
     struct vec3 place = vec3_sub(target.pos, pose.pos);
     struct vec3 turn = vec3_scale(quat_log(quat_mul(target.rot, quat_inv(pose.rot))), NM_IK_ARM);
+    static const struct vec3 axes[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    for (int k = 0; k < 3; k++) {
+        if (!(chain->released >> k & 1)) continue;
+        struct vec3 u = quat_apply(target.rot, axes[k]);
+        turn = without(turn, u);
+        for (uint32_t i = 0; i < chain->n; i++) turns[i] = without(turns[i], u);
+    }
     const double all[6] = {place.x, place.y, place.z, turn.x, turn.y, turn.z};
     memcpy(e, all, sizeof all);
     for (uint32_t i = 0; i < chain->n; i++) {
         struct vec3 v = vec3_cross(axis[i], vec3_sub(pose.pos, point[i]));
-        const double column[6] = {v.x, v.y, v.z, axis[i].x * NM_IK_ARM, axis[i].y * NM_IK_ARM, axis[i].z * NM_IK_ARM};
+        struct vec3 w = vec3_scale(turns[i], NM_IK_ARM);
+        const double column[6] = {v.x, v.y, v.z, w.x, w.y, w.z};
         for (int k = 0; k < 6; k++) j[k][i] = column[k];
     }
+    for (uint32_t i = 0; i < chain->n; i++)
+        for (int k = 0; k < 6 && chain->follows[i] >= 0; k++) j[k][chain->follows[i]] += chain->multiplier[i] * j[k][i];
     return vec3_dot(place, place) + vec3_dot(turn, turn);
 }
 
@@ -133,6 +168,7 @@ static bool improve(const struct nm_chain *chain, struct pose3 target, uint32_t 
             if (held >> k & 1) next[k] = q[k];
             moved = fmax(moved, fabs(next[k] - q[k]));
         }
+        follow(chain, next);
         if (!(moved > 1e-15)) return false;
         after.square = errors(chain, target, next, after.e, after.j);
         if (!(after.square < fit->square)) continue;
@@ -149,8 +185,10 @@ enum nm_reach nm_chain_ik(const struct nm_chain *chain, struct pose3 target, uin
                           struct nm_ik_error *error)
 {
     struct fit fit = {.damping = 1};
+    held |= followers(chain);
     for (uint32_t i = 0; i < chain->n; i++)
         if (!(held >> i & 1)) q[i] = isfinite(q[i]) ? fmin(fmax(q[i], chain->lower[i]), chain->upper[i]) : 0;
+    follow(chain, q);
     fit.square = errors(chain, target, q, fit.e, fit.j);
     for (int i = 0; i < STEPS && fit.square > 1e-26; i++)
         if (!improve(chain, target, held, q, &fit)) break;

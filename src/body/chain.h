@@ -23,6 +23,9 @@ struct nm_chain {
     struct vec3 axis[NM_GROUP], point[NM_GROUP];
     struct pose3 home; /* end to base at zero */
     double lower[NM_GROUP], upper[NM_GROUP];
+    int32_t follows[NM_GROUP]; /* joint of this chain it is coupled to, or -1: q = multiplier * q[follows] + offset */
+    double multiplier[NM_GROUP], offset[NM_GROUP];
+    uint32_t released; /* a bit for each axis of the end about which its orientation does not matter: x, y, z */
 };
 
 /* 0, or -1 with a sentence: no such limb, or one with a sliding joint. */

@@ -83,7 +83,7 @@ static void say_inverse(struct page *p, const struct nm_body *body)
     static const char *const sides[] = {"left", "right"};
     for (int side = 0; side < 2; side++) {
         struct nm_leg leg;
-        if (nm_leg_init(&leg, body, (enum nm_side)side, NULL)) continue;
+        if (!body->leg[side].n || nm_leg_init(&leg, body, (enum nm_side)side, NULL)) continue;
         if (leg.method == NM_LEG_CLOSED)
             say(p, "  %s leg: hip and ankle axes meet, its inverse kinematics is closed\n", sides[side]);
         else if (leg.method == NM_LEG_SCANNED)
@@ -94,6 +94,13 @@ static void say_inverse(struct page *p, const struct nm_body *body)
         else
             say(p, "  %s leg: %u joints whose axes do not meet, its inverse kinematics is numeric\n", sides[side],
                 leg.chain.n);
+        say(p, "  %s leg: %s bends the knee %s, %s\n", sides[side], body->joints[leg.chain.joints[leg.pitch[1]]].name,
+            leg.backwards ? "backwards" : "forwards, the human way",
+            leg.by_limits ? "as its limits say" : "because its limits leave both ways open");
+        if (leg.chain.released)
+            say(p, "  %s leg: with %u joints it cannot turn its foot freely about%s%s%s\n", sides[side], leg.chain.n,
+                leg.chain.released & 1 ? " x" : "", leg.chain.released & 2 ? " y" : "",
+                leg.chain.released & 4 ? " z" : "");
         if (leg.coupled >= 0)
             say(p, "  %s leg: %s is coupled to the other leg\n", sides[side],
                 body->joints[leg.chain.joints[leg.coupled]].name);
@@ -175,7 +182,7 @@ static void missing_joints(const struct nm_body *body, struct nm_err *out)
 static bool has_shapes(const struct nm_body *body, uint32_t link)
 {
     for (uint32_t i = 0; i < body->n_collisions; i++)
-        if (body->collisions[i].link == link && body->collisions[i].kind != NM_MESH) return true;
+        if (body->collisions[i].link == link) return true;
     return false;
 }
 
@@ -188,13 +195,11 @@ static void missing_legs(const struct nm_body *body, struct nm_err *out)
     }
     for (int side = 0; side < 2; side++) {
         const struct nm_group *leg = &body->leg[side];
+        struct nm_leg inverse;
         uint32_t foot = leg->joints[leg->n - 1] + 1;
-        if (leg->n < 6)
-            nm_fail(out, "the %s leg has %u joints; six place a foot freely", side ? "right" : "left", leg->n);
+        nm_leg_init(&inverse, body, (enum nm_side)side, out);
         if (!has_shapes(body, foot))
-            nm_fail(out,
-                    "%s has no collision shape but meshes: in the simulator it would sink into the ground; "
-                    "give it a box",
+            nm_fail(out, "%s has no collision shape: in the simulator it would sink into the ground; give it a box",
                     body->frames[foot].name);
     }
 }

@@ -100,7 +100,7 @@ static int read_group(struct body_build *b, const struct nm_yaml *list, struct n
         int32_t joint = joint_named(b, node, name);
         if (joint < 0) return -1;
         uint32_t before = group->n ? group->joints[group->n - 1] + 1 : 0;
-        if (b->body->joints[joint].parent != before)
+        if (group->n && b->body->joints[joint].parent != before)
             return nm_yaml_fail(node, b->err, "%s is not carried by the joint before it", name);
         group->joints[group->n++] = (uint32_t)joint;
     }
@@ -122,13 +122,46 @@ static int read_groups(struct body_build *b, const struct nm_yaml *map)
     return fault;
 }
 
-static int read_foot(struct body_build *b, const struct nm_yaml *map, struct nm_foot *foot)
+/* Three numbers of a place, m, and perhaps three of the turn, rad. */
+static int read_pose(const struct nm_yaml *list, struct pose3 *pose, struct nm_err *err)
 {
+    double v[6] = {0};
+    uint32_t n = 0;
+    if (!list || list->kind != NM_YAML_LIST || (list->n != 3 && list->n != 6))
+        return nm_yaml_fail(list, err, "a place is expected here: [x, y, z] or [x, y, z, roll, pitch, yaw]");
+    nm_yaml_each(node, list)
+    {
+        if (nm_yaml_number(node, &v[n], err)) return -1;
+        if (!(fabs(v[n++]) < 100)) return nm_yaml_fail(node, err, "%g is too large for a place", v[n - 1]);
+    }
+    *pose = (struct pose3){quat_rpy(v[3], v[4], v[5]), {v[0], v[1], v[2]}};
+    return 0;
+}
+
+/* A sole that the URDF does not have, by its place on the last link of the leg. */
+static int make_sole(struct body_build *b, const struct nm_yaml *node, int side)
+{
+    const struct nm_group *leg = &b->body->leg[side];
+    struct pose3 pose;
+    if (!leg->n) return nm_yaml_fail(node, b->err, "sole: name the leg under groups first");
+    if (read_pose(node, &pose, b->err)) return -1;
+    int32_t frame =
+        build_frame(b, side == NM_LEFT ? "nm_left_sole" : "nm_right_sole", leg->joints[leg->n - 1] + 1, pose);
+    if (frame < 0) return nm_yaml_fail(node, b->err, "sole: there is no room for one more frame");
+    b->body->foot[side].sole = (uint32_t)frame;
+    return 0;
+}
+
+static int read_foot(struct body_build *b, const struct nm_yaml *map, int side)
+{
+    struct nm_foot *foot = &b->body->foot[side];
     static const char *const keys[] = {"sole", "toe", "cells"};
     const struct nm_yaml *node;
     int32_t frame;
     if (nm_yaml_keys(map, keys, 3, b->err)) return -1;
-    if ((node = nm_yaml_get(map, "sole"))) {
+    if ((node = nm_yaml_get(map, "sole")) && node->kind == NM_YAML_LIST) {
+        if (make_sole(b, node, side)) return -1;
+    } else if (node) {
         if ((frame = frame_named(b, node)) < 0) return -1;
         foot->sole = (uint32_t)frame;
     }
@@ -148,7 +181,7 @@ static int read_feet(struct body_build *b, const struct nm_yaml *map)
     int fault = nm_yaml_keys(map, keys, 2, b->err);
     for (int i = 0; i < 2 && !fault; i++) {
         const struct nm_yaml *foot = nm_yaml_get(map, keys[i]);
-        if (foot) fault |= read_foot(b, foot, &b->body->foot[i]);
+        if (foot) fault |= read_foot(b, foot, i);
     }
     return fault;
 }
@@ -170,13 +203,77 @@ static int read_excludes(struct body_build *b, const struct nm_yaml *list)
     return 0;
 }
 
-int build_robot_file(struct body_build *b, const char *path)
+/* box: edges; capsule: radius and length; sphere: radius; cylinder: radius and length */
+static int read_shape(struct body_build *b, const struct nm_yaml *map, struct nm_link_shape *s)
 {
-    static const char *const keys[] = {"name",   "about", "height", "offers", "kinds",
-                                       "groups", "feet",  "imu",    "exclude"};
-    const struct nm_yaml *file = nm_yaml_read(b->arena, path, b->err), *node;
+    static const char *const keys[] = {"link", "at", "box", "sphere", "cylinder", "capsule"};
+    static const uint32_t numbers[] = {3, 1, 2, 2};
+    int32_t frame = -1;
+    uint32_t n = 0, i = 0;
+    double v[3] = {0};
+    if (map->kind != NM_YAML_MAP || nm_yaml_keys(map, keys, 6, b->err) || !nm_yaml_get(map, "link"))
+        return nm_yaml_fail(map, b->err, "shapes: {link: …, at: […], box: […]} is expected here");
+    if ((frame = frame_named(b, nm_yaml_get(map, "link"))) < 0) return -1;
+    if (read_pose(nm_yaml_get(map, "at"), &s->to_link, b->err)) return -1;
+    while (i < 4 && !nm_yaml_get(map, keys[i + 2])) i++;
+    const struct nm_yaml *size = i < 4 ? nm_yaml_get(map, keys[i + 2]) : NULL;
+    if (!size || size->kind != NM_YAML_LIST || size->n != numbers[i])
+        return nm_yaml_fail(map, b->err, "shapes: a box has three edges, a sphere one radius, others two numbers");
+    nm_yaml_each(node, size)
+    {
+        if (nm_yaml_number(node, &v[n], b->err)) return -1;
+        if (!(v[n] > 0 && v[n] < 10)) return nm_yaml_fail(node, b->err, "%g m is no size", v[n]);
+        n++;
+    }
+    s->kind = i == 0 ? NM_BOX : i == 1 ? NM_SPHERE : NM_CYLINDER;
+    s->round = i == 3;
+    s->size = i == 0 ? (struct vec3){v[0], v[1], v[2]} : (struct vec3){v[0], 0, v[1]};
+    s->link = b->body->frames[frame].link;
+    s->frame = (uint32_t)frame;
+    s->to_link = pose_mul(b->body->frames[frame].to_link, s->to_link);
+    return 0;
+}
+
+static int read_inertia(struct body_build *b, const struct nm_yaml *node)
+{
+    const char *word;
+    if (nm_yaml_text(node, &word, b->err)) return -1;
+    b->fit_inertia = !strcmp(word, "fitted");
+    return b->fit_inertia || !strcmp(word, "written")
+               ? 0
+               : nm_yaml_fail(node, b->err, "inertia: %s is none of written, fitted", word);
+}
+
+/* They take the place of all that stood for meshes on their links. */
+static int read_shapes(struct body_build *b, const struct nm_yaml *list)
+{
     struct nm_body *body = b->body;
-    if (!file || nm_yaml_keys(file, keys, sizeof keys / sizeof *keys, b->err)) return -1;
+    if (list->kind != NM_YAML_LIST || list->n > NM_URDF_SHAPES)
+        return nm_yaml_fail(list, b->err, "shapes must be a list");
+    struct nm_link_shape *all = nm_take_n(b->arena, struct nm_link_shape, body->n_collisions + list->n + 1);
+    bool given[NM_LINKS] = {false};
+    uint32_t n = 0, kept = 0;
+    nm_yaml_each(map, list)
+    {
+        all[n].rgba[0] = all[n].rgba[1] = all[n].rgba[2] = 0.8f, all[n].rgba[3] = 1;
+        if (read_shape(b, map, &all[n])) return -1;
+        given[all[n++].link] = true;
+    }
+    kept = n;
+    for (uint32_t i = 0; i < body->n_collisions; i++)
+        if (!given[body->collisions[i].link] || !body->collisions[i].mesh) all[kept++] = body->collisions[i];
+    body->collisions = all;
+    body->n_collisions = kept;
+    return 0;
+}
+
+int build_robot_file(struct body_build *b, const struct nm_yaml *file)
+{
+    static const char *const keys[] = {"name", "about", "height",  "offers",  "kinds",  "groups",
+                                       "feet", "imu",   "exclude", "forward", "shapes", "inertia"};
+    const struct nm_yaml *node;
+    struct nm_body *body = b->body;
+    if (nm_yaml_keys(file, keys, sizeof keys / sizeof *keys, b->err)) return -1;
     const struct build_member members[] = {{"height", &body->height, 0.05, 5, OPTIONAL}};
     int fault = build_members(file, members, 1, b->err);
     if ((node = nm_yaml_get(file, "name"))) fault |= nm_yaml_text(node, &body->name, b->err);
@@ -185,6 +282,8 @@ int build_robot_file(struct body_build *b, const char *path)
     if ((node = nm_yaml_get(file, "kinds"))) fault |= read_kinds(b, node);
     if ((node = section(file, "groups", &fault, b->err))) fault |= read_groups(b, node);
     if ((node = section(file, "feet", &fault, b->err))) fault |= read_feet(b, node);
+    if ((node = nm_yaml_get(file, "shapes"))) fault |= read_shapes(b, node);
+    if ((node = nm_yaml_get(file, "inertia"))) fault |= read_inertia(b, node);
     if ((node = nm_yaml_get(file, "exclude"))) fault |= read_excludes(b, node);
     if ((node = nm_yaml_get(file, "imu")) && (body->imu = frame_named(b, node)) < 0) fault = -1;
     return fault;

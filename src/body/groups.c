@@ -1,20 +1,23 @@
-/* Finds a body's limbs, feet and sensors where no file names them: by geometry first (chains of joints from the base,
- * paired left and right at zero pose; the lowest pair are the legs), by name second. */
+/* Finds where a body faces, and its limbs, feet and sensors where no file names them: by geometry first (chains of
+ * joints from the base, paired left and right at zero pose; the lowest pair are the legs), by name second. Where the
+ * two contradict each other, a note says so. */
+#include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "body/build.h"
-#include "body/kinematics.h"
 
 struct limb {
-    uint32_t n, joints[NM_GROUP], tip; /* tip: link */
-    struct vec3 start, end;            /* at zero pose, in the base */
+    uint32_t n, joints[NM_JOINTS], tip; /* all joints from the base; tip: link */
+    uint32_t first;                     /* of its own joints: those before carry other limbs, too */
+    struct vec3 start, end;             /* at zero pose, in the base */
     bool used;
 };
 
 struct search {
     struct body_build *b;
-    struct nm_kin zero;
+    bool sideways; /* left and right lie along x, not along y */
     struct limb limbs[NM_LINKS];
     uint32_t n_limbs;
 };
@@ -24,6 +27,19 @@ static bool named(const char *name, const char *const *words)
     for (; *words; words++)
         if (strcasestr(name, *words)) return true;
     return false;
+}
+
+/* What a name says of the side: 1 left, -1 right, 0 nothing. left…, …_left, l_…, …_l_…, …_l, LKnee. */
+static int side_named(const char *name)
+{
+    if (strcasestr(name, "left")) return 1;
+    if (strcasestr(name, "right")) return -1;
+    for (const char *at = name; *at; at++) {
+        int c = tolower(*at);
+        bool begins = at == name || at[-1] == '_' || at[-1] == '-', ends = !at[1] || at[1] == '_' || at[1] == '-';
+        if ((c == 'l' || c == 'r') && begins && (ends || (isupper(*at) && isupper(at[1])))) return c == 'l' ? 1 : -1;
+    }
+    return 0;
 }
 
 static bool carries(const struct nm_body *body, uint32_t ancestor, uint32_t link)
@@ -55,58 +71,135 @@ static void find_limbs(struct search *s)
     const struct nm_body *body = s->b->body;
     for (uint32_t tip = 1; tip < body->n_links; tip++) {
         if (!is_tip(body, tip)) continue;
-        struct limb *limb = &s->limbs[s->n_limbs];
+        struct limb *limb = &s->limbs[s->n_limbs++];
         uint32_t n = 0;
         for (uint32_t i = tip; i; i = body->joints[i - 1].parent) n++;
-        if (n > NM_GROUP) continue;
-        *limb = (struct limb){.n = n, .tip = tip, .end = s->zero.pose[tip].pos};
+        *limb = (struct limb){.n = n, .tip = tip, .end = s->b->zero.pose[tip].pos};
         for (uint32_t i = tip; i; i = body->joints[i - 1].parent) {
             limb->joints[--n] = i - 1;
-            limb->start = s->zero.pose[i].pos;
+            limb->start = s->b->zero.pose[i].pos;
         }
-        s->n_limbs++;
     }
 }
 
-static bool mirrored(const struct limb *l, const struct limb *r)
+/* Joints that both have: a waist is no part of a limb. */
+static uint32_t common(const struct limb *a, const struct limb *b)
+{
+    uint32_t n = 0;
+    while (n < a->n && n < b->n && a->joints[n] == b->joints[n]) n++;
+    return n;
+}
+
+static double aside(const struct search *s, struct vec3 v) { return s->sideways ? -v.x : v.y; }
+
+static bool mirrored(const struct search *s, const struct limb *l, const struct limb *r)
 {
     if (l->used || r->used || l->n != r->n) return false;
-    double near = 0.03 + 0.1 * fabs(l->end.y);
-    return l->end.y > 0 && r->end.y < 0 && fabs(l->end.y + r->end.y) < near && fabs(l->end.z - r->end.z) < near;
+    double left = aside(s, l->end), right = aside(s, r->end), near = 0.03 + 0.1 * fabs(left);
+    return left > 0 && right < 0 && fabs(left + right) < near && fabs(l->end.z - r->end.z) < near;
 }
 
-static void take(struct limb *limb, struct nm_group *group)
+/* The mirrored pair whose value is least; false if there is none. */
+static bool find_pair(struct search *s, uint32_t joints, double (*value)(const struct search *, const struct limb *),
+                      struct limb *pair[2])
 {
-    limb->used = true;
-    if (group->n) return; /* a file named it */
-    group->n = limb->n;
-    memcpy(group->joints, limb->joints, sizeof limb->joints);
-    group->end = limb->tip;
-}
-
-/* Takes the mirrored pair whose value is least. */
-static void take_pair(struct search *s, struct nm_group group[2], uint32_t joints, double (*value)(const struct limb *))
-{
-    struct limb *left = NULL, *right = NULL;
+    bool any = false;
     for (uint32_t i = 0; i < s->n_limbs; i++)
         for (uint32_t k = 0; k < s->n_limbs; k++) {
             struct limb *l = &s->limbs[i], *r = &s->limbs[k];
-            if (l->n < joints || !mirrored(l, r) || !(value(l) < INFINITY)) continue;
-            if (!left || value(l) < value(left)) left = l, right = r;
+            if (!mirrored(s, l, r)) continue;
+            uint32_t first = common(l, r);
+            if (l->n - first < joints) continue;
+            struct limb own = *l;
+            own.start = s->b->zero.pose[l->joints[first] + 1].pos;
+            if (!(value(s, &own) < INFINITY) || (any && value(s, &own) >= value(s, pair[0]))) continue;
+            any = true;
+            l->first = r->first = first;
+            l->start = own.start;
+            r->start = s->b->zero.pose[r->joints[first] + 1].pos;
+            pair[0] = l, pair[1] = r;
         }
-    if (!left) return;
-    take(left, &group[NM_LEFT]);
-    take(right, &group[NM_RIGHT]);
+    return any;
 }
 
 /* legs end lowest, and well below where they begin; arms begin highest */
-static double leg_value(const struct limb *l) { return l->end.z < l->start.z - 0.05 ? l->end.z : INFINITY; }
-static double arm_value(const struct limb *l) { return -l->start.z; }
+static double leg_value(const struct search *s, const struct limb *l)
+{
+    (void)s;
+    return l->end.z < l->start.z - 0.05 ? l->end.z : INFINITY;
+}
+
+static double arm_value(const struct search *s, const struct limb *l)
+{
+    (void)s;
+    return -l->start.z;
+}
+
+/* Fingers branch off; what is beyond the first fork is a hand. */
+static uint32_t up_to_fork(const struct nm_body *body, const struct limb *limb)
+{
+    for (uint32_t i = limb->first; i + 1 < limb->n; i++) {
+        uint32_t children = 0;
+        for (uint32_t j = 0; j < body->n_joints; j++)
+            children += body->joints[j].parent == limb->joints[i] + 1 && body->joints[j].mimic < 0;
+        if (children > 1 && i > limb->first) return i + 1;
+    }
+    return limb->n;
+}
+
+static struct vec3 axis_of(const struct body_build *b, uint32_t joint)
+{
+    return quat_apply(b->zero.pose[joint + 1].rot, b->joints[joint].axis);
+}
+
+/* Toes bend behind an ankle: a fourth joint about y, after one about x, is no part of the leg. */
+static uint32_t up_to_toes(const struct body_build *b, const struct limb *limb)
+{
+    uint32_t n = limb->n, pitches = 0;
+    for (uint32_t i = limb->first; i < n; i++) pitches += fabs(axis_of(b, limb->joints[i]).y) > 0.8;
+    bool toes = n - limb->first > 6 && pitches > 3 && fabs(axis_of(b, limb->joints[n - 1]).y) > 0.8 &&
+                fabs(axis_of(b, limb->joints[n - 2]).y) < 0.5;
+    return toes ? n - 1 : n;
+}
+
+static void take(const struct search *s, struct limb *limb, uint32_t last, struct nm_group *group)
+{
+    limb->used = true;
+    if (group->n) return; /* a file named it */
+    if (last - limb->first > NM_GROUP) {
+        nm_fail(s->b->body->notes, "a limb with %u joints is left out: %s is its last", last - limb->first,
+                s->b->joints[limb->joints[last - 1]].name);
+        return;
+    }
+    group->n = last - limb->first;
+    memcpy(group->joints, limb->joints + limb->first, group->n * sizeof *group->joints);
+    group->end = limb->joints[last - 1] + 1;
+}
+
+static void take_legs(struct search *s)
+{
+    struct limb *pair[2];
+    if (!find_pair(s, 4, leg_value, pair)) return;
+    for (int side = 0; side < 2; side++) take(s, pair[side], up_to_toes(s->b, pair[side]), &s->b->body->leg[side]);
+}
+
+static void take_arms(struct search *s)
+{
+    struct limb *pair[2];
+    if (!find_pair(s, 2, arm_value, pair)) return;
+    for (int side = 0; side < 2; side++) {
+        take(s, pair[side], up_to_fork(s->b->body, pair[side]), &s->b->body->arm[side]);
+        for (uint32_t i = 0; i < s->n_limbs; i++) /* its other fingers */
+            if (common(&s->limbs[i], pair[side]) > pair[side]->first) s->limbs[i].used = true;
+    }
+}
+
+static bool looks(const char *name) { return strcasestr(name, "camera") || strcasestr(name, "realsense"); }
 
 static bool has_camera(const struct nm_body *body, uint32_t link)
 {
     for (uint32_t i = 0; i < body->n_frames; i++)
-        if (body->frames[i].link == link && strcasestr(body->frames[i].name, "camera")) return true;
+        if (body->frames[i].link == link && looks(body->frames[i].name)) return true;
     return false;
 }
 
@@ -117,55 +210,102 @@ static void take_head(struct search *s)
     double best_value = -INFINITY;
     for (uint32_t i = 0; i < s->n_limbs; i++) {
         struct limb *l = &s->limbs[i];
+        for (uint32_t k = 0; k < s->n_limbs; k++) /* a waist carries arms, too */
+            if (s->limbs[k].used && common(l, &s->limbs[k]) > l->first) l->first = common(l, &s->limbs[k]);
         double value = l->end.z + (has_camera(body, l->tip) ? 1000 : 0);
-        if (l->used || l->n > 4 || fabs(l->end.y) > 0.05 || l->end.z < 0 || value <= best_value) continue;
+        if (l->used || l->first == l->n || l->n - l->first > 4 || fabs(l->end.y) > 0.05 || l->end.z < 0 ||
+            value <= best_value)
+            continue;
         best = l;
         best_value = value;
     }
-    if (best) take(best, &s->b->body->head);
+    if (best) take(s, best, best->n, &s->b->body->head);
 }
 
-/* How far a shape reaches along a direction from its own origin; a mesh is not read and so has no size. */
-static double reach(const struct nm_link_shape *shape, struct quat rot, struct vec3 direction)
-{
-    struct vec3 d = quat_apply(quat_inv(rot), direction), size = shape->size;
-    switch (shape->kind) {
-    case NM_BOX: return (fabs(d.x) * size.x + fabs(d.y) * size.y + fabs(d.z) * size.z) / 2;
-    case NM_SPHERE: return size.x;
-    case NM_CYLINDER: return size.x * hypot(d.x, d.y) + size.z / 2 * fabs(d.z);
-    case NM_MESH: break;
-    }
-    return 0;
-}
+/* ---- where it faces ---- */
 
-struct extent {
-    struct vec3 low, high;
-    bool any;
+struct votes {
+    double names, knees, feet, cameras; /* for the first of two opposite directions, negative: for the other */
 };
 
-static void stretch(struct extent *e, struct vec3 at, struct vec3 r)
+/* A knee that bends farther to one side takes the foot backwards. */
+static double knee_vote(const struct body_build *b, const struct limb *leg, struct vec3 ahead, struct vec3 left)
 {
-    e->low = (struct vec3){fmin(e->low.x, at.x - r.x), fmin(e->low.y, at.y - r.y), fmin(e->low.z, at.z - r.z)};
-    e->high = (struct vec3){fmax(e->high.x, at.x + r.x), fmax(e->high.y, at.y + r.y), fmax(e->high.z, at.z + r.z)};
-    e->any = true;
+    uint32_t n = 0, at[NM_JOINTS];
+    for (uint32_t i = leg->first; i < leg->n; i++)
+        if (fabs(vec3_dot(axis_of(b, leg->joints[i]), left)) > 0.8) at[n++] = leg->joints[i];
+    if (n < 3) return 0;
+    const struct nm_joint *knee = &b->joints[at[n - 2]];
+    double up = fmin(knee->upper, M_PI), down = fmin(-knee->lower, M_PI);
+    if (fmax(up, down) < 0.5 || fmax(up, down) < 2 * fmin(fabs(up), fabs(down))) return 0;
+    struct vec3 hangs = vec3_sub(leg->end, b->zero.pose[at[n - 2] + 1].pos);
+    double way = vec3_dot(vec3_cross(axis_of(b, at[n - 2]), hangs), ahead) * (up > down ? 1 : -1);
+    return way < 0 ? 1 : -1;
 }
 
-/* The box around the shapes of one link (all links if negative), at zero pose. */
-static struct extent extent_of(const struct search *s, int32_t link)
+/* Feet are longer before the ankle than behind it. */
+static double foot_vote(const struct body_build *b, const struct limb *leg, struct vec3 ahead)
 {
-    static const struct vec3 x = {1, 0, 0}, y = {0, 1, 0}, z = {0, 0, 1};
-    const struct nm_body *body = s->b->body;
-    struct extent e = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}, false};
-    uint32_t n = body->n_collisions ? body->n_collisions : body->n_visuals;
-    const struct nm_link_shape *shapes = body->n_collisions ? body->collisions : body->visuals;
-    for (uint32_t i = 0; i < n; i++) {
-        if ((link >= 0 && shapes[i].link != (uint32_t)link) || shapes[i].kind == NM_MESH) continue;
-        struct pose3 p = pose_mul(s->zero.pose[shapes[i].link], shapes[i].to_link);
-        struct vec3 r = {reach(&shapes[i], p.rot, x), reach(&shapes[i], p.rot, y), reach(&shapes[i], p.rot, z)};
-        stretch(&e, p.pos, r);
-    }
-    return e;
+    struct extent e = build_extent(b, (int32_t)leg->tip);
+    if (!e.any) return 0;
+    double low = fmin(vec3_dot(e.low, ahead), vec3_dot(e.high, ahead)),
+           high = fmax(vec3_dot(e.low, ahead), vec3_dot(e.high, ahead)), at = vec3_dot(leg->end, ahead);
+    double share = (high + low - 2 * at) / fmax(high - low, 1e-6);
+    return fabs(share) < 0.06 ? 0 : share > 0 ? 1 : -1;
 }
+
+static double camera_vote(const struct body_build *b, struct vec3 ahead)
+{
+    const struct nm_body *body = b->body;
+    double sum = 0;
+    for (uint32_t i = body->n_links; i < body->n_frames; i++) {
+        const struct nm_frame *f = &body->frames[i];
+        struct vec3 off = vec3_sub(pose_apply(b->zero.pose[f->link], f->to_link.pos), b->zero.pose[f->link].pos);
+        if (looks(f->name) && fabs(vec3_dot(off, ahead)) > 0.01) sum += vec3_dot(off, ahead) > 0 ? 1 : -1;
+    }
+    return sum > 0 ? 1 : sum < 0 ? -1 : 0;
+}
+
+static double name_vote(const struct body_build *b, const struct limb *left, const struct limb *right)
+{
+    int sum = 0;
+    for (uint32_t i = left->first; i < left->n; i++) sum += side_named(b->joints[left->joints[i]].name);
+    for (uint32_t i = right->first; i < right->n; i++) sum -= side_named(b->joints[right->joints[i]].name);
+    return sum > 0 ? 1 : sum < 0 ? -1 : 0;
+}
+
+int build_facing(struct body_build *b, struct nm_err *notes)
+{
+    static const char *const axes[] = {"x", "y", "-x", "-y"};
+    struct search *s = nm_take_n(b->arena, struct search, 1);
+    struct limb *leg[2];
+    s->b = b;
+    find_limbs(s);
+    if (!find_pair(s, 4, leg_value, leg)) {
+        s->sideways = true;
+        if (!find_pair(s, 4, leg_value, leg)) return 0;
+    }
+    struct vec3 ahead = s->sideways ? (struct vec3){0, 1, 0} : (struct vec3){1, 0, 0};
+    struct vec3 left = s->sideways ? (struct vec3){-1, 0, 0} : (struct vec3){0, 1, 0};
+    struct votes v = {name_vote(b, leg[0], leg[1]), knee_vote(b, leg[0], ahead, left), foot_vote(b, leg[0], ahead),
+                      camera_vote(b, ahead)};
+    double shape = 2 * v.knees + 2 * v.feet + v.cameras, sum = 3 * v.names + shape + 0.5;
+    int quarter = (s->sideways ? 1 : 0) + (sum > 0 ? 0 : 2);
+    if (shape * v.names < 0)
+        nm_fail(
+            notes,
+            "the names of its legs say that it faces %s, but feet, knees and cameras say %s: %s is taken; `forward: "
+            "%s` in robot.yaml says otherwise",
+            axes[(quarter + (v.names * sum > 0 ? 0 : 2)) % 4], axes[(quarter + (shape * sum > 0 ? 0 : 2)) % 4],
+            axes[quarter], axes[(quarter + 2) % 4]);
+    if (quarter)
+        nm_fail(notes, "it faces %s of its URDF, as%s%s%s%s show: the base is turned so that x is forward",
+                axes[quarter], v.names * sum > 0 ? " names" : "", v.knees * sum > 0 ? " knees" : "",
+                v.feet * sum > 0 ? " feet" : "", v.cameras * sum > 0 ? " cameras" : "");
+    return quarter;
+}
+
+/* ---- feet ---- */
 
 /* A frame on the link whose name has one of the words, -1 if none; frames fixed to the link come before the link. */
 static int32_t frame_named(const struct nm_body *body, uint32_t link, const char *const *words)
@@ -175,18 +315,99 @@ static int32_t frame_named(const struct nm_body *body, uint32_t link, const char
     return -1;
 }
 
-static uint32_t make_sole(struct search *s, enum nm_side side, uint32_t link)
+static const struct vec3 AHEAD = {1, 0, 0}, UP = {0, 0, 1};
+
+/* How a foot is turned at zero pose: as its largest box, if that is nearly level; otherwise as the base. */
+static struct quat foot_level(const struct body_build *b, uint32_t link)
 {
-    struct nm_body *body = s->b->body;
-    struct extent e = extent_of(s, (int32_t)link);
-    struct pose3 sole = {QUAT_IDENTITY, s->zero.pose[link].pos};
-    if (e.any) sole.pos = (struct vec3){(e.low.x + e.high.x) / 2, (e.low.y + e.high.y) / 2, e.low.z};
-    int32_t frame =
-        build_frame(s->b, side == NM_LEFT ? "l_sole" : "r_sole", link, pose_mul(pose_inv(s->zero.pose[link]), sole));
-    if (frame < 0) return link;
-    nm_fail(body->notes, "no frame is called sole on %s: %s was put %s", body->frames[link].name,
-            body->frames[frame].name, e.any ? "under its shapes" : "at its origin");
-    return (uint32_t)frame;
+    static const double LEVEL = 0.6; /* rad */
+    double most = 0;
+    struct quat best = QUAT_IDENTITY;
+    for (uint32_t i = 0; i < b->body->n_collisions; i++) {
+        const struct nm_link_shape *s = &b->body->collisions[i];
+        double volume = s->size.x * s->size.y * s->size.z;
+        if (s->link != link || s->kind != NM_BOX || volume <= most) continue;
+        struct quat rot = pose_mul(b->zero.pose[link], s->to_link).rot;
+        rot = quat_mul(rot, build_square(rot, UP, AHEAD));
+        if (quat_angle(rot, QUAT_IDENTITY) < LEVEL) best = rot, most = volume;
+    }
+    return best;
+}
+
+/* m along the foot's own axes from its link: the lowest point of its shapes. */
+static double lowest(const struct body_build *b, uint32_t link, struct quat level, bool *any)
+{
+    double low = INFINITY;
+    struct vec3 down = quat_apply(level, (struct vec3){0, 0, -1});
+    for (uint32_t i = 0; i < b->body->n_collisions; i++) {
+        const struct nm_link_shape *s = &b->body->collisions[i];
+        if (s->link != link || s->guessed) continue;
+        struct pose3 p = pose_mul(b->zero.pose[link], s->to_link);
+        struct vec3 off = vec3_sub(p.pos, b->zero.pose[link].pos);
+        low = fmin(low, -vec3_dot(off, down) - nm_shape_reach(s, p.rot, down));
+    }
+    *any = isfinite(low);
+    return low;
+}
+
+/* A foot of which no shape is known: modest, and not below its sole. */
+static void guess_foot(struct body_build *b, uint32_t link, struct pose3 sole, double leg)
+{
+    struct nm_body *body = b->body;
+    struct nm_link_shape *all = nm_take_n(b->arena, struct nm_link_shape, body->n_collisions + 2);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < body->n_collisions; i++)
+        if (body->collisions[i].link != link) all[n++] = body->collisions[i];
+    struct nm_link_shape foot = {.kind = NM_BOX, .size = {0.45 * leg, 0.24 * leg, 0.05 * leg}, .guessed = true};
+    foot.link = foot.frame = link;
+    foot.to_link = pose_mul(sole, (struct pose3){QUAT_IDENTITY, {0.06 * leg, 0, 0.025 * leg}});
+    all[n++] = foot;
+    body->collisions = all;
+    body->n_collisions = n;
+    nm_fail(body->notes, "%s has no shape that is known: a foot of %.2f x %.2f m is assumed", body->frames[link].name,
+            foot.size.x, foot.size.y);
+}
+
+/* The sole lies on the ground under the ankle, x forward, z up. A frame that is called so is used where it lies on the
+ * ground; its axes are put right by whole turns. */
+static void find_sole(struct body_build *b, enum nm_side side, uint32_t link)
+{
+    static const char *const sole_words[] = {"sole", NULL};
+    static const double OFF = 0.012; /* m */
+    struct nm_body *body = b->body;
+    const struct nm_group *leg = &body->leg[side];
+    struct pose3 foot = b->zero.pose[link];
+    double length = b->zero.pose[leg->joints[0] + 1].pos.z - foot.pos.z;
+    int32_t frame = frame_named(body, link, sole_words);
+    struct pose3 sole = {foot_level(b, link), foot.pos}, given = {0};
+    bool any;
+    double low = lowest(b, link, sole.rot, &any);
+    const char *why = "no frame is called sole";
+    if (frame >= 0) {
+        given = pose_mul(foot, body->frames[frame].to_link);
+        struct quat turn = build_square(given.rot, UP, AHEAD);
+        struct quat level = quat_mul(given.rot, turn);
+        double at = vec3_dot(vec3_sub(given.pos, foot.pos), quat_apply(level, UP));
+        double ground = lowest(b, link, level, &any);
+        bool turned = quat_angle(turn, QUAT_IDENTITY) > 0.1, off = any && fabs(at - ground) > OFF;
+        sole = (struct pose3){level, given.pos};
+        if (off) sole.pos = vec3_add(foot.pos, vec3_scale(quat_apply(level, UP), ground));
+        if (!turned && !off) {
+            body->foot[side].sole = (uint32_t)frame;
+            if (!any) guess_foot(b, link, body->frames[frame].to_link, length);
+            return;
+        }
+        why = off ? "its frame sole does not lie on the ground under its shapes" : "the z of its frame sole is not up";
+    } else {
+        if (!any) low = -fmax(0.12 * length, 1.6 * fmax(0, -quat_apply(foot.rot, b->inertia[link].com).z));
+        sole.pos = vec3_add(foot.pos, vec3_scale(quat_apply(sole.rot, UP), low));
+    }
+    struct pose3 to_link = pose_mul(pose_inv(foot), sole);
+    frame = build_frame(b, side == NM_LEFT ? "nm_left_sole" : "nm_right_sole", link, to_link);
+    body->foot[side].sole = frame < 0 ? link : (uint32_t)frame;
+    nm_fail(body->notes, "%s: %s; %s is put %.0f mm below the ankle", body->frames[link].name, why,
+            side == NM_LEFT ? "nm_left_sole" : "nm_right_sole", -1000 * vec3_dot(vec3_sub(sole.pos, foot.pos), UP));
+    if (!any) guess_foot(b, link, to_link, length);
 }
 
 /* Corner of the foot a cell belongs to, from its place among the others: front left, front right, back left, right. */
@@ -208,19 +429,16 @@ static void sort_cells(struct nm_body *body, struct nm_foot *foot)
     if (taken == (1u << NM_CELLS) - 1) memcpy(foot->cells, sorted, sizeof sorted);
 }
 
-static void find_foot(struct search *s, enum nm_side side)
+static void find_foot(struct body_build *b, enum nm_side side)
 {
-    static const char *const sole[] = {"sole", NULL}, *const toe[] = {"toe", NULL};
+    static const char *const toe[] = {"toe", NULL};
     static const char *const cell[] = {"cleat", "fsr", "load_cell", "pressure", NULL};
-    struct nm_body *body = s->b->body;
+    struct nm_body *body = b->body;
     struct nm_foot *foot = &body->foot[side];
     struct nm_group *leg = &body->leg[side];
     if (!leg->n) return;
     uint32_t link = leg->joints[leg->n - 1] + 1;
-    if (!foot->sole) {
-        int32_t frame = frame_named(body, link, sole);
-        foot->sole = frame >= 0 ? (uint32_t)frame : make_sole(s, side, link);
-    }
+    if (!foot->sole) find_sole(b, side, link);
     leg->end = foot->sole;
     if (body->frames[foot->sole].link != link)
         nm_fail(body->notes, "%s is not on the last link of the %s leg", body->frames[foot->sole].name,
@@ -240,14 +458,55 @@ static void find_hand(struct nm_body *body, struct nm_group *arm)
     if (arm->n && arm->end <= link) arm->end = frame >= 0 ? (uint32_t)frame : link;
 }
 
-static void find_imu(struct nm_body *body)
+/* It must sit on the base, whose tilt it tells. */
+static void find_imu(struct body_build *b)
 {
     static const char *const imu[] = {"imu", NULL}, *const gyro[] = {"gyro", "accelerometer", NULL};
-    if (body->imu < 0) body->imu = nm_find_frame(body, "imu_frame");
+    struct nm_body *body = b->body;
+    if (body->imu >= 0) return;
+    body->imu = nm_find_frame(body, "imu_frame");
+    if (body->imu >= 0 && body->frames[body->imu].link) body->imu = -1;
     if (body->imu < 0) body->imu = frame_named(body, 0, imu);
     if (body->imu < 0) body->imu = frame_named(body, 0, gyro);
-    for (uint32_t i = 0; i < body->n_frames && body->imu < 0; i++)
-        if (named(body->frames[i].name, imu)) body->imu = (int32_t)i;
+    if (body->imu >= 0) return;
+    body->imu = 0;
+    for (uint32_t i = 0; i < body->n_frames; i++) {
+        if (!named(body->frames[i].name, imu)) continue;
+        nm_fail(body->notes,
+                "%s sits on %s, which joints turn against the base %s: an imu at the base's origin is taken",
+                body->frames[i].name, body->frames[body->frames[i].link].name, body->frames[0].name);
+        return;
+    }
+    nm_fail(body->notes, "no imu: one at the origin of %s is taken, with its axes", body->frames[0].name);
+}
+
+static void check_names(const struct body_build *b, const struct nm_group *group, int side, const char *what)
+{
+    int says = 0;
+    for (uint32_t i = 0; i < group->n; i++) says += side_named(b->joints[group->joints[i]].name);
+    if (says * (side == NM_LEFT ? 1 : -1) < 0)
+        nm_fail(b->body->notes, "the %s %s is called %s", side == NM_LEFT ? "left" : "right", what,
+                b->joints[group->joints[0]].name);
+}
+
+/* What is in no group but moves is held where it is: a waist, toes, fingers. */
+static void note_held(const struct body_build *b)
+{
+    const struct nm_body *body = b->body;
+    const struct nm_group *groups[] = {&body->leg[0], &body->leg[1], &body->arm[0], &body->arm[1], &body->head};
+    char names[160] = "";
+    uint32_t n = 0;
+    for (uint32_t j = 0; j < body->n_joints; j++) {
+        bool own = body->joints[j].mimic >= 0;
+        for (int g = 0; g < 5; g++)
+            for (uint32_t i = 0; i < groups[g]->n; i++) own |= groups[g]->joints[i] == j;
+        if (own || n++ > 3) continue;
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%.30s", used ? ", " : "", body->joints[j].name);
+    }
+    if (n)
+        nm_fail(body->notes, "%u joint%s of no limb %s held at zero: %s%s", n, n > 1 ? "s" : "", n > 1 ? "are" : "is",
+                names, n > 4 ? ", …" : "");
 }
 
 void build_groups(struct body_build *b)
@@ -256,19 +515,21 @@ void build_groups(struct body_build *b)
     struct nm_body *body = b->body;
     double q[NM_JOINTS] = {0};
     s->b = b;
-    nm_forward(body, POSE_IDENTITY, q, &s->zero);
     find_limbs(s);
-    take_pair(s, body->leg, 4, leg_value);
-    take_pair(s, body->arm, 2, arm_value);
+    take_legs(s);
+    take_arms(s);
     take_head(s);
     for (int side = 0; side < 2; side++) {
-        find_foot(s, (enum nm_side)side);
+        find_foot(b, (enum nm_side)side);
         find_hand(body, &body->arm[side]);
+        check_names(b, &body->leg[side], side, "leg");
+        check_names(b, &body->arm[side], side, "arm");
     }
-    find_imu(body);
+    note_held(b);
+    find_imu(b);
     if (body->height > 0) return;
-    struct extent whole = extent_of(s, -1); /* where shapes are meshes, the frames must do */
-    nm_forward(body, POSE_IDENTITY, q, &s->zero);
-    for (uint32_t i = 0; i < body->n_frames; i++) stretch(&whole, s->zero.pose[i].pos, (struct vec3){0, 0, 0});
+    struct extent whole = build_extent(b, -1);
+    nm_forward(body, POSE_IDENTITY, q, &b->zero);
+    for (uint32_t i = 0; i < body->n_frames; i++) build_stretch(&whole, b->zero.pose[i].pos, (struct vec3){0, 0, 0});
     body->height = whole.high.z - whole.low.z;
 }

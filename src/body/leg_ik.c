@@ -48,7 +48,10 @@ static enum nm_leg_method pick_method(struct nm_leg *leg)
     const struct nm_chain *c = &leg->chain;
     double hip = 0, pair = 0, ankle = 0;
     struct vec3 at;
-    if (c->n != 6 || !meeting_point(c->axis + 4, c->point + 4, 2, &leg->ankle, &ankle)) return NM_LEG_NUMERIC;
+    for (uint32_t i = 0; i < c->n; i++)
+        if (c->follows[i] >= 0) return NM_LEG_NUMERIC;
+    if (c->n != 6 || leg->pitch[1] != 3 || !meeting_point(c->axis + 4, c->point + 4, 2, &leg->ankle, &ankle))
+        return NM_LEG_NUMERIC;
     if (meeting_point(c->axis, c->point, 3, &leg->hip, &hip) && fmax(hip, ankle) < 1e-12) return NM_LEG_CLOSED;
     leg->miss = fmax(hip, ankle);
     if (!meeting_point(c->axis + 1, c->point + 1, 2, &at, &pair) || !(fmax(pair, ankle) < 1e-5)) return NM_LEG_NUMERIC;
@@ -66,7 +69,11 @@ static void prepare(struct nm_leg *leg)
         leg->mid_cos[i] = cos(middle);
         leg->mid_sin[i] = sin(middle);
     }
-    if (leg->method == NM_LEG_NUMERIC) return;
+    if (leg->method == NM_LEG_NUMERIC) {
+        leg->hip = c->point[leg->pitch[0]];
+        leg->ankle = c->point[leg->pitch[2]];
+        return;
+    }
     leg->knee_to_hip = vec3_sub(leg->hip, c->point[3]);
     leg->knee_to_ankle = vec3_sub(leg->ankle, c->point[3]);
     leg->square_sum = vec3_dot(leg->knee_to_hip, leg->knee_to_hip) + vec3_dot(leg->knee_to_ankle, leg->knee_to_ankle);
@@ -81,10 +88,67 @@ static void prepare(struct nm_leg *leg)
         vec3_norm(vec3_cross(c->axis[2], c->axis[3])) < 1e-14 && vec3_norm(vec3_cross(c->axis[2], c->axis[4])) < 1e-14;
 }
 
+static const double PITCHES = 0.8;  /* along y: an axis about which a leg bends                               */
+static const double FARTHEST = 2.6; /* rad from zero: no hip and no ankle turns farther, whatever its file says */
+static const double OPEN = 0.6;     /* rad: a knee that bends this far to both sides may bend to either         */
+static const double OTHER_WAY = 0.05;
+
+/* Hip, knee and ankle are the last three joints that turn about y. A body that faces elsewhere was turned before. */
+static int find_pitches(struct nm_leg *leg, const struct nm_body *body, struct nm_err *err)
+{
+    uint32_t n = 0, at[NM_GROUP];
+    for (uint32_t i = 0; i < leg->chain.n; i++)
+        if (fabs(leg->chain.axis[i].y) > PITCHES && leg->chain.follows[i] < 0) at[n++] = i;
+    if (n < 3)
+        return nm_fail(err, "%s: a leg bends in %u joints; hip, knee and ankle must each turn about y", body->name, n);
+    memcpy(leg->pitch, at + n - 3, sizeof leg->pitch);
+    return 0;
+}
+
+/* Bending moves the ankle backwards where the knee is a human's. Endless limits elsewhere would let a leg wind up. */
+static void narrow_limits(struct nm_leg *leg)
+{
+    struct nm_chain *c = &leg->chain;
+    uint32_t knee = leg->pitch[1];
+    double human = c->axis[knee].y > 0 ? 1 : -1; /* a turn about +y takes what hangs down backwards */
+    double there = human > 0 ? c->upper[knee] : -c->lower[knee], back = human > 0 ? -c->lower[knee] : c->upper[knee];
+    leg->by_limits = !(there > OPEN && back > OPEN);
+    leg->backwards = leg->by_limits && back > there;
+    leg->bend = leg->backwards ? -human : human;
+    for (uint32_t i = 0; i < c->n; i++) {
+        c->lower[i] = fmax(c->lower[i], -FARTHEST);
+        c->upper[i] = fmin(c->upper[i], FARTHEST);
+    }
+    if (leg->by_limits) return;
+    if (leg->bend > 0)
+        c->lower[knee] = -OTHER_WAY;
+    else
+        c->upper[knee] = OTHER_WAY;
+}
+
+/* A foot needs two rolls, three pitches and a yaw; about what is missing it is as the rest puts it. */
+static void release(struct nm_leg *leg)
+{
+    const struct nm_chain *c = &leg->chain;
+    uint32_t rolls = 0, yaws = 0, joints = 0;
+    for (uint32_t i = 0; i < c->n; i++) {
+        if (c->follows[i] >= 0) continue;
+        joints++;
+        rolls += fabs(c->axis[i].x) > fmax(fabs(c->axis[i].y), fabs(c->axis[i].z));
+        yaws += fabs(c->axis[i].z) >= 0.5;
+    }
+    if (joints >= 6) return;
+    if (!yaws) leg->chain.released |= 4;
+    if (rolls < 2) leg->chain.released |= 1;
+    if (!leg->chain.released) leg->chain.released = 2;
+}
+
 int nm_leg_init(struct nm_leg *leg, const struct nm_body *body, enum nm_side side, struct nm_err *err)
 {
     *leg = (struct nm_leg){.coupled = -1};
-    if (nm_chain_init(&leg->chain, body, &body->leg[side], err)) return -1;
+    if (nm_chain_init(&leg->chain, body, &body->leg[side], err) || find_pitches(leg, body, err)) return -1;
+    narrow_limits(leg);
+    release(leg);
     prepare(leg);
     for (uint32_t i = 0; i < leg->chain.n; i++) {
         const struct nm_joint *mine = &body->joints[leg->chain.joints[i]];
@@ -245,13 +309,26 @@ static enum nm_reach try_from(const struct nm_leg *leg, struct pose3 target, uin
     return reach;
 }
 
-/* Knees a little bent, everything else in the middle of its limits or at zero. */
-static void crouch(const struct nm_leg *leg, double q[])
+struct nm_leg_joint nm_leg_joint(const struct nm_leg *leg, bool ankle, bool pitch)
+{
+    const struct nm_chain *chain = &leg->chain;
+    struct nm_leg_joint best = {0, 0};
+    double most = 0.5;
+    for (uint32_t i = ankle ? leg->pitch[1] + 1 : 0; i < (ankle ? chain->n : leg->pitch[1]); i++) {
+        double along = pitch ? chain->axis[i].y : chain->axis[i].x;
+        if (fabs(along) <= most) continue;
+        most = fabs(along);
+        best = (struct nm_leg_joint){i, along > 0 ? 1 : -1};
+    }
+    return best;
+}
+
+void nm_leg_crouch(const struct nm_leg *leg, double q[])
 {
     for (uint32_t i = 0; i < leg->chain.n; i++) {
         double low = leg->chain.lower[i], high = leg->chain.upper[i];
         q[i] = low > 0 || high < 0 ? (low + high) / 2 : 0;
-        if (i == 3 && isfinite(low + high)) q[i] = low + (high - low) / 3;
+        if (i == leg->pitch[1]) q[i] = leg->bend > 0 ? low + (high - low) / 3 : high - (high - low) / 3;
     }
 }
 
@@ -278,7 +355,7 @@ static enum nm_reach scan(const struct nm_leg *leg, struct pose3 target, double 
     enum { STEPS = 32 };
     double low = fmax(leg->chain.lower[0], -M_PI), high = fmin(leg->chain.upper[0], M_PI);
     double at[NM_GROUP] = {0}, nearest[NM_GROUP], least = INFINITY;
-    crouch(leg, nearest);
+    nm_leg_crouch(leg, nearest);
     for (uint32_t branch = 0; branch < OTHER_HIP; branch++) {
         double before = NAN, there = low;
         for (int i = 0; i <= STEPS; i++) {
@@ -313,7 +390,7 @@ static enum nm_reach search(const struct nm_leg *leg, struct pose3 target, doubl
     double start[NM_GROUP], given[NM_GROUP];
     enum nm_reach reach;
     memcpy(given, q, leg->chain.n * sizeof *q);
-    crouch(leg, start);
+    nm_leg_crouch(leg, start);
     memcpy(q, start, leg->chain.n * sizeof *q);
     if (leg->method == NM_LEG_CLOSED) {
         closed_form(leg, target, 0, given);
@@ -354,7 +431,7 @@ enum nm_reach nm_legs_ik(const struct nm_leg leg[2], const struct pose3 sole_to_
         struct nm_ik_error best = {INFINITY, 0};
         q[other][its] = value;
         second = try_from(&leg[other], sole_to_base[other], 1u << its, q[other], q[other], &best);
-        crouch(&leg[other], start);
+        nm_leg_crouch(&leg[other], start);
         start[its] = value;
         if (second != NM_REACHED)
             second = try_from(&leg[other], sole_to_base[other], 1u << its, start, q[other], &best);

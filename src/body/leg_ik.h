@@ -1,8 +1,11 @@
-/* Inverse kinematics of a leg with six joints: hip (three axes), knee, ankle (two axes), in any order and direction of
- * the hip's axes. Where the hip's axes meet in one point and the ankle's in another the answer is closed (Pieper, 1968;
- * solved with the subproblems of Paden and Kahan, so that no axis needs to be parallel to anything). Where only the
- * hip's first axis passes by, the rest is closed for each of its angles, and the right angle is searched for. Any other
- * leg is solved numerically. A target out of reach gives the nearest pose and says so. Nothing here allocates. */
+/* Inverse kinematics of a leg: hip (three axes), knee, ankle (two axes), in any order and direction of the hip's axes.
+ * Where the hip's axes meet in one point and the ankle's in another the answer is closed (Pieper, 1968; solved with the
+ * subproblems of Paden and Kahan, so that no axis needs to be parallel to anything). Where only the hip's first axis
+ * passes by, the rest is closed for each of its angles, and the right angle is searched for. Any other leg is solved
+ * numerically. A leg that lacks a joint places its foot and turns it as far as the others can. A target out of reach
+ * gives the nearest pose and says so. Nothing here allocates.
+ *
+ * Knees bend the way their limits say. Where both ways are open they bend the human way, forwards. */
 #ifndef NM_BODY_LEG_IK_H
 #define NM_BODY_LEG_IK_H
 
@@ -16,6 +19,10 @@ struct nm_leg {
     enum nm_leg_method method;
     double miss;               /* m, how far an axis passes by the point where the others meet  */
     int32_t coupled;           /* joint of the chain that moves with the other leg's, or -1      */
+    uint32_t pitch[3];         /* joints of the chain: hip pitch, knee, ankle pitch                  */
+    double bend;               /* 1 or -1: the sign of the knee's angle where it is bent             */
+    bool backwards;            /* the knee bends as a bird's does                                    */
+    bool by_limits;            /* its limits say so; otherwise both ways were open                   */
     double multiplier, offset; /* right's = multiplier * left's + offset, for the coupled joint  */
 
     /* precomputed for the closed answer */
@@ -29,12 +36,23 @@ struct nm_leg {
     double mid_cos[6], mid_sin[6];                      /* middle of each joint's limits     */
 };
 
+/* The joint of a hip or an ankle whose axis at zero lies along y (pitch) or x (roll), and which way it counts; sign 0:
+ * there is none. */
+struct nm_leg_joint {
+    uint32_t at; /* in the chain */
+    double sign;
+};
+NM_EXPORT struct nm_leg_joint nm_leg_joint(const struct nm_leg *leg, bool ankle, bool pitch);
+
 NM_EXPORT int nm_leg_init(struct nm_leg *leg, const struct nm_body *body, enum nm_side side, struct nm_err *err);
 
 /* q: the joints in the chain's order. A leg without a closed answer begins at what q holds before the call, so that the
  * answers along a motion are neighbours: give it the last ones. `error` may be NULL. */
 NM_EXPORT enum nm_reach nm_leg_ik(const struct nm_leg *leg, struct pose3 sole_to_base, double q[],
                                   struct nm_ik_error *error);
+
+/* A start for the search: the knee a little bent, all else in the middle of its limits or at zero. */
+NM_EXPORT void nm_leg_crouch(const struct nm_leg *leg, double q[]);
 
 /* Both legs at once, for bodies whose legs share a joint (NAO's hips): the leading leg gets its pose, the other one the
  * nearest it can have with the shared joint where the leading one put it. */

@@ -1,5 +1,6 @@
 #include "body/robot.h"
 
+#include <libgen.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -109,11 +110,15 @@ int32_t build_frame(struct body_build *b, const char *name, uint32_t link, struc
 static int make_frames(struct sorting *s)
 {
     struct nm_body *body = s->b->body;
-    for (uint32_t i = 0; i < body->n_links; i++)
+    bool turned = body->facing != 0;
+    if (turned) build_frame(s->b, "base_link", 0, POSE_IDENTITY);
+    for (uint32_t i = turned; i < body->n_links; i++)
         s->frame_of[s->source[i]] = (uint32_t)build_frame(s->b, s->urdf->links[s->source[i]].name, i, POSE_IDENTITY);
     for (uint32_t i = 0; i < s->urdf->n_links; i++) {
-        if (s->source[s->link_of[i]] == i) continue;
-        int32_t frame = build_frame(s->b, s->urdf->links[i].name, s->link_of[i], s->to_link[i]);
+        if (s->source[s->link_of[i]] == i && !(turned && s->link_of[i] == 0)) continue;
+        const char *name = s->urdf->links[i].name;
+        if (turned && !strcmp(name, "base_link")) name = "base_link_of_urdf";
+        int32_t frame = build_frame(s->b, name, s->link_of[i], s->to_link[i]);
         if (frame < 0)
             return nm_fail(s->b->err, "%s:%u: link %s is one more than the %d there is room for", s->urdf->file,
                            s->urdf->links[i].line, s->urdf->links[i].name, NM_FRAMES);
@@ -134,22 +139,14 @@ static const struct nm_link_shape *make_shapes(struct sorting *s, const struct n
     return to;
 }
 
-/* A rigid body's tensor has no negative moment, and no moment above the sum of the two others. */
-static void note_odd_inertia(struct nm_body *body, const char *file)
+static void note_massless(struct nm_body *body, const char *file)
 {
-    for (uint32_t i = 0; i < body->n_links; i++) {
-        const struct nm_inertia *n = &body->inertia[i];
-        const char *name = body->frames[i].name;
-        double slack = 1e-6 * (n->xx + n->yy + n->zz);
-        if (!(n->mass > 0) && i)
-            nm_fail(body->notes, "%s: link %s moves but has no mass", file, name);
-        else if (n->xx < 0 || n->yy < 0 || n->zz < 0 || n->xx > n->yy + n->zz + slack ||
-                 n->yy > n->xx + n->zz + slack || n->zz > n->xx + n->yy + slack)
-            nm_fail(body->notes, "%s: the inertia of link %s belongs to no rigid body", file, name);
-    }
+    for (uint32_t i = 1; i < body->n_links; i++)
+        if (!(body->inertia[i].mass > 0))
+            nm_fail(body->notes, "%s: link %s moves but has no mass", file, body->frames[i].name);
 }
 
-static int make_body(struct body_build *b, const struct nm_urdf *urdf)
+static int sort_body(struct body_build *b, const struct nm_urdf *urdf, uint32_t facing)
 {
     struct sorting *s = nm_take_n(b->arena, struct sorting, 1);
     struct nm_body *body = b->body = nm_take_n(b->arena, struct nm_body, 1);
@@ -159,11 +156,14 @@ static int make_body(struct body_build *b, const struct nm_urdf *urdf)
     b->joints = nm_take_n(b->arena, struct nm_joint, NM_JOINTS);
     b->frames = nm_take_n(b->arena, struct nm_frame, NM_FRAMES);
     *body = (struct nm_body){.name = urdf->name, .about = "", .path = urdf->file, .offers = NM_OFFERS_JOINT_GOALS};
+    b->inertia = s->inertia;
+    body->facing = facing;
     body->joints = b->joints, body->frames = b->frames, body->inertia = s->inertia, body->notes = urdf->notes;
     body->imu = body->foot[0].toe = body->foot[1].toe = -1;
 
     struct pose3 base_to_root;
     uint32_t base = pick_base(urdf, &base_to_root);
+    base_to_root.rot = quat_mul(base_to_root.rot, quat_axis((struct vec3){0, 0, 1}, facing * M_PI / 2));
     s->source[0] = base;
     body->n_links = 1;
     s->to_link[urdf->root] = pose_inv(base_to_root);
@@ -180,15 +180,36 @@ static int make_body(struct body_build *b, const struct nm_urdf *urdf)
     body->n_visuals = urdf->n_visuals, body->visuals = make_shapes(s, urdf->visuals, urdf->n_visuals);
     body->n_collisions = urdf->n_collisions, body->collisions = make_shapes(s, urdf->collisions, urdf->n_collisions);
     body->steps = build_steps(b->arena, body);
-    note_odd_inertia(body, urdf->file);
+    double q[NM_JOINTS] = {0};
+    nm_forward(body, POSE_IDENTITY, q, &b->zero);
+    return 0;
+}
+
+/* The body with x forward: it is sorted twice if the URDF has another axis there. `forward`: quarter turns that
+ * robot.yaml names, -1: to be found out. */
+static int make_body(struct body_build *b, const struct nm_urdf *urdf, int forward)
+{
+    const char *beside = dirname(nm_take_text(b->arena, urdf->file));
+    struct nm_err why = {0}, before = *urdf->notes;
+    if (sort_body(b, urdf, 0)) return -1;
+    build_shapes(b, beside);
+    if (forward < 0) forward = build_facing(b, &why);
+    if (forward) {
+        *urdf->notes = before;
+        if (sort_body(b, urdf, (uint32_t)forward)) return -1;
+        build_shapes(b, beside);
+    }
+    if (why.n) nm_fail(b->body->notes, "%.*s", (int)(why.used - 1), why.text);
+    note_massless(b->body, urdf->file);
     return 0;
 }
 
 const struct nm_body *nm_body_from_urdf(struct nm_arena *arena, const struct nm_urdf *urdf, struct nm_err *err)
 {
     struct body_build b = {.arena = arena, .err = err};
-    if (make_body(&b, urdf)) return NULL;
+    if (make_body(&b, urdf, -1)) return NULL;
     build_groups(&b);
+    build_inertias(&b);
     build_cameras(&b);
     return b.body;
 }
@@ -197,6 +218,18 @@ static bool exists(const char *path)
 {
     struct stat info;
     return stat(path, &info) == 0;
+}
+
+static int read_forward(const struct nm_yaml *file, int *quarter, struct nm_err *err)
+{
+    static const char *const axes[] = {"x", "y", "-x", "-y"};
+    const struct nm_yaml *node = nm_yaml_get(file, "forward");
+    const char *name;
+    if (!node) return 0;
+    if (nm_yaml_text(node, &name, err)) return -1;
+    for (*quarter = 0; *quarter < 4; ++*quarter)
+        if (!strcmp(name, axes[*quarter])) return 0;
+    return nm_yaml_fail(node, err, "forward: %s is none of x, y, -x, -y", name);
 }
 
 static int load_folder(struct body_build *b, const char *folder)
@@ -208,12 +241,15 @@ static int load_folder(struct body_build *b, const char *folder)
 
     const char *urdf_path = nm_take_format(b->arena, "%s/robot.urdf", folder);
     const struct nm_urdf *urdf = nm_urdf_read(b->arena, urdf_path, b->err);
-    if (!urdf || make_body(b, urdf)) return -1;
-    b->body->path = nm_take_text(b->arena, folder);
-
     const char *path = nm_take_format(b->arena, "%s/robot.yaml", folder);
-    int fault = exists(path) ? build_robot_file(b, path) : 0;
+    const struct nm_yaml *file = urdf && exists(path) ? nm_yaml_read(b->arena, path, b->err) : NULL;
+    int forward = -1, fault = 0;
+    if (!urdf || (!file && exists(path)) || (file && read_forward(file, &forward, b->err))) return -1;
+    if (make_body(b, urdf, forward)) return -1;
+    b->body->path = nm_take_text(b->arena, folder);
+    if (file) fault = build_robot_file(b, file);
     if (!fault) build_groups(b);
+    if (!fault) build_inertias(b);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         path = nm_take_format(b->arena, "%s/%s", folder, files[i].name);
         if (exists(path)) fault |= files[i].read(b, path);

@@ -5,7 +5,9 @@
  * topological order (a parent before its children, otherwise in the order of the file): link 0 is the base, joint j
  * carries link j + 1. Frame i is link i itself for i < n_links; the frames after them are fixed to a link.
  *
- * `a_to_b` maps coordinates of a into b. The base's frame is base_link where the file has one, else the root link. */
+ * `a_to_b` maps coordinates of a into b. The base's frame is base_link where the file has one, else the root link;
+ * where x is not forward in it, the base's frame is turned and called base_link, and the file's own is a frame on it.
+ */
 #ifndef NM_BODY_ROBOT_H
 #define NM_BODY_ROBOT_H
 
@@ -136,6 +138,7 @@ struct nm_foot {
 struct nm_body {
     const char *name, *about, *path;
     uint32_t offers;  /* enum nm_offer                                          */
+    uint32_t facing;  /* quarter turns to the left from the URDF's x to forward */
     double height;    /* m, standing straight; from the shapes if not written   */
     double mass;      /* kg                                                     */
     double voltage;   /* V, of the servos' supply                               */
@@ -155,6 +158,7 @@ struct nm_body {
 
     uint32_t n_kinds;
     const char *const *kinds; /* classes of robot it belongs to, as in kid_size */
+    uint32_t odd_inertias;    /* links whose inertia cannot be theirs */
     uint32_t n_excludes;
     const uint32_t (*excludes)[2]; /* pairs of links that never touch in earnest */
 

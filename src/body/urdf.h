@@ -30,8 +30,23 @@ struct nm_link_shape {
     struct pose3 to_link; /* shape to the link it belongs to                                                          */
     float rgba[4];        /* colour of a visual shape, light grey if none is given                                    */
     uint32_t link;        /* index of that link                                                                       */
+    bool round;           /* a cylinder with round ends: a capsule, whose length includes them                        */
+    bool guessed;         /* stands for a mesh whose file was not found                                               */
     uint32_t frame;       /* in a body: index of the frame that was its URDF link                                     */
 };
+
+/* How far a shape reaches from its own origin along a direction, if it is turned by `rot`. A mesh has no size. */
+static inline double nm_shape_reach(const struct nm_link_shape *shape, struct quat rot, struct vec3 direction)
+{
+    struct vec3 d = quat_apply(quat_inv(rot), direction), size = shape->size;
+    switch (shape->kind) {
+    case NM_BOX: return (fabs(d.x) * size.x + fabs(d.y) * size.y + fabs(d.z) * size.z) / 2;
+    case NM_SPHERE: return size.x;
+    case NM_CYLINDER: return size.x * hypot(d.x, d.y) + size.z / 2 * fabs(d.z);
+    case NM_MESH: break;
+    }
+    return 0;
+}
 
 struct nm_inertia {
     double mass;

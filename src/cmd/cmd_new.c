@@ -1,5 +1,4 @@
 /* nutmeg new: starts a module (a skeleton that compiles, with a test that passes) or a robot (a folder from a URDF). */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -79,31 +78,20 @@ static int new_module(int argc, char **argv)
 
 /* ---- robots ---- */
 
-static const char *read_text(struct nm_arena *arena, const char *path, struct nm_err *err)
-{
-    enum { MOST = 16 << 20 };
-    FILE *file = fopen(path, "rb");
-    if (!file) {
-        nm_fail(err, "%s: %s", path, strerror(errno));
-        return NULL;
-    }
-    char *text = nm_take(arena, MOST + 1); /* zeroed */
-    size_t n = fread(text, 1, MOST, file);
-    fclose(file);
-    if (n < MOST && strlen(text) == n) return text;
-    nm_fail(err, n == MOST ? "%s: the file is longer than 16 MiB" : "%s: the file contains bytes that are not text",
-            path);
-    return NULL;
-}
-
 /* What the folder lacks now, and how to see it move. */
 static void tell_robot(struct setup *setup, const struct new_robot *robot, const char *folder,
-                       const struct skeleton_file *files, const struct nm_err *left, struct nm_err *err)
+                       const struct skeleton_file *files, const struct nm_err *said, const struct nm_err *left,
+                       struct nm_err *err)
 {
     struct nm_err missing = {0};
     const struct nm_body *body = nm_body_load(&setup->arena, folder, err);
     if (!body) return;
     for (const struct skeleton_file *f = files; f->path; f++) printf("%s/%s\n", folder, f->path);
+    if (said->n)
+        printf("\n"
+               "Found and assumed:\n"
+               "%s\n",
+               said->text);
     if (left->n)
         printf("\n"
                "The new robot cannot use these animations of %s:\n"
@@ -149,14 +137,14 @@ static int new_robot(int argc, char **argv)
     const char *fault = nm_name_fault(robot.name), *model = setup_robot(&setup, like, &err);
     const char *folder = dir ? dir : nm_take_format(&setup.arena, "%s/robots/%s", setup.root, robot.name);
     if (fault) nm_fail(&err, "the name '%s' %s", robot.name, fault);
-    if (!err.n) robot.urdf = read_text(&setup.arena, argv[2], &err);
-    if (!err.n) robot.body = nm_body_load(&setup.arena, argv[2], &err);
+    if (!err.n) new_robot_read(&setup.arena, &robot, argv[2], &err);
     if (!err.n) robot.like = nm_body_load(&setup.arena, model, &err);
     if (!err.n && !robot.like->n_servo_types) nm_fail(&err, "%s has no servos to copy", model);
     if (!err.n) {
-        struct nm_err left = {0};
-        const struct skeleton_file *files = new_robot_files(&setup.arena, &robot, &left);
-        if (!skeleton_write(&setup.arena, folder, files, &err)) tell_robot(&setup, &robot, folder, files, &left, &err);
+        struct nm_err left = {0}, said = *robot.body->notes;
+        const struct skeleton_file *files = new_robot_files(&setup.arena, &robot, &said, &left);
+        if (!skeleton_write(&setup.arena, folder, files, &err))
+            tell_robot(&setup, &robot, folder, files, &said, &left, &err);
     }
     code = err.n ? EXIT_USAGE : EXIT_OK;
     if (err.n) complain(&err);

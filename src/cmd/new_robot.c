@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/whole.h"
 #include "body/animation_carry.h"
+#include "cmd/motors.h"
 
 static const char *const limb_names[] = {"left_leg", "right_leg", "left_arm", "right_arm", "head"};
 enum { LIMBS = 5, EXCLUDES = 256 };
@@ -46,15 +48,51 @@ static void put_list(FILE *out, const struct nm_body *body, const struct nm_grou
     fputc(']', out);
 }
 
+/* m, and roll, pitch, yaw if it is turned */
+static void put_pose(FILE *out, struct pose3 p)
+{
+    struct mat3 m = quat_to_mat3(p.rot);
+    fprintf(out, "[%.5g, %.5g, %.5g", p.pos.x, p.pos.y, p.pos.z);
+    if (quat_angle(p.rot, QUAT_IDENTITY) > 1e-6)
+        fprintf(out, ", %.6g, %.6g, %.6g", atan2(m.m[2][1], m.m[2][2]), atan2(-m.m[2][0], hypot(m.m[2][1], m.m[2][2])),
+                atan2(m.m[1][0], m.m[0][0]));
+    fputc(']', out);
+}
+
 static void put_foot(FILE *out, const struct nm_body *body, int side)
 {
     const struct nm_foot *foot = &body->foot[side];
     if (!body->leg[side].n) return;
-    fprintf(out, "  %s: {sole: %s", side ? "right" : "left", body->frames[foot->sole].name);
+    const struct nm_frame *sole = &body->frames[foot->sole];
+    fprintf(out, "  %s: {sole: ", side ? "right" : "left");
+    if (strncmp(sole->name, "nm_", 3))
+        fputs(sole->name, out);
+    else
+        put_pose(out, sole->to_link);
     if (foot->toe >= 0) fprintf(out, ", toe: %s", body->frames[foot->toe].name);
     for (uint32_t i = 0; i < foot->n_cells; i++)
         fprintf(out, "%s%s", i ? ", " : ", cells: [", body->frames[foot->cells[i]].name);
     fputs(foot->n_cells ? "]}\n" : "}\n", out);
+}
+
+/* What stands for meshes, so that the folder needs none. */
+static void put_shapes(FILE *out, const struct nm_body *body)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < body->n_collisions; i++) {
+        const struct nm_link_shape *s = &body->collisions[i];
+        if (!s->mesh && !s->guessed) continue;
+        if (!any) fputs("\n# These stand for meshes: m, and rad if a shape is turned.\nshapes:\n", out);
+        any = true;
+        fprintf(out, "  - {link: %s, at: ", body->frames[s->link].name);
+        put_pose(out, s->to_link);
+        if (s->kind == NM_BOX)
+            fprintf(out, ", box: [%.4g, %.4g, %.4g]}\n", s->size.x, s->size.y, s->size.z);
+        else if (s->kind == NM_SPHERE)
+            fprintf(out, ", sphere: [%.4g]}\n", s->size.x);
+        else
+            fprintf(out, ", %s: [%.4g, %.4g]}\n", s->round ? "capsule" : "cylinder", s->size.x, s->size.z);
+    }
 }
 
 static void put_excludes(FILE *out, const struct nm_body *body)
@@ -72,6 +110,7 @@ static const char *robot_yaml(struct nm_arena *arena, const struct new_robot *r)
 {
     struct page page;
     const struct nm_group *limbs[LIMBS];
+    static const char *const forward[] = {"x", "y", "-x", "-y"};
     const struct nm_body *body = r->body;
     FILE *out = page_begin(&page);
     limbs_of(body, limbs);
@@ -81,9 +120,15 @@ static const char *robot_yaml(struct nm_arena *arena, const struct new_robot *r)
             "about: %u joints, %.1f kg\n"
             "height: %.3f                  # m, standing straight\n"
             "kinds: []                      # leagues and divisions it may play in: kid_size, hsl_small, …\n"
-            "offers: [joint_goals]          # what the body takes: joint_goals, walk_velocity, or both\n\n"
-            "groups:                        # from the base outwards\n",
-            r->name, r->name, body->n_joints, body->mass, body->height);
+            "offers: [joint_goals]          # what the body takes: joint_goals, walk_velocity, or both\n"
+            "forward: %s                     # axis of the URDF's base\n",
+            r->name, r->name, body->n_joints, body->mass, body->height, forward[body->facing & 3]);
+    if (body->odd_inertias)
+        fprintf(out,
+                "inertia: fitted                # %u links had one that cannot be theirs; `written` takes it all the "
+                "same\n",
+                body->odd_inertias);
+    fputs("\ngroups:                        # from the base outwards\n", out);
     for (int i = 0; i < LIMBS; i++) {
         if (!limbs[i]->n) continue;
         fprintf(out, "  %s: ", limb_names[i]);
@@ -94,64 +139,48 @@ static const char *robot_yaml(struct nm_arena *arena, const struct new_robot *r)
     if (body->leg[0].n)
         fputs("feet:                          # cells: front left, front right, back left, back right\n", out);
     for (int side = 0; side < 2; side++) put_foot(out, body, side);
+    put_shapes(out, body);
     put_excludes(out, body);
     return page_end(&page, arena);
 }
 
 /* ---- servos.yaml ---- */
 
-/* The kind of servo whose torque and speed come closest to the joint's limits; the strongest where it has none. */
-static uint32_t type_for(const struct nm_joint *joint, const struct nm_body *like)
-{
-    uint32_t best = 0;
-    double least = INFINITY;
-    for (uint32_t i = 0; i < like->n_servo_types; i++) {
-        const struct nm_servo_type *t = &like->servo_types[i];
-        double off =
-            isfinite(joint->effort) && joint->effort > 0 ? fabs(log(joint->effort / t->max_torque)) : -t->max_torque;
-        if (isfinite(joint->velocity) && joint->velocity > 0)
-            off += 0.5 * fabs(log(joint->velocity / t->no_load_speed));
-        if (off < least) least = off, best = i;
-    }
-    return best;
-}
-
 static void put_type(FILE *out, const struct nm_servo_type *t)
 {
     fprintf(out,
             "  %s:\n    kt: %g\n    resistance: %g\n    armature: %g\n    friction: %g\n    damping: %g\n"
             "    max_torque: %g\n    no_load_speed: %g\n    duty_gain: %g\n    max_duty: %g\n    encoder_steps: %u\n"
-            "    backlash: %g\n    max_temperature: %g\n    min_voltage: %g\n    max_voltage: %g\n",
+            "    backlash: %g\n    max_temperature: %g\n    heat_capacity: %g\n    thermal_resistance: %g\n"
+            "    min_voltage: %g\n    max_voltage: %g\n",
             t->name, t->kt, t->resistance, t->armature, t->friction, t->damping, t->max_torque, t->no_load_speed,
-            t->duty_gain, t->max_duty, t->encoder_steps, t->backlash, t->max_temperature, t->min_voltage,
-            t->max_voltage);
+            t->duty_gain, t->max_duty, t->encoder_steps, t->backlash, t->max_temperature, t->heat_capacity,
+            t->thermal_resistance, t->min_voltage, t->max_voltage);
 }
 
-static const char *servos_yaml(struct nm_arena *arena, const struct new_robot *r)
+static const char *servos_yaml(struct nm_arena *arena, const struct new_robot *r, const struct motors *m)
 {
     struct page page;
-    const struct nm_body *body = r->body, *like = r->like;
+    const struct nm_body *body = r->body;
     FILE *out = page_begin(&page);
     fprintf(out,
-            "# Servos of %s, guessed: kinds are those of %s that come closest to the limits in the URDF, ids count "
-            "from 1.\n"
+            "# Motors of %s, guessed from the effort and velocity limits of the URDF; ids count from 1.\n"
             "# Write down the real ones; `nutmeg bus scan` tells who answers.\n"
-            "voltage: %g\n\nbuses:\n  main: {device: /dev/ttyUSB0, baud: 1000000, protocol: 1}\n\n"
+            "voltage: %g\n"
+            "battery: {cells: %g, capacity: %g, resistance: %g, electronics: %g}\n\n"
+            "buses:\n  main: {device: /dev/ttyUSB0, baud: 1000000, protocol: %u}\n\n"
             "# torque = kt / resistance * (duty * voltage - kt * speed), with duty = duty_gain * p * error, at most "
             "max_duty;\n"
             "# friction (Coulomb) and damping (viscous) act against it. Nm, A, ohm, V, rad, s.\ntypes:\n",
-            r->name, like->name, like->voltage);
-    for (uint32_t i = 0; i < like->n_servo_types; i++) put_type(out, &like->servo_types[i]);
+            r->name, m->voltage, m->battery.cells, m->battery.capacity, m->battery.resistance, m->battery.electronics,
+            m->protocol);
+    for (uint32_t i = 0; i < m->n_types; i++) put_type(out, &m->types[i]);
     fputs("\n# joint = direction * servo + offset (rad); p, i, d in the firmware's units\njoints:\n", out);
     uint32_t id = 0;
     for (uint32_t j = 0; j < body->n_joints; j++) {
         if (body->joints[j].mimic >= 0) continue; /* another one's servo moves it, too */
-        uint32_t type = type_for(&body->joints[j], like);
-        uint32_t p = 32;
-        for (uint32_t i = 0; i < like->n_servos; i++)
-            if (like->servos[i].type == type) p = like->servos[i].p;
         fprintf(out, "  %s: {type: %s, id: %u, bus: main, direction: 1, offset: 0, p: %u, i: 0, d: 0}\n",
-                body->joints[j].name, like->servo_types[type].name, ++id, p);
+                body->joints[j].name, m->types[m->type_of[j]].name, ++id, m->p[m->type_of[j]]);
     }
     return page_end(&page, arena);
 }
@@ -276,20 +305,32 @@ static void find_excludes(struct nm_arena *arena, struct nm_body *body)
     }
 }
 
-static const struct nm_body *with_servos(struct nm_arena *arena, const struct nm_body *urdf, const struct nm_body *like)
+static const struct nm_body *with_motors(struct nm_arena *arena, const struct nm_body *urdf, const struct motors *m)
 {
     struct nm_body *body = nm_take_n(arena, struct nm_body, 1);
     struct nm_joint *joints = nm_take_n(arena, struct nm_joint, urdf->n_joints);
     *body = *urdf;
     memcpy(joints, urdf->joints, urdf->n_joints * sizeof *joints);
     for (uint32_t j = 0; j < urdf->n_joints; j++)
-        joints[j].velocity = fmin(joints[j].velocity, like->servo_types[type_for(&joints[j], like)].no_load_speed);
+        if (joints[j].mimic < 0) joints[j].velocity = m->types[m->type_of[j]].no_load_speed;
     body->joints = joints;
     find_excludes(arena, body);
     return body;
 }
 
 /* ---- all of it ---- */
+
+int new_robot_read(struct nm_arena *arena, struct new_robot *robot, const char *path, struct nm_err *err)
+{
+    size_t size;
+    char *text = nm_read_whole(path, NM_URDF_SIZE, &size, err);
+    if (!text) return -1;
+    robot->urdf = nm_take_format(arena, "%.*s", (int)size, text);
+    free(text);
+    if (strlen(robot->urdf) != size) return nm_fail(err, "%s: the file contains bytes that are not text", path);
+    robot->body = nm_body_load(arena, path, err);
+    return robot->body ? 0 : -1;
+}
 
 static const char *motion(struct nm_arena *arena, const struct new_robot *r, const struct nm_animation *from,
                           const struct nm_carry *carry, struct nm_err *left)
@@ -307,16 +348,19 @@ static const char *motion(struct nm_arena *arena, const struct new_robot *r, con
     return nm_take_format(arena, "# Taken over from %s.\n%s", r->like->name, text);
 }
 
-const struct skeleton_file *new_robot_files(struct nm_arena *arena, const struct new_robot *robot, struct nm_err *left)
+const struct skeleton_file *new_robot_files(struct nm_arena *arena, const struct new_robot *robot, struct nm_err *said,
+                                            struct nm_err *left)
 {
     struct new_robot r = *robot;
     struct skeleton_file *files = nm_take_n(arena, struct skeleton_file, 6 + r.like->n_animations);
     struct nm_carry carry;
     uint32_t n = 0;
-    r.body = with_servos(arena, robot->body, robot->like);
+    struct motors *motors = nm_take_n(arena, struct motors, 1);
+    motors_choose(arena, robot->body, robot->like, motors, said);
+    r.body = with_motors(arena, robot->body, motors);
     files[n++] = (struct skeleton_file){"robot.urdf", r.urdf};
     files[n++] = (struct skeleton_file){"robot.yaml", robot_yaml(arena, &r)};
-    files[n++] = (struct skeleton_file){"servos.yaml", servos_yaml(arena, &r)};
+    files[n++] = (struct skeleton_file){"servos.yaml", servos_yaml(arena, &r, motors)};
     if (r.body->n_cameras) files[n++] = (struct skeleton_file){"cameras.yaml", cameras_yaml(arena, &r)};
     nm_carry_find(r.like, r.body, &carry);
     files[n++] = (struct skeleton_file){"params.yaml", params_yaml(arena, &r, &carry)};

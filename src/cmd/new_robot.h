@@ -14,7 +14,11 @@ struct new_robot {
     const struct nm_registry *registry; /* of modules */
 };
 
-/* Its files, ended by {0}. `left`: motions of the other robot that could not be taken over, a sentence each. */
-const struct skeleton_file *new_robot_files(struct nm_arena *arena, const struct new_robot *robot, struct nm_err *left);
+/* Reads a URDF and its text into `robot`; -1 with a sentence. */
+int new_robot_read(struct nm_arena *arena, struct new_robot *robot, const char *path, struct nm_err *err);
+/* Its files, ended by {0}. `said`: what was assumed; `left`: motions of the other robot that could not be taken over; a
+ * sentence each. */
+const struct skeleton_file *new_robot_files(struct nm_arena *arena, const struct new_robot *robot, struct nm_err *said,
+                                            struct nm_err *left);
 
 #endif

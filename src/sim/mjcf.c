@@ -27,14 +27,6 @@ static double error_of(const struct nm_body *body, const struct nm_kin *zero, ui
     return 2 * share * r * sin(range / 4);
 }
 
-/* The box with the same mass distribution stands for a mesh. */
-static struct vec3 inertia_box(const struct nm_inertia *i)
-{
-    double k = i->mass > 0 ? 6 / i->mass : 0;
-    return (struct vec3){sqrt(fmax(k * (i->yy + i->zz - i->xx), 1e-4)), sqrt(fmax(k * (i->xx + i->zz - i->yy), 1e-4)),
-                         sqrt(fmax(k * (i->xx + i->yy - i->zz), 1e-4))};
-}
-
 /* The longest edge of a link's collision shapes. */
 static double length_of(const struct nm_body *body, uint32_t link)
 {
@@ -42,8 +34,7 @@ static double length_of(const struct nm_body *body, uint32_t link)
     for (uint32_t i = 0; i < body->n_collisions; i++) {
         const struct nm_link_shape *s = &body->collisions[i];
         if (s->link != link) continue;
-        struct vec3 size = s->kind == NM_MESH ? inertia_box(&body->inertia[link]) : s->size;
-        most = fmax(most, fmax(size.x, fmax(size.y, size.z)));
+        most = fmax(most, fmax(s->size.x, fmax(s->size.y, s->size.z)));
     }
     return most;
 }
@@ -246,6 +237,8 @@ static void write_shape(const struct writer *w, const struct nm_link_shape *s, u
         fprintf(w->out, " type=\"box\" size=\"%.9g %.9g %.9g\"", s->size.x / 2, s->size.y / 2, s->size.z / 2);
     } else if (s->kind == NM_SPHERE) {
         fprintf(w->out, " type=\"sphere\" size=\"%.9g\"", s->size.x);
+    } else if (s->round) {
+        fprintf(w->out, " type=\"capsule\" size=\"%.9g %.9g\"", s->size.x, fmax(s->size.z / 2 - s->size.x, 1e-4));
     } else {
         fprintf(w->out, " type=\"cylinder\" size=\"%.9g %.9g\"", s->size.x, s->size.z / 2);
     }
@@ -270,7 +263,6 @@ static int32_t sole_shape(const struct nm_body *body, int side)
 static void write_shapes(const struct writer *w, uint32_t link)
 {
     char more[160];
-    bool seen_mesh[NM_LINKS] = {false};
     for (uint32_t i = 0; i < w->body->n_collisions; i++) {
         const struct nm_link_shape *s = &w->body->collisions[i];
         if (w->fold.home[s->link] != link) continue;
@@ -279,16 +271,7 @@ static void write_shapes(const struct writer *w, uint32_t link)
             used = snprintf(more, sizeof more, "name=\"r%u_f%d\" ", w->robot, side);
         snprintf(more + used, sizeof more - (size_t)used, "contype=\"%u\" conaffinity=\"%u\" group=\"3\"", w->contype,
                  w->conaffinity | (s->link == 0 ? MJCF_PENDULUM : 0));
-        struct nm_link_shape box = *s;
-        if (s->kind == NM_MESH) {
-            const struct nm_inertia *inertia = &w->body->inertia[s->link];
-            if (inertia->mass < 0.03 || seen_mesh[s->link]) continue;
-            seen_mesh[s->link] = true;
-            box.kind = NM_BOX;
-            box.size = inertia_box(inertia);
-            box.to_link = (struct pose3){QUAT_IDENTITY, inertia->com};
-        }
-        write_shape(w, &box, link, more);
+        write_shape(w, s, link, more);
     }
     for (uint32_t i = 0; i < w->body->n_visuals && w->options->visuals; i++) {
         const struct nm_link_shape *s = &w->body->visuals[i];
@@ -399,15 +382,8 @@ double nm_standing_height(const struct nm_body *body, struct quat base_rot, cons
     nm_forward(body, (struct pose3){base_rot, {0, 0, 0}}, q, &kin);
     for (uint32_t i = 0; i < body->n_collisions; i++) {
         const struct nm_link_shape *s = &body->collisions[i];
-        if (s->kind == NM_MESH) continue;
         struct pose3 p = pose_mul(kin.pose[s->link], s->to_link);
-        struct mat3 m = quat_to_mat3(p.rot);
-        double reach = s->size.x; /* sphere */
-        if (s->kind == NM_BOX)
-            reach = (fabs(m.m[2][0]) * s->size.x + fabs(m.m[2][1]) * s->size.y + fabs(m.m[2][2]) * s->size.z) / 2;
-        if (s->kind == NM_CYLINDER)
-            reach = fabs(m.m[2][2]) * s->size.z / 2 + s->size.x * sqrt(fmax(1 - m.m[2][2] * m.m[2][2], 0));
-        lowest = fmin(lowest, p.pos.z - reach);
+        lowest = fmin(lowest, p.pos.z - nm_shape_reach(s, p.rot, (struct vec3){0, 0, 1}));
     }
     for (int side = 0; side < 2; side++) /* a body of meshes stands on its soles */
         if (body->leg[side].n && !isfinite(lowest)) lowest = kin.pose[body->foot[side].sole].pos.z;

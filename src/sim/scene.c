@@ -297,18 +297,6 @@ bool nm_shirt_colour(const char *name, float colour[3])
     return false;
 }
 
-/* A mesh is drawn as the box that has its link's mass distribution. */
-static void add_mesh_box(struct nm_scene *scene, uint8_t thing, const struct nm_inertia *inertia,
-                         struct pose3 link_to_field, const float colour[3])
-{
-    if (!(inertia->mass > 0)) return;
-    double k = 6 / inertia->mass, xx = inertia->xx, yy = inertia->yy, zz = inertia->zz;
-    double x = sqrt(fmax(k * (yy + zz - xx), 1e-4)), y = sqrt(fmax(k * (xx + zz - yy), 1e-4)),
-           z = sqrt(fmax(k * (xx + yy - zz), 1e-4));
-    struct pose3 to_link = {QUAT_IDENTITY, inertia->com};
-    add(scene, NM_SOLID_BOX, thing, pose_mul(link_to_field, to_link), x / 2, y / 2, z / 2, colour);
-}
-
 static void add_shape(struct nm_scene *scene, uint8_t thing, const struct nm_link_shape *shape,
                       struct pose3 link_to_field, const float colour[3])
 {
@@ -349,22 +337,15 @@ void nm_scene_robot(struct nm_scene *scene, uint32_t index, const struct nm_body
 {
     if (index >= NM_PLAYERS) return;
     hall_around(scene, kin->pose[0].pos);
-    bool meshes = body->n_visuals > 0;
-    for (uint32_t i = 0; i < body->n_visuals; i++) meshes &= body->visuals[i].kind == NM_MESH;
-    const struct nm_link_shape *shapes = meshes || !body->n_visuals ? body->collisions : body->visuals;
-    uint32_t n = meshes || !body->n_visuals ? body->n_collisions : body->n_visuals, first = scene->n_solids;
+    bool solid = body->n_visuals > 0; /* what is drawn as meshes is shown by what was fitted around them */
+    for (uint32_t i = 0; i < body->n_visuals; i++) solid &= body->visuals[i].kind != NM_MESH;
+    const struct nm_link_shape *shapes = solid ? body->visuals : body->collisions;
+    uint32_t n = solid ? body->n_visuals : body->n_collisions, first = scene->n_solids;
     uint8_t thing = (uint8_t)(NM_THING_ROBOT + index);
-    uint64_t boxed[NM_LINKS / 64 + 1] = {0};
 
     for (uint32_t i = 0; i < n; i++) {
         const struct nm_link_shape *s = &shapes[i];
         const float *colour = wears_shirt(body, s->link) ? shirt->colour : s->rgba;
-        if (s->kind == NM_MESH) {
-            if (!(boxed[s->link / 64] >> (s->link % 64) & 1))
-                add_mesh_box(scene, thing, &body->inertia[s->link], kin->pose[s->link], colour);
-            boxed[s->link / 64] |= (uint64_t)1 << (s->link % 64);
-            continue;
-        }
         add_shape(scene, thing, s, kin->pose[s->link], colour);
         if (shirt->number && carries_number(shapes, n, s)) {
             scene->solids[scene->n_solids - 1].coat = NM_COAT_NUMBER;

@@ -127,11 +127,8 @@ static double trunk_extent(const struct nm_body *body, struct vec3 direction)
     double most = 0.05;
     for (uint32_t i = 0; i < body->n_collisions; i++) {
         const struct nm_link_shape *s = &body->collisions[i];
-        if (s->link != 0 || s->kind == NM_MESH) continue;
-        struct vec3 d = quat_apply(quat_inv(s->to_link.rot), direction), c = s->to_link.pos;
-        double reach =
-            s->kind == NM_BOX ? (fabs(d.x) * s->size.x + fabs(d.y) * s->size.y + fabs(d.z) * s->size.z) / 2 : s->size.x;
-        most = fmax(most, vec3_dot(c, direction) + reach);
+        if (s->link != 0) continue;
+        most = fmax(most, vec3_dot(s->to_link.pos, direction) + nm_shape_reach(s, s->to_link.rot, direction));
     }
     return most;
 }

@@ -7,12 +7,6 @@
 
 static struct pose2 flat(struct pose3 p) { return (struct pose2){p.pos.x, p.pos.y, quat_yaw(p.rot)}; }
 
-/* m from one joint to another */
-static double between(const struct nm_kin *kin, uint32_t a, uint32_t b)
-{
-    return vec3_norm(vec3_sub(kin->pose[a + 1].pos, kin->pose[b + 1].pos));
-}
-
 /* m from a sole towards the other foot, up to where its boxes end; of a foot without boxes up to its cells. */
 static double inner_edge(const struct nm_body *body, const struct nm_kin *zero, int side)
 {
@@ -52,8 +46,11 @@ struct kick_stand kick_stand_of(const struct nm_body *body, const double q[])
         if (foot->toe >= 0) stand.toe[side] = nm_frame_to_frame(&zero, (uint32_t)foot->toe, foot->sole).pos;
         stand.inner[side] = inner_edge(body, &zero, side);
         stand.straight[side] = -zero.pose[foot->sole].pos.z;
-        const uint32_t *joints = body->leg[side].joints; /* hip yaw, roll, pitch, knee, ankle pitch, roll */
-        stand.leg[side] = between(&zero, joints[2], joints[3]) + between(&zero, joints[3], joints[4]);
+        struct nm_leg leg;
+        if (nm_leg_init(&leg, body, (enum nm_side)side, NULL)) continue;
+        const struct vec3 *at = leg.chain.point;
+        stand.leg[side] = vec3_norm(vec3_sub(at[leg.pitch[0]], at[leg.pitch[1]])) +
+                          vec3_norm(vec3_sub(at[leg.pitch[1]], at[leg.pitch[2]]));
     }
     return stand;
 }

@@ -29,20 +29,6 @@ void kick_params_scale(struct kick_params *p, double leg)
 #undef X
 }
 
-/* Of the chain's joints from `first` on the one whose axis at zero lies along x (roll) or y (pitch). */
-static struct kick_joint joint_along(const struct nm_chain *chain, uint32_t first, uint32_t n, bool pitch)
-{
-    struct kick_joint best = {chain->joints[first], 1};
-    double most = 0;
-    for (uint32_t i = first; i < first + n && i < chain->n; i++) {
-        double along = pitch ? chain->axis[i].y : chain->axis[i].x;
-        if (fabs(along) <= most) continue;
-        most = fabs(along);
-        best = (struct kick_joint){chain->joints[i], along > 0 ? 1 : -1};
-    }
-    return best;
-}
-
 /* A servo without integral part stays behind a moving goal by (damping / gain) x speed, and yields by torque / gain. */
 static void servo_of(struct kick_engine *e, uint32_t joint)
 {
@@ -57,6 +43,12 @@ static void servo_of(struct kick_engine *e, uint32_t joint)
     e->yields[joint] = 1 / gain;
 }
 
+static struct nm_leg_joint body_joint(const struct nm_leg *leg, bool ankle, bool pitch)
+{
+    struct nm_leg_joint j = nm_leg_joint(leg, ankle, pitch);
+    return (struct nm_leg_joint){leg->chain.joints[j.at], j.sign};
+}
+
 int kick_engine_init(struct kick_engine *e, const struct nm_body *body, struct nm_err *err)
 {
     memset(e, 0, sizeof *e);
@@ -65,12 +57,11 @@ int kick_engine_init(struct kick_engine *e, const struct nm_body *body, struct n
     for (int side = 0; side < 2; side++) {
         if (nm_leg_init(&e->leg[side], body, (enum nm_side)side, err)) return -1;
         const struct nm_chain *chain = &e->leg[side].chain;
-        if (chain->n != 6) return nm_fail(err, "%s: a leg has %u joints, the kick wants six", body->name, chain->n);
-        e->hip_roll[side] = joint_along(chain, 0, 3, false);
-        e->hip_pitch[side] = joint_along(chain, 0, 3, true);
-        e->ankle_roll[side] = joint_along(chain, 4, 2, false);
-        e->ankle_pitch[side] = joint_along(chain, 4, 2, true);
-        for (uint32_t i = 0; i < 6; i++) servo_of(e, chain->joints[i]);
+        e->hip_roll[side] = body_joint(&e->leg[side], false, false);
+        e->hip_pitch[side] = body_joint(&e->leg[side], false, true);
+        e->ankle_roll[side] = body_joint(&e->leg[side], true, false);
+        e->ankle_pitch[side] = body_joint(&e->leg[side], true, true);
+        for (uint32_t i = 0; i < chain->n; i++) servo_of(e, chain->joints[i]);
     }
     return 0;
 }
@@ -291,9 +282,9 @@ static void run_ahead(const struct kick_engine *e, const struct kick_params *p, 
     }
 }
 
-static void add(double goals[NM_JOINTS], struct kick_joint joint, double angle)
+static void add(double goals[NM_JOINTS], struct nm_leg_joint joint, double angle)
 {
-    goals[joint.joint] += joint.sign * angle;
+    goals[joint.at] += joint.sign * angle;
 }
 
 static void balance(const struct kick_engine *e, const struct kick_params *p, double goals[NM_JOINTS])

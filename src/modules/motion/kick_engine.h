@@ -75,10 +75,7 @@ struct kick_engine {
     double weight;            /* N                                     */
     double lag[NM_JOINTS];    /* s, of each servo behind a moving goal */
     double yields[NM_JOINTS]; /* rad for each Nm                       */
-    struct kick_joint {       /* where feedback acts                   */
-        uint32_t joint;
-        double sign; /* of its axis against the torso's */
-    } hip_roll[2], hip_pitch[2], ankle_roll[2], ankle_pitch[2];
+    struct nm_leg_joint hip_roll[2], hip_pitch[2], ankle_roll[2], ankle_pitch[2]; /* of the body; feedback acts there */
     struct kick_plan plan;
     double t, waited;           /* s                                          */
     double landed;              /* m over the plan's ground, where the foot met it */

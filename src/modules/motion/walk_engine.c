@@ -307,7 +307,7 @@ void walk_engine_take_over(struct walk_engine *e, const struct walk_params *p, c
     e->com[0] = seen.com_here[0];
     e->com[1] = e->sway = seen.com_here[1];
     for (int side = 0; side < 2; side++)
-        for (uint32_t i = 0; i < 6; i++) e->q_last[side][i] = sense->q[e->leg[side].chain.joints[i]];
+        for (uint32_t i = 0; i < e->leg[side].chain.n; i++) e->q_last[side][i] = sense->q[e->leg[side].chain.joints[i]];
     e->kick.active = false;
     if (e->phase == 0) ride_kick(e);
     walk_plan_step(e, p);

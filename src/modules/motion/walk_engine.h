@@ -54,10 +54,7 @@ struct walk_engine {
     double nearest;           /* m, ankles may not come closer: the feet would touch                */
     double lag[2][NM_GROUP];  /* s, of each servo behind a moving goal                              */
     double give[2][NM_GROUP]; /* rad for each Nm                                                    */
-    struct walk_joint {       /* where feedback acts                                                */
-        uint32_t at;          /* in the leg's chain                                                 */
-        double sign;          /* of its axis against the torso's                                    */
-    } hip_roll[2], hip_pitch[2], ankle_roll[2], ankle_pitch[2];
+    struct nm_leg_joint hip_roll[2], hip_pitch[2], ankle_roll[2], ankle_pitch[2]; /* feedback acts there */
     double w, height, width; /* 1/s, of the pendulum, unscaled; m, hips over the ground; m        */
     /* the step */
     enum walk_mode mode;

@@ -219,7 +219,7 @@ void walk_front_model(struct walk_front *f, const struct walk_sense *s, const st
         f->steps++;
     }
     for (int side = 0; side < 2; side++)
-        for (uint32_t i = 0; i < 6; i++) goals[f->nm->body->leg[side].joints[i]] = legs[side][i];
+        for (uint32_t i = 0; i < f->nm->body->leg[side].n; i++) goals[f->nm->body->leg[side].joints[i]] = legs[side][i];
     swing_arms(f, goals);
 }
 
@@ -249,7 +249,8 @@ void walk_front_put(struct walk_front *f, const double goals[NM_JOINTS])
     const struct nm_body *body = f->nm->body;
     double t = fmin(nm_seconds(f->nm->now - f->since) / f->takes, 1), way = t * t * t * (10 + t * (6 * t - 15));
     for (int side = 0; side < 2; side++)
-        for (uint32_t i = 0; i < 6; i++) put_joint(f, body->leg[side].joints[i], goals[body->leg[side].joints[i]], way);
+        for (uint32_t i = 0; i < body->leg[side].n; i++)
+            put_joint(f, body->leg[side].joints[i], goals[body->leg[side].joints[i]], way);
     for (int side = 0; side < 2; side++)
         for (uint32_t i = 0; i < body->arm[side].n && i < WALK_ARM; i++)
             put_joint(f, body->arm[side].joints[i], goals[body->arm[side].joints[i]], way);
@@ -296,7 +297,7 @@ static void begin_rise(struct walk_front *f)
     walk_engine_reset(&f->engine, &f->tuned);
     walk_engine_step(&f->engine, &f->tuned, &level, &(struct walk_command){0}, nm_seconds(f->nm->dt), goals);
     for (int side = 0; side < 2; side++)
-        for (uint32_t i = 0; i < 6; i++)
+        for (uint32_t i = 0; i < body->leg[side].n; i++)
             farthest = fmax(farthest, fabs(goals[side][i] - f->q[body->leg[side].joints[i]]));
     memcpy(f->told, f->q, sizeof f->told);
     walk_front_blend(f, fmax(f->rise * fmin(farthest / 0.4, 1), 0.1));

@@ -10,21 +10,6 @@ static const double STANDING = 0.4; /* of the feedback: two legs do it, and one 
 
 /* ---- what follows from the body ---- */
 
-/* Of the chain's joints from `first` on the one whose axis at zero lies along x (roll) or y (pitch). */
-static struct walk_joint joint_along(const struct nm_chain *chain, uint32_t first, uint32_t n, bool pitch)
-{
-    struct walk_joint best = {first, 1};
-    double most = 0;
-    for (uint32_t i = first; i < first + n && i < chain->n; i++) {
-        double along = pitch ? chain->axis[i].y : chain->axis[i].x;
-        if (fabs(along) > most) {
-            most = fabs(along);
-            best = (struct walk_joint){i, along > 0 ? 1 : -1};
-        }
-    }
-    return best;
-}
-
 /* A servo without integral part stays behind a moving goal by (damping / gain) x speed, and yields by torque / gain. */
 static void servo_weakness(const struct nm_body *body, uint32_t joint, double *lag, double *give)
 {
@@ -46,11 +31,9 @@ static double inner_reach(const struct nm_body *body, int side)
     double most = 0, inwards = walk_engine_side((enum nm_side)side);
     for (uint32_t i = 0; i < body->n_collisions; i++) {
         const struct nm_link_shape *s = &body->collisions[i];
-        if (s->link != sole->link || s->kind != NM_BOX) continue;
+        if (s->link != sole->link) continue;
         struct pose3 p = pose_mul(pose_inv(sole->to_link), s->to_link);
-        struct mat3 m = quat_to_mat3(p.rot);
-        double half = (fabs(m.m[1][0]) * s->size.x + fabs(m.m[1][1]) * s->size.y + fabs(m.m[1][2]) * s->size.z) / 2;
-        most = fmax(most, inwards * p.pos.y + half);
+        most = fmax(most, inwards * p.pos.y + nm_shape_reach(s, p.rot, (struct vec3){0, 1, 0}));
     }
     return most;
 }
@@ -64,15 +47,16 @@ int walk_joints_init(struct walk_engine *e, struct nm_err *err)
     for (int side = 0; side < 2; side++) {
         if (nm_leg_init(&e->leg[side], body, (enum nm_side)side, err)) return -1;
         const struct nm_chain *chain = &e->leg[side].chain;
-        if (chain->n != 6) return nm_fail(err, "%s: a leg has %u joints, the walk wants six", body->name, chain->n);
-        e->hip_roll[side] = joint_along(chain, 0, 3, false);
-        e->hip_pitch[side] = joint_along(chain, 0, 3, true);
-        e->ankle_roll[side] = joint_along(chain, 4, 2, false);
-        e->ankle_pitch[side] = joint_along(chain, 4, 2, true);
-        for (uint32_t i = 0; i < 6; i++) servo_weakness(body, chain->joints[i], &e->lag[side][i], &e->give[side][i]);
+        e->hip_roll[side] = nm_leg_joint(&e->leg[side], false, false);
+        e->hip_pitch[side] = nm_leg_joint(&e->leg[side], false, true);
+        e->ankle_roll[side] = nm_leg_joint(&e->leg[side], true, false);
+        e->ankle_pitch[side] = nm_leg_joint(&e->leg[side], true, true);
+        for (uint32_t i = 0; i < chain->n; i++)
+            servo_weakness(body, chain->joints[i], &e->lag[side][i], &e->give[side][i]);
     }
     const struct nm_chain *leg = &e->leg[NM_LEFT].chain;
-    struct vec3 hip = kin.pose[leg->joints[2] + 1].pos, ankle = kin.pose[leg->joints[4] + 1].pos;
+    const uint32_t *pitch = e->leg[NM_LEFT].pitch;
+    struct vec3 hip = leg->point[pitch[0]], ankle = leg->point[pitch[2]];
     e->legs = vec3_norm(vec3_sub(hip, ankle));
     if (!(e->legs > 0.02)) return nm_fail(err, "%s: its legs are %.3f m long, too short to walk", body->name, e->legs);
     e->size = e->legs / WALK_LEG;
@@ -126,7 +110,7 @@ static void weigh(const struct walk_engine *e, const struct walk_params *p, cons
     double q[NM_JOINTS], zero[NM_JOINTS] = {0};
     memcpy(q, sense->q, e->body->n_joints * sizeof *q);
     for (int side = 0; side < 2; side++)
-        for (uint32_t i = 0; i < 6; i++) q[e->leg[side].chain.joints[i]] = goals[side][i];
+        for (uint32_t i = 0; i < e->leg[side].chain.n; i++) q[e->leg[side].chain.joints[i]] = goals[side][i];
     double ww = e->w * e->w, mass = e->body->mass;
     double pivot[2] = {walk_pivot(e, p, 0), walk_pivot(e, p, 1)};
     struct vec3 pull = {-ww * (e->com[0] - pivot[0]), e->mode == WALK_STEP ? -ww * (e->com[1] - pivot[1]) : 0,
@@ -153,7 +137,8 @@ static void weigh(const struct walk_engine *e, const struct walk_params *p, cons
     struct nm_effort effort;
     nm_inverse_dynamics(e->body, &motion, pushes, 2, &effort);
     for (int side = 0; side < 2; side++)
-        for (uint32_t i = 0; i < 6; i++) torque[side][i] = effort.torque[e->leg[side].chain.joints[i]];
+        for (uint32_t i = 0; i < e->leg[side].chain.n; i++)
+            torque[side][i] = effort.torque[e->leg[side].chain.joints[i]];
 }
 
 void walk_run_ahead(struct walk_engine *e, const struct walk_params *p, const struct walk_sense *sense,
@@ -162,7 +147,7 @@ void walk_run_ahead(struct walk_engine *e, const struct walk_params *p, const st
     double torque[2][NM_GROUP] = {{0}};
     if (p->torque_ahead > 0) weigh(e, p, sense, goals, torque);
     for (int side = 0; side < 2; side++)
-        for (uint32_t i = 0; i < 6; i++) {
+        for (uint32_t i = 0; i < e->leg[side].chain.n; i++) {
             double q = goals[side][i], speed = e->moved ? (q - e->q_last[side][i]) / dt : 0;
             goals[side][i] += p->speed_ahead * walk_clip(e->lag[side][i] * speed, -MOST_LAG, MOST_LAG);
             goals[side][i] += p->torque_ahead * walk_clip(e->give[side][i] * torque[side][i], -MOST_GIVE, MOST_GIVE);
@@ -171,7 +156,7 @@ void walk_run_ahead(struct walk_engine *e, const struct walk_params *p, const st
     e->moved = true;
 }
 
-static void add(double goals[NM_GROUP], struct walk_joint joint, double angle)
+static void add(double goals[NM_GROUP], struct nm_leg_joint joint, double angle)
 {
     goals[joint.at] += joint.sign * angle;
 }
