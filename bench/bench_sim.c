@@ -17,7 +17,7 @@
 #include "sim/flat.h"
 #include "sim/percept.h"
 #include "sim/picture.h"
-#include "sim/stance.h"
+#include "body/stance.h"
 #include "sim/workers.h"
 #include "sim/world.h"
 

@@ -1,5 +1,11 @@
 #include "body/animation_carry.h"
 
+#include <string.h>
+
+#include "body/chain.h"
+#include "body/leg_ik.h"
+#include "body/stance.h"
+
 static const double alike = 0.8;       /* cosine between axes that mean the same                  */
 static const double other_zero = 0.35; /* rad; smaller differences are the shape of the limb      */
 static const double lever = 0.12;      /* of the body's height: what is nearer to an axis shows no direction */
@@ -54,27 +60,206 @@ static bool carry_limb(const struct nm_body *from, const struct nm_group *a, con
 
 void nm_carry_find(const struct nm_body *from, const struct nm_body *to, struct nm_carry *carry)
 {
-    *carry = (struct nm_carry){.n = 0};
+    *carry = (struct nm_carry){.from = from};
     for (uint32_t j = 0; j < NM_JOINTS; j++) carry->to[j] = -1;
     for (int side = 0; side < 2; side++) {
-        carry_limb(from, &from->leg[side], to, &to->leg[side], carry);
-        carry_limb(from, &from->arm[side], to, &to->arm[side], carry);
+        carry->leg_by_pose[side] = !carry_limb(from, &from->leg[side], to, &to->leg[side], carry);
+        carry->arm_by_pose[side] = !carry_limb(from, &from->arm[side], to, &to->arm[side], carry);
     }
     carry_limb(from, &from->head, to, &to->head, carry);
 }
 
-static void carry_frame(const struct nm_animation_frame *from, const struct nm_carry *carry, const struct nm_body *to,
+/* ---- by the pose ---- */
+
+/* Upper arm and forearm: from the first joint to the elbow, which is farthest from both ends, and on to the hand. A
+ * hand without a frame of its own is where the mass of the last link is. */
+struct arm {
+    const struct nm_body *body;
+    const struct nm_group *group;
+    uint32_t elbow; /* in the group */
+};
+
+static struct vec3 hand_of(const struct arm *a, const struct nm_kin *kin)
+{
+    uint32_t last = a->group->joints[a->group->n - 1] + 1;
+    bool framed = a->group->end != last;
+    return framed ? kin->pose[a->group->end].pos : pose_apply(kin->pose[last], a->body->inertia[last].com);
+}
+
+static struct arm arm_of(const struct nm_body *body, const struct nm_group *group)
+{
+    struct arm a = {body, group, 0};
+    struct nm_kin zero;
+    double q[NM_JOINTS] = {0}, most = 0;
+    nm_forward(body, POSE_IDENTITY, q, &zero);
+    struct vec3 hand = hand_of(&a, &zero), shoulder = zero.pose[group->joints[0] + 1].pos;
+    for (uint32_t i = 1; i < group->n; i++) {
+        struct vec3 at = zero.pose[group->joints[i] + 1].pos;
+        double far = fmin(vec3_norm(vec3_sub(at, shoulder)), vec3_norm(vec3_sub(hand, at)));
+        if (far > most) most = far, a.elbow = i;
+    }
+    return a;
+}
+
+static struct vec3 unit(struct vec3 v) { return vec3_scale(v, 1 / fmax(vec3_norm(v), 1e-9)); }
+
+static void arm_directions(const struct arm *a, const double q[], struct vec3 out[2])
+{
+    struct nm_kin kin;
+    nm_forward(a->body, POSE_IDENTITY, q, &kin);
+    struct vec3 shoulder = kin.pose[a->group->joints[0] + 1].pos, elbow = kin.pose[a->group->joints[a->elbow] + 1].pos;
+    out[0] = unit(vec3_sub(elbow, shoulder));
+    out[1] = unit(vec3_sub(hand_of(a, &kin), elbow));
+}
+
+static double arm_errors(const struct arm *a, const double q[], const struct vec3 want[2], double e[6])
+{
+    struct vec3 is[2];
+    double square = 0;
+    arm_directions(a, q, is);
+    for (int i = 0; i < 2; i++) {
+        struct vec3 off = vec3_sub(want[i], is[i]);
+        e[3 * i] = off.x, e[3 * i + 1] = off.y, e[3 * i + 2] = off.z;
+        square += vec3_dot(off, off);
+    }
+    return square;
+}
+
+/* Damped least squares from what q holds; the first `n` joints of the arm move. */
+static double bend_arm(const struct arm *a, uint32_t n, const struct vec3 want[2], double q[])
+{
+    double e[6], after[6], j[6][NM_GROUP], gradient[NM_GROUP], step[NM_GROUP], damping = 0.1;
+    double square = arm_errors(a, q, want, e);
+    for (int round = 0; round < 60 && square > 1e-8; round++) {
+        double next[NM_JOINTS];
+        for (uint32_t i = 0; i < n; i++) {
+            static const double D = 1e-5;
+            memcpy(next, q, a->body->n_joints * sizeof *q);
+            next[a->group->joints[i]] += D;
+            arm_errors(a, next, want, after);
+            for (int r = 0; r < 6; r++) j[r][i] = (e[r] - after[r]) / D;
+        }
+        nm_damped_step(6, (const double(*)[NM_GROUP])j, e, n, 0, damping, gradient, step);
+        memcpy(next, q, a->body->n_joints * sizeof *q);
+        for (uint32_t i = 0; i < n; i++) {
+            const struct nm_joint *joint = &a->body->joints[a->group->joints[i]];
+            double *at = &next[a->group->joints[i]];
+            *at = fmin(fmax(*at + step[i], fmax(joint->lower, -M_PI)), fmin(joint->upper, M_PI));
+        }
+        double now = arm_errors(a, next, want, after);
+        damping *= now < square ? 0.5 : 4;
+        if (!(now < square)) continue;
+        memcpy(q, next, a->body->n_joints * sizeof *q);
+        memcpy(e, after, sizeof e);
+        square = now;
+    }
+    return square;
+}
+
+bool nm_point_arm(const struct nm_body *body, enum nm_side side, const struct vec3 want[2], uint32_t most, double q[])
+{
+    static const double NEAR = 0.35; /* sum of the squared distances of two directions: 24 degrees each */
+    static const double FEW = 2.2;   /* with some joints only: the upper arm at least */
+    static const double starts[][3] = {
+        {0, 0, 0}, {1.2, 0.3, 0.5}, {-1.2, 0.3, -0.5}, {0.5, 1.2, 0.5}, {0.3, -1.2, -0.5}};
+    const struct nm_group *group = &body->arm[side];
+    double best[NM_JOINTS], least = INFINITY;
+    if (!group->n) return false;
+    struct arm arm = arm_of(body, group);
+    uint32_t n = group->n < most ? group->n : most;
+    for (size_t s = 0; s <= sizeof starts / sizeof *starts && least > 1e-4; s++) {
+        double at[NM_JOINTS];
+        memcpy(at, q, body->n_joints * sizeof *q); /* first from the pose before */
+        for (uint32_t i = 0; i < n; i++) {
+            const struct nm_joint *joint = &body->joints[group->joints[i]];
+            double start = s == 0 ? q[group->joints[i]] : i < 3 ? starts[s - 1][i] : 0;
+            at[group->joints[i]] = fmin(fmax(start, joint->lower), joint->upper);
+        }
+        double square = bend_arm(&arm, n, want, at);
+        if (square < least - 1e-3) least = square, memcpy(best, at, body->n_joints * sizeof *q);
+    }
+    if (!(least < (n < group->n ? FEW : NEAR))) return false;
+    memcpy(q, best, body->n_joints * sizeof *q);
+    return true;
+}
+
+bool nm_carry_arm(const struct nm_body *from, const double angles[], const struct nm_body *to, enum nm_side side,
+                  uint32_t most, double q[])
+{
+    struct vec3 want[2];
+    if (!from->arm[side].n) return false;
+    struct arm there = arm_of(from, &from->arm[side]);
+    arm_directions(&there, angles, want);
+    return nm_point_arm(to, side, want, most, q);
+}
+
+/* The sole as it lies under the hip, as far as legs of another length reach. */
+static bool carry_leg(const struct nm_body *from, const double angles[], const struct nm_body *to, enum nm_side side,
+                      double q[])
+{
+    static const double FAR = 0.2, TURNED = 0.5; /* of the leg; rad */
+    struct nm_leg here, there;
+    struct nm_kin kin;
+    double joints[NM_GROUP];
+    struct nm_ik_error error;
+    if (nm_leg_init(&there, from, side, NULL) || nm_leg_init(&here, to, side, NULL)) return false;
+    nm_forward(from, POSE_IDENTITY, angles, &kin);
+    struct vec3 hip = there.chain.point[there.pitch[0]], own = here.chain.point[here.pitch[0]];
+    double size = (own.z - here.chain.home.pos.z) / (hip.z - there.chain.home.pos.z);
+    struct pose3 sole = kin.pose[from->foot[side].sole];
+    sole.pos = vec3_add(own, vec3_scale(vec3_sub(sole.pos, hip), size));
+    for (uint32_t i = 0; i < here.chain.n; i++) joints[i] = q[here.chain.joints[i]];
+    nm_leg_ik(&here, sole, joints, &error);
+    if (error.distance > FAR * (own.z - here.chain.home.pos.z) || error.angle > TURNED) return false;
+    for (uint32_t i = 0; i < here.chain.n; i++) q[here.chain.joints[i]] = joints[i];
+    return true;
+}
+
+/* ---- motions ---- */
+
+static uint64_t bits_of(const struct nm_group *group, const struct nm_body *body)
+{
+    uint64_t bits = 0;
+    for (uint32_t i = 0; i < group->n; i++)
+        if (body->joints[group->joints[i]].mimic < 0) bits |= 1ull << group->joints[i];
+    return bits;
+}
+
+/* What a frame does not name it passes through: then the pose is the motion's at that time. */
+static bool carry_frame(const struct nm_animation *a, const struct nm_animation_frame *from,
+                        const struct nm_carry *carry, const struct nm_body *to, double pose[],
                         struct nm_animation_frame *frame)
 {
+    const struct nm_body *other = carry->from;
+    struct nm_animation_pose at;
+    double rest[NM_JOINTS] = {0};
+    nm_animation_sample(a, rest, from->at, &at);
+    for (uint32_t j = 0; j < other->n_joints; j++) rest[j] = a->joints >> j & 1 ? at.q[j] : 0;
     *frame = *from;
     frame->joints = 0;
     for (uint32_t j = 0; j < NM_JOINTS; j++) {
         if (carry->to[j] < 0 || !(from->joints >> j & 1)) continue;
         uint32_t k = (uint32_t)carry->to[j];
         double goal = carry->sign[j] * from->goal[j] + carry->offset[j];
-        frame->goal[k] = fmin(fmax(goal, to->joints[k].lower), to->joints[k].upper);
+        frame->goal[k] = pose[k] = fmin(fmax(goal, to->joints[k].lower), to->joints[k].upper);
         frame->joints |= 1ull << k;
     }
+    for (int side = 0; side < 2; side++)
+        for (int arm = 0; arm < 2; arm++) {
+            const struct nm_group *had = arm ? &other->arm[side] : &other->leg[side],
+                                  *has = arm ? &to->arm[side] : &to->leg[side];
+            if (!(arm ? carry->arm_by_pose : carry->leg_by_pose)[side] || !has->n) continue;
+            if (!(from->joints & bits_of(had, other))) continue;
+            if (!(arm ? nm_carry_arm(other, rest, to, (enum nm_side)side, NM_GROUP, pose)
+                      : carry_leg(other, rest, to, (enum nm_side)side, pose)))
+                return false;
+            frame->joints |= bits_of(has, to);
+        }
+    nm_apply_mimics(to, pose);
+    if (strstr(a->name, "stand") || strstr(a->name, "sit")) nm_balance(to, pose);
+    for (uint32_t k = 0; k < to->n_joints; k++)
+        if (frame->joints >> k & 1) frame->goal[k] = fmin(fmax(pose[k], to->joints[k].lower), to->joints[k].upper);
+    return true;
 }
 
 /* How many times longer the move into frame i must take than it did; the first one's begin is the player's matter. */
@@ -93,33 +278,34 @@ static double stretch(const struct nm_animation *was, const struct nm_animation 
     return most;
 }
 
-/* Half a motion is none. */
-static bool whole(const struct nm_animation *animation, const struct nm_carry *carry)
+void nm_animation_stretch(const struct nm_body *body, struct nm_animation *animation,
+                          const struct nm_animation_frame *was)
 {
-    for (uint32_t j = 0; j < NM_JOINTS; j++)
-        if ((animation->joints >> j & 1) && carry->to[j] < 0) return false;
-    return animation->n_frames > 0;
+    double late = 0;
+    struct nm_animation before = *animation;
+    before.frames = (struct nm_animation_frame *)was;
+    for (uint32_t i = 0; i < animation->n_frames; i++) {
+        late += (was[i].at - (i ? was[i - 1].until : 0)) * (stretch(&before, animation, i, body) - 1);
+        animation->frames[i].at += late;
+        animation->frames[i].until += late;
+    }
+    animation->duration += late;
 }
 
 struct nm_animation *nm_animation_carry(struct nm_arena *arena, const struct nm_animation *animation,
                                         const struct nm_carry *carry, const struct nm_body *to)
 {
-    if (!whole(animation, carry)) return NULL;
+    double pose[NM_JOINTS] = {0};
+    if (!animation->n_frames || !to->leg[0].n || !to->leg[1].n) return NULL;
     struct nm_animation *out = nm_take_n(arena, struct nm_animation, 1);
     *out = *animation;
     out->joints = 0;
     out->frames = nm_take_n(arena, struct nm_animation_frame, animation->n_frames + 1);
     for (uint32_t i = 0; i < animation->n_frames; i++) {
-        carry_frame(&animation->frames[i], carry, to, &out->frames[i]);
+        if (!carry_frame(animation, &animation->frames[i], carry, to, pose, &out->frames[i])) return NULL;
         out->joints |= out->frames[i].joints;
     }
-    double late = 0;
-    for (uint32_t i = 0; i < out->n_frames; i++) {
-        const struct nm_animation_frame *was = animation->frames + i;
-        late += (was->at - (i ? was[-1].until : 0)) * (stretch(animation, out, i, to) - 1);
-        out->frames[i].at += late;
-        out->frames[i].until += late;
-    }
-    out->duration += late;
+    if (!out->joints) return NULL;
+    nm_animation_stretch(to, out, animation->frames);
     return out;
 }

@@ -4,14 +4,15 @@
 #include <string.h>
 
 #include "base/clamp.h"
-#include "body/animation.h"
+#include "body/animation_carry.h"
 #include "body/kinematics.h"
 #include "body/leg_ik.h"
 
 static const double GRAVITY = 9.81;
-static const double BEND = 0.065;                               /* by which legs are shorter in the stance         */
-static const double LIFT = 0.08;                                /* of the leg, by which the clock lifts a foot     */
-static const double ARMS[3] = {0.35, 0.17, -1.57};              /* rad, as the module walk holds them              */
+static const double BEND = 0.065;                  /* by which legs are shorter in the stance         */
+static const double LIFT = 0.08;                   /* of the leg, by which the clock lifts a foot     */
+static const double ARMS[3] = {0.35, 0.17, -1.57}; /* rad, as the module walk holds them              */
+static const struct vec3 ARM[2] = {{-0.34, 0.16, -0.93}, {0.93, 0.05, -0.36}}; /* the same as directions             */
 static const double PITCH = 0.35, OTHER = 0.25, SHOULDER = 0.4; /* rad of an action of 1                           */
 static const double TURNS = 0.37;                               /* of the clock, while something falls through a leg */
 static const double EDGE = 0.02;                                /* rad that goals keep from the ends of joints     */
@@ -27,11 +28,11 @@ static int place_legs(struct nm_gait *g, const struct nm_leg leg[2], struct nm_e
     struct nm_kin kin;
     for (int round = 0; round < 4; round++) {
         for (int side = 0; side < 2; side++) {
-            struct pose3 sole = leg[side].chain.home;
-            double q[NM_GROUP] = {0};
+            struct pose3 sole = {QUAT_IDENTITY, leg[side].chain.home.pos};
+            double q[NM_GROUP];
             sole.pos.z += BEND * g->leg;
             sole.pos.x += forward;
-            q[3] = 0.5; /* the knee's side of the search */
+            nm_leg_crouch(&leg[side], q);
             if (nm_leg_ik(&leg[side], sole, q, NULL) != NM_REACHED)
                 return nm_fail(err, "%s: no stance with bent knees was found, so it cannot learn to walk",
                                g->body->name);
@@ -56,8 +57,9 @@ static void find_lift(struct nm_gait *g, const struct nm_leg leg[2])
         for (uint32_t i = 0; i < leg[side].chain.n; i++) q[i] = g->stance[leg[side].chain.joints[i]];
         sole.pos.z += LIFT * g->leg;
         if (nm_leg_ik(&leg[side], sole, q, NULL) != NM_REACHED) continue;
-        for (uint32_t i = 0; i < leg[side].chain.n; i++)
-            g->lift[6 * side + (int)i] = q[i] - g->stance[leg[side].chain.joints[i]];
+        for (uint32_t l = 6 * (uint32_t)side; l < 6 * (uint32_t)side + 6; l++)
+            for (uint32_t i = 0; i < leg[side].chain.n && g->scale[l] > 0; i++)
+                if (leg[side].chain.joints[i] == g->joints[l]) g->lift[l] = q[i] - g->stance[g->joints[l]];
     }
 }
 
@@ -67,13 +69,31 @@ static bool turns_about_y(const struct nm_body *body, const struct nm_kin *kin, 
     return fabs(axis.y) > 0.8;
 }
 
+/* A joint that the leg does not have is its last one once more, without a say: its action moves nothing. */
+static int place_joints(struct nm_gait *g, const struct nm_kin *kin, int side, struct nm_err *err)
+{
+    const struct nm_group *leg = &g->body->leg[side];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < leg->n; i++) {
+        if (g->body->joints[leg->joints[i]].mimic >= 0) continue;
+        if (n == 6)
+            return nm_fail(err, "%s: a leg has more than six joints, so it cannot learn to walk", g->body->name);
+        g->joints[6 * side + (int)n] = leg->joints[i];
+        g->scale[6 * side + (int)n++] = turns_about_y(g->body, kin, leg->joints[i]) ? PITCH : OTHER;
+    }
+    for (uint32_t i = n; i < 6; i++) g->joints[6 * side + (int)i] = leg->joints[leg->n - 1];
+    return 0;
+}
+
 static void place_arms(struct nm_gait *g, const struct nm_kin *kin, const uint32_t *twin, const double *sign)
 {
     const struct nm_body *body = g->body;
     const struct nm_group *left = &body->arm[NM_LEFT];
-    for (uint32_t i = 0; i < left->n && i < 3; i++) {
+    bool alike = left->n == 3 && turns_about_y(body, kin, left->joints[0]) && turns_about_y(body, kin, left->joints[2]);
+    if (!alike) nm_point_arm(body, NM_LEFT, ARM, NM_GROUP, g->stance);
+    for (uint32_t i = 0; i < left->n; i++) {
         uint32_t j = left->joints[i];
-        g->stance[j] = nm_clamp(ARMS[i], body->joints[j].lower, body->joints[j].upper);
+        if (alike) g->stance[j] = nm_clamp(ARMS[i], body->joints[j].lower, body->joints[j].upper);
         if (twin[j] != j) g->stance[twin[j]] = sign[j] * g->stance[j];
     }
     uint32_t shoulder = left->n ? left->joints[0] : 0;
@@ -91,7 +111,8 @@ static void make_mirror(struct nm_gait *g, const uint32_t *twin, const double *s
     for (uint32_t i = 0; i < NM_GAIT_ACTS; i++) {
         g->act[i] = (struct nm_mirror){i, 1};
         for (uint32_t k = 0; i < g->n_joints && k < g->n_joints; k++)
-            if (twin[g->joints[k]] == g->joints[i]) g->act[i] = (struct nm_mirror){k, (float)sign[g->joints[k]]};
+            if (twin[g->joints[k]] == g->joints[i] && (g->scale[k] > 0) == (g->scale[i] > 0))
+                g->act[i] = (struct nm_mirror){k, (float)sign[g->joints[k]]};
     }
     for (uint32_t f = 0; f < NM_GAIT_FRAMES; f++) {
         uint32_t at = f * NM_GAIT_FRAME;
@@ -118,9 +139,6 @@ int nm_gait_init(struct nm_gait *g, const struct nm_body *body, struct nm_err *e
     uint32_t twin[NM_JOINTS];
     double sign[NM_JOINTS];
     *g = (struct nm_gait){.body = body, .n_joints = NM_GAIT_LEGS};
-    if (body->leg[NM_LEFT].n != 6 || body->leg[NM_RIGHT].n != 6)
-        return nm_fail(err, "%s: a walk can be learned by robots with two legs of six joints, this one has %u and %u",
-                       body->name, body->leg[NM_LEFT].n, body->leg[NM_RIGHT].n);
     for (int side = 0; side < 2; side++)
         if (nm_leg_init(&leg[side], body, (enum nm_side)side, err)) return -1;
     nm_forward(body, POSE_IDENTITY, zero, &kin);
@@ -129,10 +147,8 @@ int nm_gait_init(struct nm_gait *g, const struct nm_body *body, struct nm_err *e
     if (!(g->leg > 0.02)) return nm_fail(err, "%s: the soles are not below the hips", body->name);
     g->pace = sqrt(GRAVITY * g->leg);
     g->rate = TURNS * sqrt(GRAVITY / g->leg);
-    for (uint32_t i = 0; i < NM_GAIT_LEGS; i++) {
-        g->joints[i] = body->leg[i / 6].joints[i % 6];
-        g->scale[i] = turns_about_y(body, &kin, g->joints[i]) ? PITCH : OTHER;
-    }
+    for (int side = 0; side < 2; side++)
+        if (place_joints(g, &kin, side, err)) return -1;
     place_arms(g, &kin, twin, sign);
     if (place_legs(g, leg, err)) return -1;
     find_lift(g, leg);
@@ -184,6 +200,7 @@ void nm_gait_act(const struct nm_gait *g, struct nm_gait_state *s, const float a
     memcpy(goals, g->stance, g->body->n_joints * sizeof *goals);
     for (uint32_t i = 0; i < g->n_joints; i++) {
         const struct nm_joint *joint = &g->body->joints[g->joints[i]];
+        if (!(g->scale[i] > 0)) continue;
         double goal = g->stance[g->joints[i]] + g->scale[i] * (double)s->act[i];
         if (i < NM_GAIT_LEGS) goal += g->lift[i] * fmax(0, i < 6 ? swing : -swing);
         goals[g->joints[i]] = nm_clamp(goal, joint->lower + EDGE, joint->upper - EDGE);
@@ -201,9 +218,11 @@ int nm_gait_describe(const struct nm_gait *g, char *text, size_t room)
                      "meaning: %d\nperiod: %g\nclock: %.4f\n"
                      "joints: # name, stance in rad, rad of an action of 1, rad of the lift\n",
                      MEANING, NM_GAIT_PERIOD, g->rate);
-    for (uint32_t i = 0; i < g->n_joints && n < (int)room; i++)
+    for (uint32_t i = 0; i < g->n_joints && n < (int)room; i++) {
+        if (!(g->scale[i] > 0)) continue;
         n += snprintf(text + n, room - (size_t)n, "  - [%s, %.5f, %g, %.5f]\n", g->body->joints[g->joints[i]].name,
                       g->stance[g->joints[i]], g->scale[i], i < NM_GAIT_LEGS ? g->lift[i] : 0);
+    }
     return n;
 }
 

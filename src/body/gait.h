@@ -1,5 +1,5 @@
-/* What a learned walk sees and says, for any robot with two legs of six joints: the same numbers in the trainer and on
- * the robot, made from the robot's model.
+/* What a learned walk sees and says, for any robot with two legs of up to six joints: the same numbers in the trainer
+ * and on the robot, made from the robot's model.
  *
  * Every NM_GAIT_PERIOD a policy sees the last four frames (turning rate, direction of up, leg joints, its own last
  * action), the velocity that is asked for and a clock. It answers with an offset from a stance for each leg joint and

@@ -12,7 +12,7 @@
 #include "cmd/setup.h"
 #include "core/files.h"
 #include "sim/picture.h"
-#include "sim/stance.h"
+#include "body/stance.h"
 #include "sim/truth.h"
 
 struct placed {

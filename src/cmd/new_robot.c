@@ -6,6 +6,7 @@
 
 #include "base/whole.h"
 #include "body/animation_carry.h"
+#include "body/stance.h"
 #include "cmd/motors.h"
 
 static const char *const limb_names[] = {"left_leg", "right_leg", "left_arm", "right_arm", "head"};
@@ -213,13 +214,20 @@ static const char *cameras_yaml(struct nm_arena *arena, const struct new_robot *
 /* ---- params.yaml ---- */
 
 /* Parameters that are angles of a limb's joints, of the left one where there are two. */
-static const struct {
+static const struct pose {
     const char *module, *param;
     bool leg;
+    double bend; /* of legs: the pose is found by balance */
 } poses[] = {
-    {"walk", "arms", false},      {"arms", "aside", false},        {"arms", "back", false},
-    {"arms", "front", false},     {"arms", "up", false},           {"hold_pose", "stand_legs", true},
-    {"hold_pose", "arms", false}, {"hold_pose", "sit_legs", true}, {"hold_pose", "straight_legs", true},
+    {"walk", "arms", false, 0},
+    {"arms", "aside", false, 0},
+    {"arms", "back", false, 0},
+    {"arms", "front", false, 0},
+    {"arms", "up", false, 0},
+    {"hold_pose", "stand_legs", true, 0.06},
+    {"hold_pose", "arms", false, 0},
+    {"hold_pose", "sit_legs", true, 0.38},
+    {"hold_pose", "straight_legs", true, 0},
 };
 
 static const struct nm_param *param_of(const struct nm_module *module, const char *name)
@@ -249,18 +257,32 @@ static int values_of(const struct nm_param *param, const struct nm_yaml *own, do
     return (int)n;
 }
 
-/* As they are if the limb counts as the other's does: then nothing has to be said. */
-static bool carry_values(const struct new_robot *r, const struct nm_carry *carry, bool leg, double *values, int n)
+/* Angles of the left limb, of another robot; as this one has them. Nothing is written if they are the same. */
+static bool carry_values(const struct new_robot *r, const struct nm_carry *carry, const struct pose *pose,
+                         double *values, int n)
 {
-    const struct nm_group *limb = leg ? &r->like->leg[NM_LEFT] : &r->like->arm[NM_LEFT];
+    const struct nm_group *limb = pose->leg ? &r->like->leg[NM_LEFT] : &r->like->arm[NM_LEFT];
+    const struct nm_group *own = pose->leg ? &r->body->leg[NM_LEFT] : &r->body->arm[NM_LEFT];
+    double angles[NM_JOINTS] = {0}, q[NM_JOINTS] = {0};
     bool other = false;
-    for (uint32_t i = 0; i < limb->n && (int)i < n; i++) {
-        uint32_t j = limb->joints[i];
-        if (carry->to[j] < 0) return false;
-        const struct nm_joint *to = &r->body->joints[carry->to[j]];
-        double value = carry->sign[j] * values[i] + carry->offset[j];
-        value = fmin(fmax(value, to->lower), to->upper);
-        other |= value != values[i];
+    if (pose->bend > 0 || (pose->leg && carry->leg_by_pose[NM_LEFT])) {
+        nm_stance(r->body, pose->bend, q);
+    } else if (!pose->leg && carry->arm_by_pose[NM_LEFT]) {
+        for (uint32_t i = 0; i < limb->n && (int)i < n; i++) angles[limb->joints[i]] = values[i];
+        if (!own->n || !nm_carry_arm(r->like, angles, r->body, NM_LEFT, (uint32_t)n, q)) return false;
+    } else {
+        for (uint32_t i = 0; i < limb->n && (int)i < n; i++) {
+            uint32_t j = limb->joints[i], k = (uint32_t)carry->to[j];
+            q[k] = carry->sign[j] * values[i] + carry->offset[j];
+        }
+    }
+    for (uint32_t i = 0; (int)i < n; i++) {
+        double value = 0;
+        if (i < own->n) {
+            const struct nm_joint *to = &r->body->joints[own->joints[i]];
+            value = fmin(fmax(q[own->joints[i]], to->lower), to->upper);
+        }
+        other |= fabs(value - values[i]) > 1e-9;
         values[i] = value;
     }
     return other;
@@ -281,7 +303,7 @@ static const char *params_yaml(struct nm_arena *arena, const struct new_robot *r
         const struct nm_param *param = param_of(nm_registry_find(r->registry, poses[i].module), poses[i].param);
         const struct nm_yaml *own = r->like->params ? nm_yaml_get(r->like->params, poses[i].module) : NULL;
         int n = param ? values_of(param, own ? nm_yaml_get(own, poses[i].param) : NULL, values, MOST) : -1;
-        if (n < 1 || !carry_values(r, carry, poses[i].leg, values, n)) continue;
+        if (n < 1 || !carry_values(r, carry, &poses[i], values, n)) continue;
         if (strcmp(last, poses[i].module)) fprintf(out, "%s:\n", last = poses[i].module);
         fprintf(out, "  %s: [", poses[i].param);
         for (int k = 0; k < n; k++) fprintf(out, "%s%.4g", k ? ", " : "", values[k]);
@@ -337,7 +359,7 @@ static const char *motion(struct nm_arena *arena, const struct new_robot *r, con
 {
     struct nm_err why = {0};
     const struct nm_animation *a = nm_animation_carry(arena, from, carry, r->body);
-    if (!a) nm_fail(&why, "%s: moves joints that the new robot does not have", from->name);
+    if (!a) nm_fail(&why, "%s: its poses are out of the new robot's reach", from->name);
     if (!a || nm_animation_check(r->body, a, &why)) {
         nm_fail(left, "%.*s", (int)strcspn(why.text, "\n"), why.text);
         return NULL;

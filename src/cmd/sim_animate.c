@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "sim/stage.h"
-#include "sim/stance.h"
+#include "body/stance.h"
 #include "sim/world.h"
 
 /* ---- held in the air by its trunk, limp; its joints stay where they are put ---- */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "sim/scenario_parts.h"
-#include "sim/stance.h"
+#include "body/stance.h"
 
 const struct nm_measure_row nm_measure_rows[NM_MEASURES] = {
     [NM_MEASURE_FALLEN] = {"fallen", "", "lies on the ground", true},

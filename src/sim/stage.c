@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "sim/stage_parts.h"
-#include "sim/stance.h"
+#include "body/stance.h"
 
 const char *const nm_fidelity_names[NM_FIDELITIES] = {"camera", "percept", "flat"};
 const char *const nm_posture_names[NM_POSTURES] = {"upright", "front", "back", "left", "right"};

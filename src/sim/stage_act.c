@@ -5,7 +5,7 @@
 
 #include "codec/text.h"
 #include "sim/stage_parts.h"
-#include "sim/stance.h"
+#include "body/stance.h"
 
 static struct vec3 vec3_of(const Vector3 *v) { return (struct vec3){v->x, v->y, v->z}; }
 

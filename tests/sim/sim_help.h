@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "sim/stance.h"
+#include "body/stance.h"
 #include "sim/world.h"
 
 static inline const struct nm_body *load_robot(struct nm_arena *arena, const char *name)

@@ -263,6 +263,7 @@ static void note_goals(struct walk_policy *f)
 {
     for (uint32_t i = 0; i < f->gait.n_joints; i++) {
         uint32_t joint = f->gait.joints[i];
+        if (!(f->gait.scale[i] > 0)) continue;
         f->state.act[i] = (float)((f->front.told[joint] - f->gait.stance[joint]) / f->gait.scale[i]);
     }
 }

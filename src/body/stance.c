@@ -1,0 +1,101 @@
+#include "body/stance.h"
+
+#include <string.h>
+
+#include "body/leg_ik.h"
+
+/* How far the foot reaches before its sole's origin, and (sign -1) behind it. */
+static double reach_of(const struct nm_body *body, const struct nm_foot *foot, double sign)
+{
+    const struct nm_frame *sole = &body->frames[foot->sole];
+    double most = 0;
+    for (uint32_t i = 0; i < body->n_collisions; i++) {
+        const struct nm_link_shape *s = &body->collisions[i];
+        if (s->link != sole->link) continue;
+        struct pose3 p = pose_mul(pose_inv(sole->to_link), s->to_link);
+        most = fmax(most, sign * p.pos.x + nm_shape_reach(s, p.rot, (struct vec3){1, 0, 0}));
+    }
+    return most;
+}
+
+/* m that the soles must go forward so that the centre of mass is over them; 0 while it is over the middle half. */
+static double off_balance(const struct nm_body *body, const struct nm_kin *kin)
+{
+    double sole = 0, front = INFINITY, back = INFINITY;
+    for (int side = 0; side < 2; side++) {
+        sole += kin->pose[body->foot[side].sole].pos.x / 2;
+        front = fmin(front, reach_of(body, &body->foot[side], 1));
+        back = fmin(back, reach_of(body, &body->foot[side], -1));
+    }
+    double off = nm_com(body, kin).x - sole, middle = (front - back) / 2, quarter = (front + back) / 4;
+    return fabs(off - middle) > quarter ? off - middle : 0;
+}
+
+/* Both soles to where they are wanted in the base; false if a leg does not reach. */
+static bool place(const struct nm_body *body, const struct nm_leg leg[2], const struct pose3 sole[2], double q[])
+{
+    for (int side = 0; side < 2; side++) {
+        double joints[NM_GROUP];
+        for (uint32_t i = 0; i < leg[side].chain.n; i++) joints[i] = q[leg[side].chain.joints[i]];
+        if (nm_leg_ik(&leg[side], sole[side], joints, NULL) != NM_REACHED) return false;
+        for (uint32_t i = 0; i < leg[side].chain.n; i++) q[leg[side].chain.joints[i]] = joints[i];
+    }
+    nm_apply_mimics(body, q);
+    return true;
+}
+
+/* Moves soles, which q has already, until the mass is over them. */
+static bool move_under(const struct nm_body *body, const struct nm_leg leg[2], struct pose3 sole[2], double q[])
+{
+    struct nm_kin kin;
+    for (int round = 0; round < 5; round++) {
+        nm_forward(body, POSE_IDENTITY, q, &kin);
+        double off = off_balance(body, &kin);
+        if (off == 0) return true;
+        for (int side = 0; side < 2; side++) sole[side].pos.x += off;
+        if (!place(body, leg, sole, q)) return false;
+    }
+    return false;
+}
+
+void nm_stance(const struct nm_body *body, double bend, double q[])
+{
+    struct nm_leg leg[2];
+    struct pose3 sole[2];
+    memset(q, 0, body->n_joints * sizeof *q);
+    for (int side = 0; side < 2; side++) {
+        if (!body->leg[side].n || nm_leg_init(&leg[side], body, (enum nm_side)side, NULL)) return;
+        const struct nm_chain *chain = &leg[side].chain;
+        double joints[NM_GROUP] = {0};
+        sole[side] = (struct pose3){QUAT_IDENTITY, chain->home.pos};
+        sole[side].pos.z += bend * (chain->point[leg[side].pitch[0]].z - sole[side].pos.z);
+        if (bend > 0) nm_leg_crouch(&leg[side], joints);
+        for (uint32_t i = 0; i < chain->n; i++) q[chain->joints[i]] = joints[i];
+    }
+    if (!place(body, leg, sole, q))
+        for (int side = 0; side < 2; side++)
+            for (uint32_t i = 0; i < leg[side].chain.n; i++) q[leg[side].chain.joints[i]] = 0;
+    else if (bend > 0)
+        move_under(body, leg, sole, q);
+}
+
+bool nm_balance(const struct nm_body *body, double q[])
+{
+    static const double LEVEL = 0.25, SAME = 0.1; /* rad; of the height */
+    struct nm_leg leg[2];
+    struct pose3 sole[2];
+    struct nm_kin kin;
+    double before[NM_JOINTS];
+    nm_forward(body, POSE_IDENTITY, q, &kin);
+    for (int side = 0; side < 2; side++) {
+        if (!body->leg[side].n || nm_leg_init(&leg[side], body, (enum nm_side)side, NULL)) return false;
+        sole[side] = kin.pose[body->foot[side].sole];
+        struct vec3 up = quat_apply(sole[side].rot, (struct vec3){0, 0, 1});
+        if (up.z < cos(LEVEL)) return true;
+    }
+    if (fabs(sole[0].pos.z - sole[1].pos.z) > SAME * body->height) return true;
+    memcpy(before, q, body->n_joints * sizeof *q);
+    if (move_under(body, leg, sole, q)) return true;
+    memcpy(q, before, body->n_joints * sizeof *q);
+    return false;
+}

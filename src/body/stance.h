@@ -1,0 +1,16 @@
+/* How a robot stands when nobody walks it: knees a little bent, soles flat on the ground, the centre of mass over their
+ * middle, arms along the body as its zero has them. */
+#ifndef NM_BODY_STANCE_H
+#define NM_BODY_STANCE_H
+
+#include "body/robot.h"
+
+/* Fills n_joints angles. `bend` is the share by which the legs are shortened, 0 (straight) to 0.5. A robot without legs
+ * that inverse kinematics can place keeps them at zero. */
+void nm_stance(const struct nm_body *body, double bend, double q[]);
+
+/* Where both soles are flat on the ground in a pose but the mass is not over them, the legs are moved under it. False
+ * if they cannot. A pose that stands on something else stays as it is. */
+bool nm_balance(const struct nm_body *body, double q[]);
+
+#endif
