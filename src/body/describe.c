@@ -157,6 +157,7 @@ size_t nm_body_describe(const struct nm_body *body, char *text, size_t size)
     say_inverse(&p, body);
     say_sensors(&p, body);
     say_lines(&p, "notes", body->notes);
+    if (nm_body_refused(body, &missing)) say_lines(&p, "it cannot walk", &missing);
     if (nm_body_missing(body, &missing))
         say_lines(&p, "missing to play", &missing);
     else
@@ -186,32 +187,41 @@ static bool has_shapes(const struct nm_body *body, uint32_t link)
     return false;
 }
 
-static void missing_legs(const struct nm_body *body, struct nm_err *out)
+uint32_t nm_body_refused(const struct nm_body *body, struct nm_err *out)
 {
+    *out = (struct nm_err){0};
+    if (!(body->offers & NM_OFFERS_JOINT_GOALS)) return 0;
+    if (!(body->mass > 0.1)) nm_fail(out, "the links weigh nothing: give each <inertial> with mass and inertia");
     if (!body->leg[NM_LEFT].n || !body->leg[NM_RIGHT].n) {
         nm_fail(out, "no legs: a mirrored pair of limbs with at least four joints that ends below the base was not "
                      "found; name them under groups in robot.yaml");
-        return;
+        return out->n;
     }
     for (int side = 0; side < 2; side++) {
         const struct nm_group *leg = &body->leg[side];
         struct nm_leg inverse;
         uint32_t foot = leg->joints[leg->n - 1] + 1;
-        nm_leg_init(&inverse, body, (enum nm_side)side, out);
+        double q[NM_GROUP];
+        if (nm_leg_init(&inverse, body, (enum nm_side)side, out)) continue;
+        struct pose3 sole = {QUAT_IDENTITY, inverse.chain.home.pos};
+        sole.pos.z += 0.05 * (inverse.chain.point[inverse.pitch[0]].z - sole.pos.z);
+        nm_leg_crouch(&inverse, q);
+        if (nm_leg_ik(&inverse, sole, q, NULL) != NM_REACHED)
+            nm_fail(out, "the %s leg cannot bend its knee with a flat foot: look at the limits of its joints",
+                    side == NM_LEFT ? "left" : "right");
         if (!has_shapes(body, foot))
             nm_fail(out, "%s has no collision shape: in the simulator it would sink into the ground; give it a box",
                     body->frames[foot].name);
     }
+    return out->n;
 }
 
 uint32_t nm_body_missing(const struct nm_body *body, struct nm_err *out)
 {
-    *out = (struct nm_err){0};
-    if (!(body->mass > 0.1)) nm_fail(out, "the links weigh nothing: give each <inertial> with mass and inertia");
+    nm_body_refused(body, out);
     if (body->offers & NM_OFFERS_JOINT_GOALS) {
         missing_joints(body, out);
-        missing_legs(body, out);
-        if (body->imu < 0) nm_fail(out, "no imu: add a fixed link called imu_frame where it sits");
+        if (body->imu <= 0) nm_fail(out, "no imu on the base: add a fixed link called imu_frame where it sits");
     }
     if (!body->head.n) nm_fail(out, "no head: a limb of one to four joints above the base that carries a camera");
     if (!body->n_cameras)

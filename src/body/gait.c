@@ -139,6 +139,8 @@ int nm_gait_init(struct nm_gait *g, const struct nm_body *body, struct nm_err *e
     uint32_t twin[NM_JOINTS];
     double sign[NM_JOINTS];
     *g = (struct nm_gait){.body = body, .n_joints = NM_GAIT_LEGS};
+    if (!body->leg[NM_LEFT].n || !body->leg[NM_RIGHT].n)
+        return nm_fail(err, "%s: it has no two legs, so it cannot learn to walk", body->name);
     for (int side = 0; side < 2; side++)
         if (nm_leg_init(&leg[side], body, (enum nm_side)side, err)) return -1;
     nm_forward(body, POSE_IDENTITY, zero, &kin);

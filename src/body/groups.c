@@ -353,14 +353,24 @@ static double lowest(const struct body_build *b, uint32_t link, struct quat leve
 /* A foot of which no shape is known: modest, and not below its sole. */
 static void guess_foot(struct body_build *b, uint32_t link, struct pose3 sole, double leg)
 {
+    static const char *const ends[] = {"cleat", "fsr", "load_cell", "pressure", "toe", "heel", "bumper", NULL};
     struct nm_body *body = b->body;
     struct nm_link_shape *all = nm_take_n(b->arena, struct nm_link_shape, body->n_collisions + 2);
     uint32_t n = 0;
     for (uint32_t i = 0; i < body->n_collisions; i++)
         if (body->collisions[i].link != link) all[n++] = body->collisions[i];
-    struct nm_link_shape foot = {.kind = NM_BOX, .size = {0.45 * leg, 0.24 * leg, 0.05 * leg}, .guessed = true};
+    struct extent e = {{-0.165 * leg, -0.12 * leg, 0}, {0.285 * leg, 0.12 * leg, 0}, true};
+    struct pose3 to_sole = pose_inv(sole);
+    for (uint32_t i = body->n_links; i < body->n_frames; i++) /* cells and toes show how far it reaches */
+        if (body->frames[i].link == link && named(body->frames[i].name, ends)) {
+            struct vec3 at = pose_apply(to_sole, body->frames[i].to_link.pos);
+            build_stretch(&e, at, (struct vec3){0.04 * leg, 0.04 * leg, 0});
+        }
+    struct nm_link_shape foot = {.kind = NM_BOX, .guessed = true};
+    foot.size = (struct vec3){e.high.x - e.low.x, e.high.y - e.low.y, 0.05 * leg};
     foot.link = foot.frame = link;
-    foot.to_link = pose_mul(sole, (struct pose3){QUAT_IDENTITY, {0.06 * leg, 0, 0.025 * leg}});
+    foot.to_link = pose_mul(
+        sole, (struct pose3){QUAT_IDENTITY, {(e.high.x + e.low.x) / 2, (e.high.y + e.low.y) / 2, 0.025 * leg}});
     all[n++] = foot;
     body->collisions = all;
     body->n_collisions = n;
@@ -429,6 +439,24 @@ static void sort_cells(struct nm_body *body, struct nm_foot *foot)
     if (taken == (1u << NM_CELLS) - 1) memcpy(foot->cells, sorted, sizeof sorted);
 }
 
+/* Boxes that stand for meshes stay above the sole: the foot stands on what is known of it. */
+static void lift_guesses(struct body_build *b, uint32_t link, struct pose3 sole_to_link)
+{
+    static const double ABOVE = 0.002; /* m */
+    struct nm_body *body = b->body;
+    struct nm_link_shape *all = nm_take_n(b->arena, struct nm_link_shape, body->n_collisions + 1);
+    struct vec3 up = quat_apply(sole_to_link.rot, UP);
+    for (uint32_t i = 0; i < body->n_collisions; i++) {
+        struct nm_link_shape *s = &all[i];
+        *s = body->collisions[i];
+        if (s->link != link || !s->guessed || !s->mesh) continue;
+        double bottom =
+            vec3_dot(vec3_sub(s->to_link.pos, sole_to_link.pos), up) - nm_shape_reach(s, s->to_link.rot, up);
+        if (bottom < ABOVE) s->to_link.pos = vec3_add(s->to_link.pos, vec3_scale(up, ABOVE - bottom));
+    }
+    body->collisions = all;
+}
+
 static void find_foot(struct body_build *b, enum nm_side side)
 {
     static const char *const toe[] = {"toe", NULL};
@@ -440,6 +468,7 @@ static void find_foot(struct body_build *b, enum nm_side side)
     uint32_t link = leg->joints[leg->n - 1] + 1;
     if (!foot->sole) find_sole(b, side, link);
     leg->end = foot->sole;
+    if (body->frames[foot->sole].link == link) lift_guesses(b, link, body->frames[foot->sole].to_link);
     if (body->frames[foot->sole].link != link)
         nm_fail(body->notes, "%s is not on the last link of the %s leg", body->frames[foot->sole].name,
                 side == NM_LEFT ? "left" : "right");

@@ -291,7 +291,7 @@ static bool is_file(const char *path)
     return !stat(path, &info) && S_ISREG(info.st_mode);
 }
 
-const char *nm_mesh_find(struct nm_arena *arena, const char *beside, const char *name)
+static const char *find_mesh(struct nm_arena *arena, const char *beside, const char *name)
 {
     enum { HIGHEST = 6 };
     const char *scheme = strstr(name, "://"), *path = scheme ? scheme + 3 : name, *inside = strchr(path, '/');
@@ -309,7 +309,7 @@ const char *nm_mesh_find(struct nm_arena *arena, const char *beside, const char 
 
 int nm_mesh_read(struct nm_arena *arena, const char *beside, const char *name, struct nm_mesh *mesh, struct nm_err *err)
 {
-    const char *path = nm_mesh_find(arena, beside, name);
+    const char *path = find_mesh(arena, beside, name);
     size_t size;
     if (!path) return nm_fail(err, "%s: the file was not found", name);
     char *bytes = nm_read_whole(path, NM_MESH_SIZE, &size, err);

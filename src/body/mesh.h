@@ -22,11 +22,8 @@ struct nm_mesh {
 int nm_mesh_parse(struct nm_arena *arena, const char *file, const char *bytes, size_t size, struct nm_mesh *mesh,
                   struct nm_err *err);
 
-/* Where the file of a mesh lies, whose name a URDF in `beside` writes as a path, file://… or package://PACKAGE/…: the
- * package is looked for in that folder and in those above it. NULL if it is nowhere. */
-const char *nm_mesh_find(struct nm_arena *arena, const char *beside, const char *name);
-
-/* Both. */
+/* The mesh whose file a URDF in the folder `beside` writes as a path, file://… or package://PACKAGE/…: the package is
+ * looked for in that folder and in those above it. */
 int nm_mesh_read(struct nm_arena *arena, const char *beside, const char *name, struct nm_mesh *mesh,
                  struct nm_err *err);
 

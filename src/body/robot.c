@@ -158,6 +158,7 @@ static int sort_body(struct body_build *b, const struct nm_urdf *urdf, uint32_t 
     *body = (struct nm_body){.name = urdf->name, .about = "", .path = urdf->file, .offers = NM_OFFERS_JOINT_GOALS};
     b->inertia = s->inertia;
     body->facing = facing;
+    body->urdf = urdf->text;
     body->joints = b->joints, body->frames = b->frames, body->inertia = s->inertia, body->notes = urdf->notes;
     body->imu = body->foot[0].toe = body->foot[1].toe = -1;
 

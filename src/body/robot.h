@@ -173,6 +173,7 @@ struct nm_body {
     const struct nm_animation *animations; /* animations/ (body/animation.h) in the order of their names */
 
     const struct nm_yaml *params; /* params.yaml as it is: instance names and their parameters; NULL if none */
+    const char *urdf;             /* its text, with xacro expanded; NULL if it was not read from a file        */
     struct nm_err *notes;         /* what is odd, what was guessed; never NULL                               */
 };
 
@@ -201,7 +202,9 @@ NM_EXPORT uint64_t nm_take_joints(const struct nm_body *body, const char (*names
 /* Coupled joints take the value they have from the joint they follow. */
 NM_EXPORT void nm_apply_mimics(const struct nm_body *body, double q[]);
 
-/* Sentences on what this robot lacks to play, one a line; returns how many. */
+/* Sentences on why this robot cannot walk whatever is written beside its URDF, one a line; returns how many. */
+uint32_t nm_body_refused(const struct nm_body *body, struct nm_err *out);
+/* Sentences on what this robot lacks to play, these included. */
 uint32_t nm_body_missing(const struct nm_body *body, struct nm_err *out);
 
 /* The whole text of `nutmeg robot check`: tree, masses, limits, groups, what is missing. Returns the length that it

@@ -149,18 +149,20 @@ static double length_of(const struct nm_body *body, uint32_t link)
 /* The box with the same mass distribution, not larger than what is known of the link allows, around its centre. */
 static bool guess(const struct body_build *b, struct nm_link_shape *s)
 {
-    static const double LEAST = 0.02, MOST = 0.25; /* m; of the distance between the farthest joints */
+    static const double LEAST = 0.02, MOST = 0.25, SMALL = 0.1; /* m; of the distance between the farthest joints; m */
     const struct nm_inertia *i = &b->body->inertia[s->link];
     struct extent joints = nothing;
     for (uint32_t l = 0; l < b->body->n_links; l++) build_stretch(&joints, b->zero.pose[l].pos, (struct vec3){0, 0, 0});
     double k = i->mass > 0 ? 6 / i->mass : 0, body = vec3_norm(vec3_sub(joints.high, joints.low));
     double most = fmax(fmin(fmax(1.2 * length_of(b->body, s->link), 2 * vec3_norm(i->com)), MOST * body), LEAST);
+    if (body < SMALL) most = SMALL; /* nothing to compare it with */
     if (!(i->mass > 0.03)) return false;
     const double edge[3] = {k * (i->yy + i->zz - i->xx), k * (i->xx + i->zz - i->yy), k * (i->xx + i->yy - i->zz)};
     s->size =
         (struct vec3){fmin(sqrt(fmax(edge[0], LEAST * LEAST)), most), fmin(sqrt(fmax(edge[1], LEAST * LEAST)), most),
                       fmin(sqrt(fmax(edge[2], LEAST * LEAST)), most)};
     s->kind = NM_BOX;
+    s->guessed = true;
     s->to_link = (struct pose3){QUAT_IDENTITY, i->com};
     return true;
 }
@@ -191,26 +193,25 @@ static const struct nm_mesh *mesh_of(struct body_build *b, struct meshes *m, con
     return m->read[i].mesh.n ? &m->read[i].mesh : NULL;
 }
 
-/* Links that only have visual shapes touch with those. One guessed box a link is enough. */
+/* A body without any collision shape touches with its visual ones. One guessed box a link is enough. */
 void build_shapes(struct body_build *b, const char *beside)
 {
     struct nm_body *body = b->body;
     struct meshes *m = nm_take_n(b->arena, struct meshes, 1);
-    bool touches[NM_LINKS] = {false}, guessed[NM_LINKS] = {false};
-    struct nm_link_shape *all = nm_take_n(b->arena, struct nm_link_shape, body->n_collisions + body->n_visuals + 1);
+    bool guessed[NM_LINKS] = {false}, visual = !body->n_collisions;
+    const struct nm_link_shape *from = visual ? body->visuals : body->collisions;
+    const uint32_t n_from = visual ? body->n_visuals : body->n_collisions;
+    struct nm_link_shape *all = nm_take_n(b->arena, struct nm_link_shape, n_from + 1);
     uint32_t n = 0;
     m->beside = beside;
-    for (uint32_t i = 0; i < body->n_collisions; i++) touches[body->collisions[i].link] = true;
-    for (uint32_t i = 0; i < body->n_collisions + body->n_visuals; i++) {
-        bool visual = i >= body->n_collisions;
-        struct nm_link_shape s = visual ? body->visuals[i - body->n_collisions] : body->collisions[i];
-        if (visual && touches[s.link]) continue;
+    for (uint32_t i = 0; i < n_from; i++) {
+        struct nm_link_shape s = from[i];
         const struct nm_mesh *mesh = s.kind == NM_MESH ? mesh_of(b, m, s.mesh) : NULL;
         if (mesh)
             fit(b, mesh, &s), m->fitted++;
         else if (s.kind == NM_MESH && (guessed[s.link] || !guess(b, &s)))
             continue;
-        else if (s.kind == NM_BOX && s.mesh)
+        else if (s.guessed)
             guessed[s.link] = true;
         all[n++] = s;
     }

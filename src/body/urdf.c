@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/whole.h"
+#include "body/xacro.h"
 
 struct urdf_names { /* of one joint, as written; mimic may be NULL */
     const char *parent, *child, *mimic;
@@ -482,7 +483,7 @@ static void XMLCALL on_start(void *user, const char *name, const char **attribut
     struct reader *r = user;
     if (r->failed) return;
     if (r->depth + r->skipped + 1 >= NM_URDF_DEPTH) return fail(r, "elements nested deeper than %d", NM_URDF_DEPTH);
-    if (!strncmp(name, "xacro:", 6)) return fail(r, "this is a xacro file: expand it to URDF first");
+    if (!strncmp(name, "xacro:", 6)) return fail(r, "this is a xacro file, which must be expanded first");
     if (r->skipped) {
         r->skipped++;
         return;
@@ -590,7 +591,15 @@ struct nm_urdf *nm_urdf_read(struct nm_arena *arena, const char *path, struct nm
 {
     size_t size;
     char *text = nm_read_whole(path, NM_URDF_SIZE, &size, err);
-    struct nm_urdf *urdf = text ? nm_urdf_parse(arena, path, text, size, err) : NULL;
+    struct nm_urdf *urdf = NULL;
+    if (text && nm_is_xacro(text, size)) {
+        char *made = nm_xacro_expand(arena, path, text, size, true, err);
+        urdf = made ? nm_urdf_parse(arena, path, made, strlen(made), err) : NULL;
+        if (urdf) urdf->text = made;
+    } else if (text) {
+        urdf = nm_urdf_parse(arena, path, text, size, err);
+        if (urdf) urdf->text = nm_take_format(arena, "%.*s", (int)size, text);
+    }
     free(text);
     return urdf;
 }

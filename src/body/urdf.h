@@ -1,6 +1,7 @@
-/* Reads a robot's URDF into plain arrays. The file is taken as hostile: no document type and so no entities, limits on
- * size, depth, names and counts, finite numbers only, one root, no loop. Faults are sentences `file:line: …`. Elements
- * that are not geometry, mass or joints (gazebo, transmission, …) are skipped. Format: the URDF XML specification. */
+/* Reads a robot's URDF, or xacro that is expanded first, into plain arrays. The file is taken as hostile: no document
+ * type and so no entities, limits on size, depth, names and counts, finite numbers only, one root, no loop. Faults are
+ * sentences `file:line: …`. Elements that are not geometry, mass or joints (gazebo, transmission, …) are skipped.
+ * Format: the URDF XML specification. */
 #ifndef NM_BODY_URDF_H
 #define NM_BODY_URDF_H
 
@@ -83,6 +84,7 @@ struct nm_urdf {
     struct nm_urdf_link *links;
     struct nm_urdf_joint *joints;
     struct nm_link_shape *visuals, *collisions;
+    const char *text;     /* as it was read, with xacro expanded; NULL if it was not a file */
     struct nm_err *notes; /* what was read but is odd: sentences, never NULL */
 };
 

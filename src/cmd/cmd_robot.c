@@ -22,7 +22,7 @@ static int check_one(struct setup *setup, const char *name)
     char *text = nm_take(&setup->arena, length + 1);
     nm_body_describe(body, text, length + 1);
     fputs(text, stdout);
-    return EXIT_OK;
+    return nm_body_refused(body, &err) ? EXIT_FAILED : EXIT_OK;
 }
 
 static int robot_check(int argc, char **argv)
@@ -32,7 +32,8 @@ static int robot_check(int argc, char **argv)
         "FOLDER|FILE…",
         "Reads a robot's folder, a name in robots/, or a single URDF file. Prints the tree of links with\n"
         "masses, limits and servos, the limbs and sensors that were found, and what is missing to play.\n"
-        "The exit code is 2 if a file has a fault, which is reported with its line.",
+        "The exit code is 2 if a file has a fault, which is reported with its line, and 1 if the body\n"
+        "cannot walk.",
         NULL,
         1,
         -1};

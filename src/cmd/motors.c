@@ -44,12 +44,17 @@ static double distance(const struct motor *m, double torque, double speed)
     return fabs(a - b) + fmax(0, fmax(supply - log(14.9 / 12), log(11 / 12.0) - supply));
 }
 
-static const struct motor *motor_like(double torque, double speed)
+static bool is_servo(const struct motor *m) { return m->maker != OTHER; }
+
+/* Among servos, or among other motors: a robot has one kind or the other. */
+static const struct motor *motor_like(double torque, double speed, bool servo)
 {
     static const double ALIKE = 0.15;
     const struct motor *best = NULL;
     for (size_t i = 0; i < sizeof motors / sizeof *motors; i++)
-        if (distance(&motors[i], torque, speed) < (best ? distance(best, torque, speed) : ALIKE)) best = &motors[i];
+        if (is_servo(&motors[i]) == servo &&
+            distance(&motors[i], torque, speed) < (best ? distance(best, torque, speed) : ALIKE))
+            best = &motors[i];
     return best;
 }
 
@@ -141,6 +146,19 @@ static uint32_t type_named(struct motors *m, struct nm_arena *arena, const struc
     return m->n_types++;
 }
 
+/* Whether more joints have the limits of servos than those of other motors. */
+static bool has_servos(const struct nm_body *body, struct build b)
+{
+    int more = 0;
+    for (uint32_t j = 0; j < body->n_joints; j++) {
+        double torque, speed;
+        bool odd;
+        limits_of(body, j, b, &torque, &speed, &odd);
+        if (!odd) more += (motor_like(torque, speed, true) != NULL) - (motor_like(torque, speed, false) != NULL);
+    }
+    return more >= 0;
+}
+
 void motors_choose(struct nm_arena *arena, const struct nm_body *body, const struct nm_body *like, struct motors *to,
                    struct nm_err *said)
 {
@@ -151,12 +169,13 @@ void motors_choose(struct nm_arena *arena, const struct nm_body *body, const str
     bool heavy = body->mass > HEAVY;
     *to = (struct motors){.voltage = heavy ? 48 : like->voltage, .protocol = 1};
     to->battery = heavy ? (struct nm_battery){13, 10, 0.05, 60} : like->battery;
+    bool servos = has_servos(body, b);
     for (uint32_t j = 0; j < body->n_joints; j++) {
         double torque, speed;
         bool odd;
         if (body->joints[j].mimic >= 0) continue; /* another one's motor moves it, too */
         limits_of(body, j, b, &torque, &speed, &odd);
-        const struct motor *as = odd ? NULL : motor_like(torque, speed);
+        const struct motor *as = odd ? NULL : motor_like(torque, speed, servos);
         to->type_of[j] = type_named(to, arena, like, as, torque, speed);
         if (as && as->maker == DYNAMIXEL_2) to->protocol = 2;
         if (odd && !guessed++) first = body->joints[j].name;

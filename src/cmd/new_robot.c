@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/whole.h"
 #include "body/animation_carry.h"
 #include "body/stance.h"
 #include "cmd/motors.h"
@@ -99,7 +98,7 @@ static void put_shapes(FILE *out, const struct nm_body *body)
 static void put_excludes(FILE *out, const struct nm_body *body)
 {
     if (body->n_excludes)
-        fputs("\n# Shapes of these pairs overlap while the robot stands straight; neighbours are left out anyway.\n"
+        fputs("\n# These pairs have a bracket between them, or overlap in standing; neighbours are left out anyway.\n"
               "exclude:\n",
               out);
     for (uint32_t i = 0; i < body->n_excludes; i++)
@@ -281,6 +280,7 @@ static bool carry_values(const struct new_robot *r, const struct nm_carry *carry
         if (i < own->n) {
             const struct nm_joint *to = &r->body->joints[own->joints[i]];
             value = fmin(fmax(q[own->joints[i]], to->lower), to->upper);
+            if (fabs(value) < 1e-6) value = 0;
         }
         other |= fabs(value - values[i]) > 1e-9;
         values[i] = value;
@@ -314,6 +314,15 @@ static const char *params_yaml(struct nm_arena *arena, const struct new_robot *r
 
 /* ---- the body that the folder will make ---- */
 
+/* Two links with only a bracket between them, whose shapes are not meant to be exact. */
+static bool beside_bracket(const struct nm_body *body, uint32_t link, uint32_t *other)
+{
+    uint32_t between = link ? body->joints[link - 1].parent : 0;
+    if (!between) return false;
+    *other = body->joints[between - 1].parent;
+    return vec3_norm(body->joints[link - 1].to_parent.pos) < 0.12 * body->height;
+}
+
 /* Parts that overlap while the robot stands straight do so only in the shapes of the URDF. */
 static void find_excludes(struct nm_arena *arena, struct nm_body *body)
 {
@@ -321,7 +330,10 @@ static void find_excludes(struct nm_arena *arena, struct nm_body *body)
     uint32_t(*pairs)[2] = nm_take(arena, EXCLUDES * sizeof *pairs), links[2];
     double zero[NM_JOINTS] = {0};
     body->excludes = (const uint32_t(*)[2])pairs;
-    for (body->n_excludes = 0; body->n_excludes < EXCLUDES; body->n_excludes++) {
+    body->n_excludes = 0;
+    for (uint32_t l = 1; l < body->n_links; l++)
+        if (beside_bracket(body, l, &links[0])) links[1] = l, memcpy(pairs[body->n_excludes++], links, sizeof links);
+    for (; body->n_excludes < EXCLUDES; body->n_excludes++) {
         if (!nm_self_collision(body, zero, deep, links)) break;
         memcpy(pairs[body->n_excludes], links, sizeof links);
     }
@@ -344,14 +356,10 @@ static const struct nm_body *with_motors(struct nm_arena *arena, const struct nm
 
 int new_robot_read(struct nm_arena *arena, struct new_robot *robot, const char *path, struct nm_err *err)
 {
-    size_t size;
-    char *text = nm_read_whole(path, NM_URDF_SIZE, &size, err);
-    if (!text) return -1;
-    robot->urdf = nm_take_format(arena, "%.*s", (int)size, text);
-    free(text);
-    if (strlen(robot->urdf) != size) return nm_fail(err, "%s: the file contains bytes that are not text", path);
     robot->body = nm_body_load(arena, path, err);
-    return robot->body ? 0 : -1;
+    if (!robot->body) return -1;
+    robot->urdf = robot->body->urdf;
+    return robot->urdf && strlen(robot->urdf) ? 0 : nm_fail(err, "%s: the file is not text", path);
 }
 
 static const char *motion(struct nm_arena *arena, const struct new_robot *r, const struct nm_animation *from,

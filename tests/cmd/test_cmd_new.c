@@ -37,7 +37,7 @@ static void what_will_not_do_is_refused(void **state)
 {
     (void)state;
     assert_int_equal(run_line(cmd_new, "new robot short nothing.urdf -d short"), 2);
-    assert_said("nothing.urdf: No such file");
+    assert_said("nothing.urdf: there is no such robot folder or URDF file");
     assert_int_equal(run_line(cmd_new, "new robot sh/ort " NM_ROOT "/robots/darwin/robot.urdf -d short"), 2);
     assert_said("the name 'sh/ort'");
     assert_int_equal(run_line(cmd_new, "new robot short " NM_ROOT "/robots/darwin/robot.urdf -d short -l kid7"), 2);

@@ -1,0 +1,722 @@
+#include "body/xacro.h"
+
+#include <ctype.h>
+#include <expat.h>
+#include <libgen.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/whole.h"
+#include "body/urdf.h"
+
+enum { NODES = 200000, STEPS = 500000, DEPTH = 64, NESTED = 48, FILES = 64, PARAMS = 64, OUTPUT = NM_URDF_SIZE };
+
+/* ---- the document ---- */
+
+struct node {
+    const char *name;
+    const char **attributes; /* name and value by turns, then NULL */
+    struct node *first, *last, *next;
+    const char *file;
+    uint32_t line;
+};
+
+struct binding { /* a property, a parameter, a block or a macro */
+    const char *name, *text;
+    const struct node *block; /* of a block or a macro       */
+    bool contents;            /* of a block: what is in it   */
+    struct scope *where;      /* in which the text has its meaning */
+    struct binding *next;
+};
+
+struct scope {
+    struct binding *bindings;
+    struct scope *outer;
+};
+
+struct xacro {
+    struct nm_arena *arena;
+    struct nm_err *err;
+    bool failed, reads;
+    const struct node *at; /* whose line faults have */
+    uint32_t nodes, files, depth, steps;
+    struct binding *macros, *args;
+    struct scope global;
+    FILE *out;
+};
+
+static void fail(struct xacro *x, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void fail(struct xacro *x, const char *format, ...)
+{
+    char text[400];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (!x->failed) nm_fail(x->err, "%s:%u: %s", x->at ? x->at->file : "?", x->at ? x->at->line : 0, text);
+    x->failed = true;
+}
+
+struct reading {
+    struct xacro *x;
+    XML_Parser xml;
+    struct node *open[DEPTH + 1];
+    uint32_t depth;
+    struct node *root;
+    const char *file;
+};
+
+static void XMLCALL on_start(void *user, const char *name, const char **attributes)
+{
+    struct reading *r = user;
+    struct xacro *x = r->x;
+    if (x->failed) return;
+    struct node *n = nm_take_n(x->arena, struct node, 1);
+    uint32_t count = 0;
+    n->file = r->file;
+    n->line = (uint32_t)XML_GetCurrentLineNumber(r->xml);
+    x->at = n;
+    if (x->nodes++ == NODES) return fail(x, "more than %d elements", NODES);
+    if (r->depth == DEPTH) return fail(x, "elements nested deeper than %d", DEPTH);
+    while (attributes[count]) count++;
+    n->name = nm_take_text(x->arena, name);
+    n->attributes = nm_take_n(x->arena, const char *, count + 1);
+    for (uint32_t i = 0; i < count; i++) n->attributes[i] = nm_take_text(x->arena, attributes[i]);
+    struct node *parent = r->depth ? r->open[r->depth] : NULL;
+    if (parent && parent->last)
+        parent->last->next = n;
+    else if (parent)
+        parent->first = n;
+    if (parent) parent->last = n;
+    if (!r->root) r->root = n;
+    r->open[++r->depth] = n;
+}
+
+static void XMLCALL on_end(void *user, const char *name)
+{
+    struct reading *r = user;
+    (void)name;
+    if (!r->x->failed && r->depth) r->depth--;
+}
+
+static void XMLCALL on_doctype(void *user, const char *name, const char *system, const char *public, int internal)
+{
+    struct reading *r = user;
+    (void)name, (void)system, (void)public, (void)internal;
+    fail(r->x, "a document type is not allowed here");
+}
+
+static struct node *read_document(struct xacro *x, const char *file, const char *text, size_t size)
+{
+    struct reading r = {.x = x, .file = nm_take_text(x->arena, file), .xml = XML_ParserCreate(NULL)};
+    struct node here = {.file = r.file};
+    if (!r.xml) return fail(x, "no memory for the XML reader"), NULL;
+    XML_SetUserData(r.xml, &r);
+    XML_SetElementHandler(r.xml, on_start, on_end);
+    XML_SetStartDoctypeDeclHandler(r.xml, on_doctype);
+    if (XML_Parse(r.xml, text, (int)size, 1) != XML_STATUS_OK) {
+        here.line = (uint32_t)XML_GetCurrentLineNumber(r.xml);
+        x->at = &here;
+        fail(x, "%s", XML_ErrorString(XML_GetErrorCode(r.xml)));
+        x->at = NULL;
+    }
+    XML_ParserFree(r.xml);
+    return x->failed ? NULL : r.root;
+}
+
+static const char *attribute(const struct node *n, const char *name)
+{
+    for (const char **a = n->attributes; *a; a += 2)
+        if (!strcmp(a[0], name)) return a[1];
+    return NULL;
+}
+
+/* ---- expressions ---- */
+
+struct value {
+    const char *text; /* NULL: a number */
+    double number;
+};
+
+struct parsing {
+    struct xacro *x;
+    struct scope *scope;
+    const char *at;
+};
+
+static struct value expression(struct parsing *p);
+static const char *evaluate(struct xacro *x, struct scope *scope, const char *text);
+
+static struct value number(double n) { return (struct value){NULL, n}; }
+
+static void skip_space(struct parsing *p)
+{
+    while (isspace((unsigned char)*p->at)) p->at++;
+}
+
+static bool taken(struct parsing *p, const char *word)
+{
+    size_t n = strlen(word);
+    skip_space(p);
+    if (strncmp(p->at, word, n)) return false;
+    if (isalpha((unsigned char)*word) && (isalnum((unsigned char)p->at[n]) || p->at[n] == '_')) return false;
+    p->at += n;
+    return true;
+}
+
+static struct binding *find(struct scope *scope, const char *name)
+{
+    for (; scope; scope = scope->outer)
+        for (struct binding *b = scope->bindings; b; b = b->next)
+            if (!strcmp(b->name, name)) return b;
+    return NULL;
+}
+
+/* Whatever is a number as a whole counts as one. */
+static struct value value_of(const char *text)
+{
+    char *end;
+    double n = strtod(text, &end);
+    while (isspace((unsigned char)*end)) end++;
+    if (end != text && !*end && !strpbrk(text, "xXnN")) return number(n);
+    if (!strcasecmp(text, "true")) return number(1);
+    if (!strcasecmp(text, "false")) return number(0);
+    return (struct value){text, 0};
+}
+
+static double as_number(struct parsing *p, struct value v)
+{
+    if (v.text) fail(p->x, "'%.60s' is not a number", v.text);
+    return v.text ? 0 : v.number;
+}
+
+static bool truth(struct value v) { return v.text ? *v.text != '\0' : v.number != 0; }
+
+static double min_of(double a, double b) { return a < b ? a : b; }
+static double max_of(double a, double b) { return a > b ? a : b; }
+static double radians(double a) { return a * M_PI / 180; }
+static double degrees(double a) { return a * 180 / M_PI; }
+static double truncated(double a) { return trunc(a); }
+static double as_it_is(double a) { return a; }
+
+static struct value call(struct parsing *p, const char *name)
+{
+    static const struct {
+        const char *name;
+        double (*one)(double);
+        double (*two)(double, double);
+    } functions[] = {
+        {"sin", sin, NULL},         {"cos", cos, NULL},       {"tan", tan, NULL},        {"asin", asin, NULL},
+        {"acos", acos, NULL},       {"atan", atan, NULL},     {"sqrt", sqrt, NULL},      {"fabs", fabs, NULL},
+        {"abs", fabs, NULL},        {"floor", floor, NULL},   {"ceil", ceil, NULL},      {"exp", exp, NULL},
+        {"log", log, NULL},         {"int", truncated, NULL}, {"float", as_it_is, NULL}, {"radians", radians, NULL},
+        {"degrees", degrees, NULL}, {"atan2", NULL, atan2},   {"pow", NULL, pow},        {"hypot", NULL, hypot},
+        {"min", NULL, min_of},      {"max", NULL, max_of}};
+    double a[2] = {0};
+    uint32_t n = 0;
+    do {
+        if (n == 2) return fail(p->x, "%s() has too many arguments here", name), number(0);
+        a[n++] = as_number(p, expression(p));
+    } while (taken(p, ",") && !p->x->failed);
+    if (!taken(p, ")")) return fail(p->x, "')' is missing after the arguments of %s", name), number(0);
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (!strcmp(functions[i].name, name) && (functions[i].one ? n == 1 : n == 2))
+            return number(functions[i].one ? functions[i].one(a[0]) : functions[i].two(a[0], a[1]));
+    return fail(p->x, "the function %s() with %u arguments is not known here", name, n), number(0);
+}
+
+static struct value name_value(struct parsing *p)
+{
+    char name[NM_URDF_NAME + 1];
+    size_t n = 0;
+    while (isalnum((unsigned char)*p->at) || *p->at == '_' || *p->at == '.') {
+        if (n == NM_URDF_NAME) return fail(p->x, "a name is longer than %d characters", NM_URDF_NAME), number(0);
+        name[n++] = *p->at++;
+    }
+    name[n] = '\0';
+    const char *plain = !strncmp(name, "math.", 5) ? name + 5 : !strncmp(name, "xacro.", 6) ? name + 6 : name;
+    if (taken(p, "(")) return call(p, plain);
+    struct binding *b = find(p->scope, plain);
+    if (b && b->text) return value_of(evaluate(p->x, b->where, b->text));
+    if (!strcmp(plain, "pi")) return number(M_PI);
+    if (!strcasecmp(plain, "true")) return number(1);
+    if (!strcasecmp(plain, "false") || !strcmp(plain, "None")) return number(0);
+    return fail(p->x, "the property %s is not known", name), number(0);
+}
+
+static struct value primary(struct parsing *p)
+{
+    skip_space(p);
+    if (p->x->failed || ++p->x->depth > NESTED)
+        return p->x->failed ? number(0) : (fail(p->x, "expressions nested deeper than %d", NESTED), number(0));
+    struct value v;
+    if (taken(p, "(")) {
+        v = expression(p);
+        if (!taken(p, ")")) fail(p->x, "')' is missing");
+    } else if (*p->at == '\'' || *p->at == '"') {
+        const char *end = strchr(p->at + 1, *p->at);
+        if (!end) return fail(p->x, "a quotation mark is missing"), number(0);
+        v = (struct value){nm_take_format(p->x->arena, "%.*s", (int)(end - p->at - 1), p->at + 1), 0};
+        p->at = end + 1;
+    } else if (isdigit((unsigned char)*p->at) || (*p->at == '.' && isdigit((unsigned char)p->at[1]))) {
+        char *end;
+        v = number(strtod(p->at, &end));
+        p->at = end;
+    } else if (isalpha((unsigned char)*p->at) || *p->at == '_') {
+        v = name_value(p);
+    } else {
+        fail(p->x, "'%.20s' is not understood in an expression", p->at);
+        v = number(0);
+    }
+    skip_space(p);
+    if (*p->at == '[') fail(p->x, "lists and dictionaries are not read");
+    p->x->depth--;
+    return v;
+}
+
+static struct value power(struct parsing *p);
+static struct value sign(struct parsing *p)
+{
+    bool minus = false;
+    for (;;)
+        if (taken(p, "-"))
+            minus = !minus;
+        else if (!taken(p, "+"))
+            break;
+    struct value v = power(p);
+    return minus ? number(-as_number(p, v)) : v;
+}
+
+static struct value power(struct parsing *p)
+{
+    struct value v = primary(p);
+    return taken(p, "**") ? number(pow(as_number(p, v), as_number(p, sign(p)))) : v;
+}
+
+static struct value product(struct parsing *p)
+{
+    struct value v = sign(p);
+    while (!p->x->failed) {
+        if (taken(p, "*")) {
+            v = number(as_number(p, v) * as_number(p, sign(p)));
+        } else if (taken(p, "//")) {
+            v = number(floor(as_number(p, v) / as_number(p, sign(p))));
+        } else if (taken(p, "/")) {
+            v = number(as_number(p, v) / as_number(p, sign(p)));
+        } else if (taken(p, "%")) {
+            double a = as_number(p, v), b = as_number(p, sign(p));
+            v = number(a - b * floor(a / b));
+        } else {
+            break;
+        }
+    }
+    return v;
+}
+
+static const char *text_of(struct xacro *x, struct value v)
+{
+    return v.text ? v.text : nm_take_format(x->arena, "%.15g", v.number + 0.0);
+}
+
+static struct value sum(struct parsing *p)
+{
+    struct value v = product(p);
+    while (!p->x->failed) {
+        if (taken(p, "+")) {
+            struct value w = product(p);
+            v = v.text || w.text
+                    ? (struct value){nm_take_format(p->x->arena, "%s%s", text_of(p->x, v), text_of(p->x, w)), 0}
+                    : number(v.number + w.number);
+        } else if (taken(p, "-")) {
+            v = number(as_number(p, v) - as_number(p, product(p)));
+        } else {
+            break;
+        }
+    }
+    return v;
+}
+
+static int compared(struct value a, struct value b)
+{
+    if (a.text && b.text) return strcmp(a.text, b.text);
+    if (a.text || b.text) return 1;
+    return a.number < b.number ? -1 : a.number > b.number;
+}
+
+static struct value comparison(struct parsing *p)
+{
+    struct value v = sum(p);
+    static const char *const signs[] = {"==", "!=", "<=", ">=", "<", ">"};
+    for (int i = 0; i < 6; i++) {
+        if (!taken(p, signs[i])) continue;
+        int c = compared(v, sum(p));
+        const bool is[] = {c == 0, c != 0, c <= 0, c >= 0, c<0, c> 0};
+        return number(is[i]);
+    }
+    return v;
+}
+
+static struct value negation(struct parsing *p)
+{
+    bool no = false;
+    while (taken(p, "not")) no = !no;
+    struct value v = comparison(p);
+    return no ? number(!truth(v)) : v;
+}
+
+static struct value expression(struct parsing *p)
+{
+    struct value v = negation(p);
+    for (;;)
+        if (p->x->failed) {
+            return number(0);
+        } else if (taken(p, "and")) {
+            struct value w = negation(p);
+            v = truth(v) ? w : v;
+        } else if (taken(p, "or")) {
+            struct value w = negation(p);
+            v = truth(v) ? v : w;
+        } else if (taken(p, "if")) {
+            bool yes = truth(negation(p));
+            if (!taken(p, "else")) return fail(p->x, "'else' is missing after 'if'"), number(0);
+            struct value w = expression(p);
+            return yes ? v : w;
+        } else {
+            return v;
+        }
+}
+
+/* ---- substitution ---- */
+
+static const char *folder_of(struct xacro *x, const char *file) { return dirname(nm_take_text(x->arena, file)); }
+
+static bool is_folder(const char *path)
+{
+    struct stat info;
+    return !stat(path, &info) && S_ISDIR(info.st_mode);
+}
+
+static const char *find_package(struct xacro *x, const char *name)
+{
+    enum { HIGHEST = 6 };
+    const char *folder = folder_of(x, x->at->file), *paths = getenv("ROS_PACKAGE_PATH");
+    char real[4096];
+    for (int up = 0; up < HIGHEST && x->reads; up++, folder = nm_take_format(x->arena, "%s/..", folder)) {
+        const char *here = nm_take_format(x->arena, "%s/%s", folder, name);
+        if (is_folder(here)) return here;
+        if (strlen(folder) < 2048 && realpath(folder, real) && !strcmp(basename(real), name)) return folder;
+    }
+    while (paths && *paths && x->reads) {
+        size_t n = strcspn(paths, ":");
+        const char *here = nm_take_format(x->arena, "%.*s/%s", (int)n, paths, name);
+        if (is_folder(here)) return here;
+        paths += n + (paths[n] == ':');
+    }
+    fail(x, "$(find %.60s): there is no such folder above this file, nor in ROS_PACKAGE_PATH", name);
+    return "";
+}
+
+/* $(find …), $(arg …), $(dirname) */
+static const char *command(struct xacro *x, struct scope *scope, const char *text)
+{
+    char word[16], name[NM_URDF_NAME + 1] = "";
+    const char *inner = evaluate(x, scope, text);
+    int n = sscanf(inner, " %15s %128s", word, name);
+    if (n >= 1 && !strcmp(word, "dirname")) return folder_of(x, x->at->file);
+    if (n == 2 && !strcmp(word, "find")) return find_package(x, name);
+    for (struct binding *b = x->args; b && n == 2 && !strcmp(word, "arg"); b = b->next)
+        if (!strcmp(b->name, name)) return b->text;
+    if (n == 2 && !strcmp(word, "arg"))
+        fail(x, "$(arg %s): the file does not give this argument a default", name);
+    else
+        fail(x, "$(%.40s) is not understood; $(find …), $(arg …) and $(dirname) are", inner);
+    return "";
+}
+
+/* Replaces ${…} and $(…). A property that names itself ends at the limit of depth. */
+static const char *evaluate(struct xacro *x, struct scope *scope, const char *text)
+{
+    if (!strchr(text, '$')) return text;
+    char *made = NULL;
+    size_t size = 0;
+    if (++x->depth > NESTED) return fail(x, "values nested deeper than %d: does a property name itself?", NESTED), "";
+    FILE *out = open_memstream(&made, &size);
+    if (!out) abort();
+    while (*text && !x->failed) {
+        bool escaped = text[0] == '$' && text[1] == '$' && (text[2] == '{' || text[2] == '(');
+        if (escaped || text[0] != '$' || (text[1] != '{' && text[1] != '(')) {
+            text += escaped;
+            fputc(*text++, out);
+            continue;
+        }
+        char open = text[1], close = open == '{' ? '}' : ')';
+        const char *end = text + 2;
+        for (int deep = 1; *end; end++) {
+            deep += (*end == open) - (*end == close);
+            if (!deep) break;
+        }
+        if (!*end) {
+            fail(x, "'%c' is missing in %.40s", close, text);
+            break;
+        }
+        const char *inner = nm_take_format(x->arena, "%.*s", (int)(end - text - 2), text + 2);
+        if (open == '(') {
+            fputs(command(x, scope, inner), out);
+        } else {
+            struct parsing p = {x, scope, inner};
+            struct value v = expression(&p);
+            skip_space(&p);
+            if (*p.at) fail(x, "'%.40s' is not understood in an expression", p.at);
+            fputs(text_of(x, v), out);
+        }
+        if (ftell(out) > OUTPUT) fail(x, "a value becomes too long");
+        text = end + 1;
+    }
+    fclose(out);
+    x->depth--;
+    const char *kept = x->failed ? "" : nm_take_text(x->arena, made);
+    free(made);
+    return kept;
+}
+
+/* ---- expansion ---- */
+
+static void expand(struct xacro *x, struct scope *scope, const struct node *n);
+
+static void bind(struct xacro *x, struct binding **list, struct binding b)
+{
+    struct binding *kept = nm_take_n(x->arena, struct binding, 1);
+    *kept = b;
+    kept->next = *list;
+    *list = kept;
+}
+
+static void expand_all(struct xacro *x, struct scope *scope, const struct node *first)
+{
+    for (; first && !x->failed; first = first->next) expand(x, scope, first);
+}
+
+static const char *needed(struct xacro *x, const struct node *n, const char *name)
+{
+    const char *value = attribute(n, name);
+    if (!value) fail(x, "%s has no %s", n->name, name);
+    return value ? value : "";
+}
+
+static void on_property(struct xacro *x, struct scope *scope, const struct node *n)
+{
+    const char *name = evaluate(x, scope, needed(x, n, "name")), *value = attribute(n, "value"),
+               *where = attribute(n, "scope"), *usual = attribute(n, "default");
+    struct scope *to = scope;
+    if (where && !strcmp(where, "global")) to = &x->global;
+    if (where && !strcmp(where, "parent") && scope->outer) to = scope->outer;
+    if (usual && find(scope, name)) return;
+    if (!value) value = usual;
+    if (value) value = where ? evaluate(x, scope, value) : value;
+    /* what refers to its own old value has its meaning before */
+    if (value && strstr(value, name) && strchr(value, '$')) value = evaluate(x, scope, value);
+    bind(x, &to->bindings, (struct binding){name, value, value ? NULL : n, true, scope, NULL});
+}
+
+static void on_arg(struct xacro *x, struct scope *scope, const struct node *n)
+{
+    const char *usual = attribute(n, "default"), *name = needed(x, n, "name");
+    for (struct binding *b = x->args; b; b = b->next)
+        if (!strcmp(b->name, name)) return; /* the first default counts */
+    if (usual) bind(x, &x->args, (struct binding){name, evaluate(x, scope, usual), NULL, false, scope, NULL});
+}
+
+static void on_macro(struct xacro *x, struct scope *scope, const struct node *n)
+{
+    const char *name = needed(x, n, "name");
+    if (!strncmp(name, "xacro:", 6)) name += 6;
+    bind(x, &x->macros, (struct binding){name, attribute(n, "params"), n, false, scope, NULL});
+}
+
+static void on_condition(struct xacro *x, struct scope *scope, const struct node *n)
+{
+    const char *text = evaluate(x, scope, needed(x, n, "value"));
+    struct value v = value_of(text);
+    if (v.text) fail(x, "'%.60s' is neither true nor false", v.text);
+    if ((v.number != 0) == !strcmp(n->name, "xacro:if")) expand_all(x, scope, n->first);
+}
+
+static void on_block(struct xacro *x, struct scope *scope, const struct node *n)
+{
+    const char *name = evaluate(x, scope, needed(x, n, "name"));
+    struct binding *b = find(scope, name);
+    if (!b || !b->block) return fail(x, "there is no block called %.60s", name);
+    if (b->contents)
+        expand_all(x, b->where, b->block->first);
+    else
+        expand(x, b->where, b->block);
+}
+
+static void on_include(struct xacro *x, struct scope *scope, const struct node *n)
+{
+    const char *name = evaluate(x, scope, needed(x, n, "filename")), *path = name;
+    size_t size;
+    if (attribute(n, "ns")) return fail(x, "an include with a name space (ns) is not read");
+    if (x->failed) return;
+    if (!x->reads) return fail(x, "%.60s: no other files are read here", name);
+    if (x->files++ == FILES) return fail(x, "more than %d files: does one include itself?", FILES);
+    if (*name != '/') path = nm_take_format(x->arena, "%s/%s", folder_of(x, x->at->file), name);
+    char *text = nm_read_whole(path, NM_URDF_SIZE, &size, x->err);
+    if (!text || size > NM_URDF_SIZE) {
+        free(text);
+        return fail(x, "%.200s cannot be included", name);
+    }
+    struct node *root = read_document(x, path, text, size);
+    free(text);
+    if (root) expand_all(x, scope, root->first);
+}
+
+/* One parameter of a macro: name, name:=default, *block or **contents. Moves on; false at the end. */
+static bool next_param(struct xacro *x, const char **at, char name[NM_URDF_NAME + 1], const char **usual)
+{
+    while (isspace((unsigned char)**at)) ++*at;
+    if (!**at) return false;
+    size_t n = 0;
+    *usual = NULL;
+    while (**at && !isspace((unsigned char)**at) && **at != '=' && !(**at == ':' && (*at)[1] == '=')) {
+        if (n < NM_URDF_NAME) name[n++] = **at;
+        ++*at;
+    }
+    name[n] = '\0';
+    if (**at == ':') ++*at;
+    if (**at != '=') return true;
+    const char *from = ++*at;
+    int deep = 0;
+    char quote = 0;
+    for (; **at && (deep || quote || !isspace((unsigned char)**at)); ++*at) {
+        if (quote ? **at == quote : **at == '\'' || **at == '"') quote = quote ? 0 : **at;
+        if (!quote) deep += (**at == '{') - (**at == '}');
+    }
+    bool quoted = *at - from >= 2 && (*from == '\'' || *from == '"') && (*at)[-1] == *from;
+    *usual = nm_take_format(x->arena, "%.*s", (int)(*at - from) - 2 * quoted, from + quoted);
+    return true;
+}
+
+static void call_macro(struct xacro *x, struct scope *scope, const struct node *n, const struct binding *macro)
+{
+    struct scope *inner = nm_take_n(x->arena, struct scope, 1);
+    inner->outer = macro->where;
+    const struct node *child = n->first;
+    char name[NM_URDF_NAME + 1];
+    const char *at = macro->text ? macro->text : "", *usual;
+    uint32_t params = 0;
+    while (!x->failed && next_param(x, &at, name, &usual)) {
+        if (params++ == PARAMS) return fail(x, "more than %d parameters", PARAMS);
+        bool block = name[0] == '*', contents = block && name[1] == '*';
+        const char *plain = nm_take_text(x->arena, name + block + contents), *value = attribute(n, plain);
+        struct binding b = {plain, NULL, NULL, contents, scope, NULL};
+        if (block) {
+            if (!child) return fail(x, "%s lacks the block %s", n->name, plain);
+            b.block = child;
+            child = child->next;
+        } else if (value) {
+            b.text = evaluate(x, scope, value);
+        } else if (usual && !strncmp(usual, "^", 1)) { /* from around the call, or the default after | */
+            struct binding *outer = find(scope, plain);
+            const char *rest = strchr(usual, '|');
+            if (!outer && !rest) return fail(x, "%s lacks the parameter %s", n->name, plain);
+            b.text = outer && outer->text ? evaluate(x, outer->where, outer->text)
+                                          : evaluate(x, scope, rest ? rest + 1 : "");
+        } else if (usual) {
+            b.text = evaluate(x, inner, usual);
+        } else {
+            return fail(x, "%s lacks the parameter %s", n->name, plain);
+        }
+        bind(x, &inner->bindings, b);
+    }
+    if (++x->depth > NESTED) return fail(x, "macros nested deeper than %d", NESTED);
+    expand_all(x, inner, macro->block->first);
+    x->depth--;
+}
+
+static void put_text(struct xacro *x, const char *text)
+{
+    for (; *text; text++) {
+        const char *as = *text == '&' ? "&amp;" : *text == '<' ? "&lt;" : *text == '"' ? "&quot;" : NULL;
+        if (as)
+            fputs(as, x->out);
+        else
+            fputc(*text, x->out);
+    }
+}
+
+static void put(struct xacro *x, struct scope *scope, const struct node *n)
+{
+    fprintf(x->out, "<%s", n->name);
+    for (const char **a = n->attributes; *a && !x->failed; a += 2) {
+        if (!strncmp(a[0], "xmlns", 5)) continue;
+        fprintf(x->out, " %s=\"", a[0]);
+        put_text(x, evaluate(x, scope, a[1]));
+        fputc('"', x->out);
+    }
+    fputs(n->first ? ">\n" : "/>\n", x->out);
+    expand_all(x, scope, n->first);
+    if (n->first) fprintf(x->out, "</%s>\n", n->name);
+    if (ftell(x->out) > OUTPUT) fail(x, "the URDF becomes larger than %d bytes", OUTPUT);
+}
+
+static void expand(struct xacro *x, struct scope *scope, const struct node *n)
+{
+    static const struct {
+        const char *name;
+        void (*act)(struct xacro *, struct scope *, const struct node *);
+    } acts[] = {{"property", on_property},  {"macro", on_macro},     {"if", on_condition}, {"unless", on_condition},
+                {"insert_block", on_block}, {"include", on_include}, {"arg", on_arg}};
+    const struct node *before = x->at;
+    if (x->failed) return;
+    x->at = n;
+    if (x->steps++ == STEPS) return fail(x, "more than %d elements come of it", STEPS);
+    if (strncmp(n->name, "xacro:", 6)) {
+        if (++x->depth > NESTED)
+            fail(x, "elements nested deeper than %d", NESTED);
+        else
+            put(x, scope, n);
+        x->depth--;
+        x->at = before;
+        return;
+    }
+    const char *name = n->name + 6;
+    for (size_t i = 0; i < sizeof acts / sizeof *acts; i++)
+        if (!strcmp(acts[i].name, name)) {
+            acts[i].act(x, scope, n);
+            x->at = before;
+            return;
+        }
+    struct binding *macro = x->macros;
+    while (macro && strcmp(macro->name, name)) macro = macro->next;
+    if (macro)
+        call_macro(x, scope, n, macro);
+    else
+        fail(x, "there is no macro called %s", name);
+    x->at = before;
+}
+
+bool nm_is_xacro(const char *text, size_t size) { return memmem(text, size, "<xacro:", 7) != NULL; }
+
+char *nm_xacro_expand(struct nm_arena *arena, const char *file, const char *text, size_t size, bool reads,
+                      struct nm_err *err)
+{
+    struct xacro x = {.arena = arena, .err = err, .reads = reads};
+    char *made = NULL;
+    size_t length = 0;
+    struct node *root = size <= NM_URDF_SIZE ? read_document(&x, file, text, size) : NULL;
+    if (size > NM_URDF_SIZE) nm_fail(err, "%s: larger than %d bytes", file, NM_URDF_SIZE);
+    if (!root) return NULL;
+    x.out = open_memstream(&made, &length);
+    if (!x.out) abort();
+    expand(&x, &x.global, root);
+    fclose(x.out);
+    char *kept = x.failed ? NULL : nm_take_text(arena, made);
+    free(made);
+    return kept;
+}
