@@ -77,6 +77,7 @@ struct arm {
     const struct nm_body *body;
     const struct nm_group *group;
     uint32_t elbow; /* in the group */
+    double fore;    /* weight of the forearm against the upper arm */
 };
 
 static struct vec3 hand_of(const struct arm *a, const struct nm_kin *kin)
@@ -88,7 +89,7 @@ static struct vec3 hand_of(const struct arm *a, const struct nm_kin *kin)
 
 static struct arm arm_of(const struct nm_body *body, const struct nm_group *group)
 {
-    struct arm a = {body, group, 0};
+    struct arm a = {body, group, 0, 1};
     struct nm_kin zero;
     double q[NM_JOINTS] = {0}, most = 0;
     nm_forward(body, POSE_IDENTITY, q, &zero);
@@ -118,7 +119,7 @@ static double arm_errors(const struct arm *a, const double q[], const struct vec
     double square = 0;
     arm_directions(a, q, is);
     for (int i = 0; i < 2; i++) {
-        struct vec3 off = vec3_sub(want[i], is[i]);
+        struct vec3 off = vec3_scale(vec3_sub(want[i], is[i]), i ? a->fore : 1);
         e[3 * i] = off.x, e[3 * i + 1] = off.y, e[3 * i + 2] = off.z;
         square += vec3_dot(off, off);
     }
@@ -159,7 +160,6 @@ static double bend_arm(const struct arm *a, uint32_t n, const struct vec3 want[2
 bool nm_point_arm(const struct nm_body *body, enum nm_side side, const struct vec3 want[2], uint32_t most, double q[])
 {
     static const double NEAR = 0.35; /* sum of the squared distances of two directions: 24 degrees each */
-    static const double FEW = 2.2;   /* with some joints only: the upper arm at least */
     static const double starts[][3] = {
         {0, 0, 0}, {1.2, 0.3, 0.5}, {-1.2, 0.3, -0.5}, {0.5, 1.2, 0.5}, {0.3, -1.2, -0.5}};
     const struct nm_group *group = &body->arm[side];
@@ -167,6 +167,7 @@ bool nm_point_arm(const struct nm_body *body, enum nm_side side, const struct ve
     if (!group->n) return false;
     struct arm arm = arm_of(body, group);
     uint32_t n = group->n < most ? group->n : most;
+    if (n < group->n) arm.fore = 0.2; /* without all joints the upper arm comes first */
     for (size_t s = 0; s <= sizeof starts / sizeof *starts && least > 1e-4; s++) {
         double at[NM_JOINTS];
         memcpy(at, q, body->n_joints * sizeof *q); /* first from the pose before */
@@ -178,9 +179,20 @@ bool nm_point_arm(const struct nm_body *body, enum nm_side side, const struct ve
         double square = bend_arm(&arm, n, want, at);
         if (square < least - 1e-3) least = square, memcpy(best, at, body->n_joints * sizeof *q);
     }
-    if (!(least < (n < group->n ? FEW : NEAR))) return false;
+    if (!(least < NEAR)) return false;
     memcpy(q, best, body->n_joints * sizeof *q);
     return true;
+}
+
+void nm_hang_arm(const struct nm_body *body, enum nm_side side, double q[])
+{
+    const struct vec3 down[2] = {{0, side == NM_LEFT ? 0.17 : -0.17, -0.985}, {0.2, 0, -0.98}};
+    const double zero[NM_JOINTS] = {0};
+    struct vec3 is[2];
+    if (!body->arm[side].n) return;
+    struct arm arm = arm_of(body, &body->arm[side]);
+    arm_directions(&arm, zero, is);
+    if (is[0].z > -0.7) nm_point_arm(body, side, down, NM_GROUP, q);
 }
 
 bool nm_carry_arm(const struct nm_body *from, const double angles[], const struct nm_body *to, enum nm_side side,

@@ -28,6 +28,8 @@ NM_EXPORT struct nm_animation *nm_animation_carry(struct nm_arena *arena, const 
  * near, and then q stays. */
 NM_EXPORT bool nm_point_arm(const struct nm_body *body, enum nm_side side, const struct vec3 want[2], uint32_t most,
                             double q[]);
+/* An arm that does not hang down at zero pose is let down. */
+void nm_hang_arm(const struct nm_body *body, enum nm_side side, double q[]);
 /* An arm in the directions that another body's has at those angles. */
 NM_EXPORT bool nm_carry_arm(const struct nm_body *from, const double angles[], const struct nm_body *to,
                             enum nm_side side, uint32_t most, double q[]);

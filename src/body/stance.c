@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "body/animation_carry.h"
 #include "body/leg_ik.h"
 
 /* How far the foot reaches before its sole's origin, and (sign -1) behind it. */
@@ -63,6 +64,7 @@ void nm_stance(const struct nm_body *body, double bend, double q[])
     struct nm_leg leg[2];
     struct pose3 sole[2];
     memset(q, 0, body->n_joints * sizeof *q);
+    for (int side = 0; side < 2; side++) nm_hang_arm(body, (enum nm_side)side, q);
     for (int side = 0; side < 2; side++) {
         if (!body->leg[side].n || nm_leg_init(&leg[side], body, (enum nm_side)side, NULL)) return;
         const struct nm_chain *chain = &leg[side].chain;

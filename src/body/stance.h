@@ -1,5 +1,5 @@
 /* How a robot stands when nobody walks it: knees a little bent, soles flat on the ground, the centre of mass over their
- * middle, arms along the body as its zero has them. */
+ * middle, arms along the body. */
 #ifndef NM_BODY_STANCE_H
 #define NM_BODY_STANCE_H
 
