@@ -12,7 +12,7 @@
 #include "nutmeg_msgs/CameraPose.h"
 #include "sensor_msgs/Image.h"
 #include "sensor_msgs/JointState.h"
-#include "sim/stance.h"
+#include "body/stance.h"
 
 const char *const vision_kinds[VISION_KINDS] = {"ball", "post", "crossing", "mark", "circle", "robot", "line"};
 
