@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "body/animation_carry.h"
+#include "body/kinematics.h"
 #include "body/stance.h"
 #include "cmd/motors.h"
 
@@ -187,6 +188,22 @@ static const char *servos_yaml(struct nm_arena *arena, const struct new_robot *r
 
 /* ---- cameras.yaml ---- */
 
+/* The one on the head that looks farthest up. */
+static uint32_t main_camera(const struct nm_body *body)
+{
+    uint32_t best = 0;
+    double most = -INFINITY, zero[NM_JOINTS] = {0};
+    struct nm_kin kin;
+    nm_forward(body, POSE_IDENTITY, zero, &kin);
+    for (uint32_t i = 0; i < body->n_cameras; i++) {
+        uint32_t frame = body->cameras[i].frame;
+        bool head = body->head.n && body->frames[frame].link == body->head.joints[body->head.n - 1] + 1;
+        double value = quat_apply(kin.pose[frame].rot, (struct vec3){0, 0, 1}).z + (head ? 10 : 0);
+        if (value > most) most = value, best = i;
+    }
+    return best;
+}
+
 static const char *cameras_yaml(struct nm_arena *arena, const struct new_robot *r)
 {
     static const char *const lenses[] = {"pinhole", "brown_conrady", "fisheye"};
@@ -194,17 +211,23 @@ static const char *cameras_yaml(struct nm_arena *arena, const struct new_robot *
     struct page page;
     FILE *out = page_begin(&page);
     const struct nm_body_camera *like = &r->like->cameras[0];
-    fprintf(out, "# The lens is that of %s: write down yours, in pixels.\n", r->like->name);
-    for (uint32_t i = 0; i < r->body->n_cameras && r->like->n_cameras; i++) {
+    uint32_t main = main_camera(r->body), n = r->like->n_cameras ? r->body->n_cameras : 0;
+    fprintf(
+        out,
+        "# The lens is that of %s: write down yours, in pixels. The first camera is the one that line-ups look with;\n"
+        "# the topics of each carry its name: camera/image_raw.\n",
+        r->like->name);
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t i = k == 0 ? main : k <= main ? k - 1 : k;
         const struct nm_body_camera *c = &r->body->cameras[i];
         const struct nm_camera *lens = &like->lens;
         fprintf(out,
                 "%s:\n  frame: %s\n  width: %u\n  height: %u\n  fx: %g\n  fy: %g\n  cx: %g\n  cy: %g\n"
                 "  lens: %s            # pinhole, brown_conrady (k1 k2 p1 p2 k3) or fisheye (k1 k2 k3 k4)\n"
                 "  distortion: [",
-                c->name, r->body->frames[c->frame].name, lens->width, lens->height, lens->fx, lens->fy, lens->cx,
-                lens->cy, lenses[lens->lens]);
-        for (uint32_t k = 0; k < coefficients[lens->lens]; k++) fprintf(out, "%s%g", k ? ", " : "", lens->k[k]);
+                k ? c->name : "camera", r->body->frames[c->frame].name, lens->width, lens->height, lens->fx, lens->fy,
+                lens->cx, lens->cy, lenses[lens->lens]);
+        for (uint32_t j = 0; j < coefficients[lens->lens]; j++) fprintf(out, "%s%g", j ? ", " : "", lens->k[j]);
         fprintf(out, "]\n  fps: %g\n  format: %s\n", like->fps, like->format);
     }
     return page_end(&page, arena);
@@ -256,6 +279,13 @@ static int values_of(const struct nm_param *param, const struct nm_yaml *own, do
     return (int)n;
 }
 
+static bool bends(const double q[], const struct nm_group *limb)
+{
+    for (uint32_t i = 0; i < limb->n; i++)
+        if (fabs(q[limb->joints[i]]) > 1e-3) return true;
+    return false;
+}
+
 /* Angles of the left limb, of another robot; as this one has them. Nothing is written if they are the same. */
 static bool carry_values(const struct new_robot *r, const struct nm_carry *carry, const struct pose *pose,
                          double *values, int n)
@@ -265,7 +295,11 @@ static bool carry_values(const struct new_robot *r, const struct nm_carry *carry
     double angles[NM_JOINTS] = {0}, q[NM_JOINTS] = {0};
     bool other = false;
     if (pose->bend > 0 || (pose->leg && carry->leg_by_pose[NM_LEFT])) {
-        nm_stance(r->body, pose->bend, q);
+        double bend = pose->bend; /* as deep as it can */
+        do {
+            nm_stance(r->body, bend, q);
+            bend *= 0.8;
+        } while (bend > 0.02 && !bends(q, own));
     } else if (!pose->leg && carry->arm_by_pose[NM_LEFT]) {
         for (uint32_t i = 0; i < limb->n && (int)i < n; i++) angles[limb->joints[i]] = values[i];
         if (!own->n || !nm_carry_arm(r->like, angles, r->body, NM_LEFT, (uint32_t)n, q)) return false;

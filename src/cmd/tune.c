@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/random.h"
+#include "body/animation_carry.h"
 #include "cmd/pool.h"
 #include "cmd/sim_play.h"
 #include "cmd/stopping.h"
@@ -335,11 +336,9 @@ static void write_frame(const struct tune_params *all, const double *x, const ch
     }
 }
 
-int tune_write_animation(const struct tune_params *all, const double *x, const char *folder, const char *name, FILE *to,
-                         struct nm_err *err)
+static void write_values(const struct tune_params *all, const double *x, const struct nm_yaml *file, const char *name,
+                         FILE *to)
 {
-    struct nm_arena arena = {0};
-    const struct nm_yaml *file = nm_yaml_read(&arena, file_of(&arena, folder, name), err);
     uint32_t i = 0;
     nm_yaml_each(row, file)
     {
@@ -355,8 +354,42 @@ int tune_write_animation(const struct tune_params *all, const double *x, const c
             nm_yaml_each(frame, row) write_frame(all, x, name, i++, frame, to);
         }
     }
+}
+
+/* Moves that the servos are too slow for get more time: then a search can begin with them. */
+static const char *in_time(struct nm_arena *arena, const struct nm_body *body, const char *path, const char *text)
+{
+    struct nm_animation *a = nm_animation_parse(arena, body, path, text, strlen(text), NULL);
+    if (!a || a->mirror_of) return text;
+    double before = a->duration;
+    struct nm_animation_frame *was = nm_take_n(arena, struct nm_animation_frame, a->n_frames + 1);
+    memcpy(was, a->frames, a->n_frames * sizeof *was);
+    nm_animation_stretch(body, a, was);
+    if (a->duration <= before) return text;
+    size_t size = nm_animation_text(body, a, NULL, 0) + 1;
+    char *stretched = nm_take(arena, size);
+    nm_animation_text(body, a, stretched, size);
+    return stretched;
+}
+
+int tune_write_animation(const struct tune_params *all, const double *x, const char *folder, const char *name, FILE *to,
+                         struct nm_err *err)
+{
+    struct nm_arena arena = {0};
+    const char *path = file_of(&arena, folder, name);
+    const struct nm_yaml *file = nm_yaml_read(&arena, path, err);
+    const struct nm_body *body = file ? nm_body_load(&arena, folder, err) : NULL;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *page = body ? open_memstream(&text, &size) : NULL;
+    if (page) {
+        write_values(all, x, file, name, page);
+        fclose(page);
+        fputs(in_time(&arena, body, path, text), to);
+        free(text);
+    }
     nm_arena_free(&arena);
-    return file ? 0 : -1;
+    return page ? 0 : -1;
 }
 
 /* Links to everything in a folder but one name. */

@@ -29,6 +29,7 @@ struct head {
     struct nm_neck neck;
     uint32_t joint[AXES];
     double want[AXES], q[AXES], speed[AXES]; /* rad, rad/s: asked for, told, of what is told */
+    bool still;                              /* the neck cannot pan and tilt */
     bool known;
     uint32_t corner;
 };
@@ -55,7 +56,7 @@ static void look_at(struct head *f)
     struct vec3 point = {c->target.x, c->target.y, c->target.z};
     struct pose3 to_base;
     bool elsewhere = c->header.frame_id[0] && strcmp(c->header.frame_id, f->nm->body->frames[0].name);
-    if (!isfinite(point.x + point.y + point.z)) return;
+    if (!isfinite(point.x + point.y + point.z) || f->neck.chain.n != AXES) return;
     if (elsewhere) {
         if (!nm_tf(f->nm, c->header.frame_id, f->nm->body->frames[0].name, NM_TF_NEWEST, &to_base)) return;
         point = pose_apply(to_base, point);
@@ -116,6 +117,7 @@ static void put(struct head *f)
 
 static void step(struct head *f)
 {
+    if (f->still) return;
     if (!f->known) find_head(f);
     if (!f->known) return;
     if (nm_slot(f->command)->seq) do_command(f);
@@ -132,6 +134,26 @@ static void step(struct head *f)
     put(f);
 }
 
+/* Pan and tilt of the neck; a head with another neck, or none, is held still. */
+static bool find_axes(struct head *f)
+{
+    const struct nm_body *body = f->nm->body;
+    const double zero[NM_JOINTS] = {0};
+    struct nm_kin kin;
+    bool found[AXES] = {false};
+    nm_forward(body, POSE_IDENTITY, zero, &kin);
+    for (uint32_t i = 0; i < body->head.n; i++) {
+        uint32_t joint = body->head.joints[i];
+        struct vec3 axis = quat_apply(kin.pose[joint + 1].rot, body->joints[joint].axis);
+        for (uint32_t a = 0; a < AXES; a++) {
+            if (found[a] || fabs(a == PAN ? axis.z : axis.y) < 0.7) continue;
+            found[a] = true;
+            f->joint[a] = joint;
+        }
+    }
+    return found[PAN] && found[TILT];
+}
+
 static void reset(struct head *f)
 {
     f->known = false;
@@ -143,12 +165,10 @@ static int init(struct head *f)
 {
     const struct nm_body *body = f->nm->body;
     if (nm_need_body(f->nm)) return -1;
-    if (body->head.n != AXES)
-        return nm_fail(f->nm->err, "head: robot %s has a neck of %u joints, not two", body->name, body->head.n);
+    f->still = !find_axes(f);
     uint32_t camera = body->n_cameras ? body->cameras[0].frame : body->head.end;
-    if (nm_neck_init(&f->neck, body, camera, f->nm->err)) return -1;
-    f->joint[PAN] = body->head.joints[0];
-    f->joint[TILT] = body->head.joints[1];
+    if (f->still || f->joint[PAN] != body->head.joints[0] || nm_neck_init(&f->neck, body, camera, NULL))
+        f->neck.chain.n = 0; /* it takes angles only */
     reset(f);
     return 0;
 }

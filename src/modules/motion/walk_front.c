@@ -9,6 +9,7 @@ enum { FROZEN = 10 };                             /* equal samples in a row that
 static const double CLOSE = 0.02, ALIGNED = 0.06; /* m, rad: a target is reached                        */
 static const double STAYS = 2;                    /* times as far: and not left again                   */
 static const double LIMPING = 0.6;                /* of the speeds, without load cells                  */
+static const double SHAKES = 0.2, SETTLES = 0.8;  /* rad/s; s for legs of WALK_LEG: a risen body comes to rest       */
 static const double SILENT = 0.1;                 /* s, without word a sensor is not believed           */
 
 void walk_front_reset(struct walk_front *f)
@@ -345,6 +346,8 @@ bool walk_front_begin(struct walk_front *f, bool walks, struct walk_sense *s)
     }
     if (!may_walk(f)) drop_wish(f, "the manager of the robot does not let it walk now");
     if (f->since < 0) begin_rise(f);
-    f->rising &= nm_seconds(f->nm->now - f->since) < f->takes;
+    double since = nm_seconds(f->nm->now - f->since);
+    bool shakes = s->tilt && vec3_norm(s->gyro) > SHAKES && since < f->takes + SETTLES * sqrt(f->engine.size);
+    f->rising &= since < f->takes || shakes;
     return true;
 }
