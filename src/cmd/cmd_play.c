@@ -26,6 +26,8 @@ int cmd_play(int argc, char **argv)
         TEXT("league", &match.league, "NAME", "rules of a match: hl, spl or hsl (default: hsl)"),
         TEXT("half", &half, "TIME", "length of a half: 10m, 90s (default: 2m)"),
         TEXT("speed", &speed, "X", "speed of a match relative to real time: a number, or max (default: 1)"),
+        TEXT("field", &match.field, "NAME",
+             "field of a match: kid, spl, hsl-small, … (default: kid, in the spl its own)"),
         WHOLE("players", &match.players, 1, 7, "N", "robots of a team (default: the league's)"),
         TEXT("fidelity", &match.fidelity, "HOW",
              "percept: bodies with physics; camera: they see images; flat: discs on a plane, much faster"),

@@ -154,9 +154,9 @@ static int make_scenario(struct match *m, struct setup *setup, const struct team
     static const char *const fields[NM_GAME_LEAGUES] = {"kid", "spl", "kid"};
     struct writer w = {.room = 1 << 20};
     struct nm_pitch pitch;
-    const char *field = fields[m->league];
-    const char *path = nm_take_format(&setup->arena, "%s/fields/%s.yaml", setup->root, field);
-    if (nm_pitch_read(&pitch, path, err)) return -1;
+    const char *field = m->options.field ? m->options.field : fields[m->league];
+    const char *path = sim_find(setup, "fields", "field", field, err);
+    if (!path || nm_pitch_read(&pitch, path, err)) return -1;
     struct nm_pitch_size size = nm_pitch_size(&pitch);
     uint32_t players = (uint32_t)m->options.players;
     w.at = nm_take(&setup->arena, w.room);
@@ -293,7 +293,9 @@ static void serve_robot(struct match *m, uint32_t i, int64_t now)
     if (pose && nm_edge_fresh(m->edges[i], PORT_POSE)) {
         const Pose *p = &pose->pose.pose;
         double yaw = quat_yaw((struct quat){p->orientation.w, p->orientation.x, p->orientation.y, p->orientation.z});
-        if (nm_judge_match(m->judge)->state == NM_GAME_PLAYING)
+        const struct nm_match *match = nm_judge_match(m->judge);
+        const struct nm_scenario_robot *row = &m->scenario->robots[i];
+        if (match->state == NM_GAME_PLAYING && !match->teams[row->team].players[row->number - 1].penalised)
             nm_scorebook_pose(&m->book, i, (struct pose2){p->position.x, p->position.y, yaw});
     }
     Whistle *heard = m->whistled[i] > 0 ? nm_edge_push(m->edges[i], PORT_WHISTLE) : NULL;

@@ -25,6 +25,9 @@ static bool clock_runs(const struct nm_match *m)
     return m->played && !stands && (m->state == NM_GAME_READY || m->state == NM_GAME_SET);
 }
 
+/* Of a match with shorter halves it is shorter, too. */
+static double extra_half(const struct nm_match *m) { return m->rules->extra_half * m->options.half / m->rules->half; }
+
 static bool penalties_count(const struct nm_match *m)
 {
     if (paused(m) || m->stopped || (m->rules->halts_clock && interrupted(m))) return false;
@@ -459,7 +462,7 @@ static int on_second_half(struct nm_match *m, const struct nm_match_event *e, st
 {
     (void)e;
     if (!m->first_half || shoots_out(m) || m->over) return nm_fail(err, "the first half is not what has just ended");
-    double seconds = m->phase == NM_GAME_EXTRA_TIME ? m->rules->extra_half : m->options.half;
+    double seconds = m->phase == NM_GAME_EXTRA_TIME ? extra_half(m) : m->options.half;
     m->left = 1 - m->left;
     m->first_kick_off = 1 - m->first_kick_off;
     m->kicking = m->kick_off = (int)m->first_kick_off;
@@ -484,7 +487,7 @@ static int on_extra_time(struct nm_match *m, const struct nm_match_event *e, str
     m->first_kick_off = m->options.kick_off;
     m->kicking = m->kick_off = (int)m->first_kick_off;
     for (int t = 0; t < 2; t++) m->teams[t].messages += m->rules->messages_extra_time;
-    begin_half(m, NM_GAME_EXTRA_TIME, true, m->rules->extra_half);
+    begin_half(m, NM_GAME_EXTRA_TIME, true, extra_half(m));
     return 0;
 }
 
@@ -504,7 +507,7 @@ static int on_shot(struct nm_match *m, const struct nm_match_event *e, struct nm
     if (!shoots_out(m)) return nm_fail(err, "there is no shoot-out");
     if (m->over) return nm_fail(err, "the shoot-out is decided");
     int first = (int)m->options.kick_off;
-    m->kicking = m->teams[first].shots > m->teams[1 - first].shots ? 1 - first : first;
+    m->kicking = m->kick_off = m->teams[first].shots > m->teams[1 - first].shots ? 1 - first : first;
     m->teams[m->kicking].shots++;
     m->left = (uint32_t)m->kicking; /* all shots go to the goal at +x */
     m->half_left = nm_ns(m->rules->shot);

@@ -63,11 +63,23 @@ mv said first
 diff <(grep -E '^(red|blue|ball| *[0-9.]+ s  )' first) <(grep -E '^(red|blue|ball| *[0-9.]+ s  )' said) || wrong "another match"
 "$program" replay out/logs/blue3.mcap > said 2>&1 || wrong "it ended with $?"
 says "all identical"
+# bodies with physics, too, of both robots and on another field
+NM_PLAY_SECONDS=4 "$program" play --players 1 --blue darwin --field hsl-small --speed max --log out/bodies > said 2>&1 || wrong "it ended with $?"
+for robot in red1 blue1; do
+    "$program" replay out/bodies/$robot.mcap > said 2>&1 || wrong "it ended with $?"
+    says "all identical"
+done
+# a draw is followed by a shoot-out in which somebody scores
+"$program" play --fidelity flat --league spl --players 2 --half 1s --speed max --knock-out > said 2>&1 || wrong "it ended with $?"
+says "goal by"
 # what does not exist is said before anything starts
 for flag in "--league fifa" "--fidelity round" "--half 5x" "--speed fast" "--red nobody" "--players 8"; do
     if "$program" play $flag > said 2>&1; then wrong "$flag is accepted"; fi
     says "$(echo "$flag" | cut -d' ' -f1)"
 done
+
+if "$program" play --field moon > said 2>&1; then wrong "there is a field moon"; fi
+says "no field of this name"
 
 # a line-up is played as ever
 NM_PLAY_SECONDS=2 "$program" play play --virtual > said 2>&1 || wrong "it ended with $?"

@@ -531,6 +531,27 @@ static void test_rivals_kick_off_first(void **state)
     }
 }
 
+/* The shooter stays the shooter; the keeper may come out when the ball has been kicked, wherever it lay. */
+static void test_a_shot_of_a_shoot_out(void **state)
+{
+    (void)state;
+    for (int ours = 0; ours < 2; ours++)
+        for (int v = 0; v < VERSIONS; v++) {
+            begin(versions[v]);
+            r.p.phase = NM_GAME_SHOOTOUT;
+            kick_off_of(ours ? US : THEM);
+            change(MatchState_SET);
+            change(MatchState_PLAYING);
+            const MatchState *m = watch_ball(15, ours ? 3 : -3, 0); /* far from the centre mark, longer than 10 s */
+            assert_int_equal(m->kicking, ours ? MatchState_KICK_OWN : MatchState_KICK_RIVAL);
+            assert_int_equal(m->may_play, ours);
+            m = watch_ball(2, ours ? 3.5 : -3.5, 0.3);
+            assert_int_equal(m->kicking, ours ? MatchState_KICK_OWN : MatchState_KICK_NOBODY);
+            assert_true(m->may_play);
+            end();
+        }
+}
+
 static void test_a_free_kick_of_the_hsl(void **state)
 {
     (void)state;
@@ -841,6 +862,7 @@ int main(void)
         cmocka_unit_test(test_mates_hear_for_us),
         cmocka_unit_test(test_a_goal_is_whistled_in_the_spl),
         cmocka_unit_test(test_rivals_kick_off_first),
+        cmocka_unit_test(test_a_shot_of_a_shoot_out),
         cmocka_unit_test(test_a_free_kick_of_the_hsl),
         cmocka_unit_test(test_a_set_play_of_nobody_knows_whom),
         cmocka_unit_test(test_a_free_kick_of_the_humanoid_league),

@@ -59,21 +59,31 @@ uint32_t position_story_read(struct position_story *s, const struct nm *nm, cons
     bool down = body == HcmState_FALLING || body == HcmState_FALLEN || body == HcmState_GETTING_UP;
     bool known = nm_age(nm, io->match) != INT64_MAX;
     if (!s->begun) events |= POSITION_START;
-    if (s->begun && known && !is_before(s->state) && is_before(state)) events |= POSITION_START;
-    if (s->penalized && !penalized) events |= POSITION_ENTRY;
+    /* in a shoot-out robots are put before each shot */
+    bool shot = io->match->phase == MatchState_PHASE_PENALTY_SHOOTOUT;
+    bool put = shot && !penalized && state == MatchState_SET && (s->state != state || s->penalized);
+    if (s->begun && known && ((!is_before(s->state) && is_before(state)) || put)) events |= POSITION_START;
+    if (s->penalized && !penalized && !shot) events |= POSITION_ENTRY;
     if (s->down && !down && !carried) events |= POSITION_UP;
     if (s->carried && !carried && !down && !penalized) events |= POSITION_PLACED;
     if (s->begun && s->state == MatchState_SET && state == MatchState_PLAYING && !penalized &&
-        io->match->set_play == MatchState_SET_PLAY_NONE && io->match->phase != MatchState_PHASE_PENALTY_SHOOTOUT)
+        io->match->set_play == MatchState_SET_PLAY_NONE && !shot)
         events |= POSITION_KICK_OFF;
     *s = (struct position_story){true, penalized, down, carried, state, down || carried};
     return events;
 }
 
-/* Along the own half of both touchlines, looking at the field. */
-uint32_t position_start_spots(const struct nm_pitch_size *f, struct position_spot spots[POSITION_SPOTS])
+/* Along the own half of both touchlines, looking at the field; in a shoot-out behind the ball, or on the own line. */
+uint32_t position_start_spots(const struct nm_pitch_size *f, const MatchState *match,
+                              struct position_spot spots[POSITION_SPOTS])
 {
     const int places = 5;
+    if (match->phase == MatchState_PHASE_PENALTY_SHOOTOUT) {
+        bool shoots = match->kicking == MatchState_KICK_OWN;
+        double x = shoots ? f->length / 2 - f->penalty_mark - 1 : -f->length / 2;
+        spots[0] = (struct position_spot){{x, 0, 0}, shoots ? 0.4 : 0.15, shoots ? 0.4 : 0.25, 0.2};
+        return 1;
+    }
     double apart = f->length / 2 / places;
     uint32_t n = 0;
     for (double side = -1; side <= 1; side += 2)

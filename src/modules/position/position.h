@@ -72,14 +72,15 @@ struct position_story {
 /* Bits of position_event. */
 uint32_t position_story_read(struct position_story *story, const struct nm *nm, const struct position_ports *io);
 
-/* Where the rules let a robot stand before the first READY, and where it comes back after a penalty; with deviations.
- */
+/* Where the rules let a robot stand before the first READY or a shot of a shoot-out, and where it comes back after a
+ * penalty; with deviations. */
 struct position_spot {
     struct pose2 pose;
     double sigma_x, sigma_y, sigma_theta;
 };
 enum { POSITION_SPOTS = 12 };
-uint32_t position_start_spots(const struct nm_pitch_size *field, struct position_spot spots[POSITION_SPOTS]);
+uint32_t position_start_spots(const struct nm_pitch_size *field, const MatchState *match,
+                              struct position_spot spots[POSITION_SPOTS]);
 uint32_t position_entry_spots(const struct nm_pitch_size *field, struct position_spot spots[POSITION_SPOTS]);
 
 /* m, the camera above the ground: `wanted`, or if that is 0 what the robot's height suggests. */

@@ -166,7 +166,7 @@ static void search(struct position_landmarks *f)
 static void happen(struct position_landmarks *f, uint32_t events)
 {
     struct position_spot spots[POSITION_SPOTS];
-    uint32_t n = events & POSITION_START   ? position_start_spots(&f->field, spots)
+    uint32_t n = events & POSITION_START   ? position_start_spots(&f->field, f->io.match, spots)
                  : events & POSITION_ENTRY ? position_entry_spots(&f->field, spots)
                                            : 0;
     if (n) { /* any of them; a search tells which */

@@ -225,7 +225,7 @@ static void happen(struct position_particles *f, uint32_t events)
 {
     struct position_spot spots[POSITION_SPOTS];
     struct cloud *p = &f->cloud;
-    if (events & POSITION_START) reset_to(f, spots, position_start_spots(&f->field, spots), "start");
+    if (events & POSITION_START) reset_to(f, spots, position_start_spots(&f->field, f->io.match, spots), "start");
     if (events & POSITION_ENTRY) reset_to(f, spots, position_entry_spots(&f->field, spots), "penalty");
     if (events & (POSITION_UP | POSITION_PLACED)) { /* noise for all of them, and any direction */
         for (uint32_t i = 0; i < p->n; i++) {

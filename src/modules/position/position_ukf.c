@@ -282,7 +282,8 @@ static void stand_up(struct position_ukf *f)
 static void happen(struct position_ukf *f, uint32_t events)
 {
     struct position_spot spots[POSITION_SPOTS];
-    if (events & POSITION_START) reset_to(f, spots, position_start_spots(&f->field, spots), f->side_most, "start");
+    if (events & POSITION_START)
+        reset_to(f, spots, position_start_spots(&f->field, f->io.match, spots), f->side_most, "start");
     if (events & POSITION_ENTRY) {
         struct particle was = *best_of(f);
         reset_to(f, spots, position_entry_spots(&f->field, spots), f->side_most, "penalty");

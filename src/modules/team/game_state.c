@@ -415,11 +415,16 @@ static void follow_packets(struct game_state *f)
 
 /* ---- kick-offs and set plays ---- */
 
+static bool is_shoot_out(const struct game_state *f) { return f->heard && f->packet.phase == NM_GAME_SHOOTOUT; }
+
+/* A kick-off lies on the centre mark; where the ball of a set play or of a shoot-out lies has to be seen. */
+static bool is_kick_off(const struct game_state *f) { return !f->kick.set_play && !is_shoot_out(f); }
+
 static void take_kick(struct game_state *f, uint8_t set_play, uint8_t team)
 {
     if (f->kick.set_play == set_play && f->kick.team == team) return;
     f->kick = (struct kick){.set_play = set_play, .team = team};
-    f->kick.rests = !set_play; /* a kick-off lies on the centre mark */
+    f->kick.rests = is_kick_off(f);
 }
 
 /* The Humanoid League clears a set play when it may be taken, and its number of the kick-off never: what it is about is
@@ -464,12 +469,12 @@ static void judge_kick(struct game_state *f)
     if (closed) {
         k->opened = 0;
         k->over = false;
-        k->rests = !k->set_play;
+        k->rests = is_kick_off(f);
         k->lies_since = 0;
         return;
     }
     if (!k->opened) k->opened = f->nm->now;
-    bool limited = !k->set_play || league_of(f) == NM_GAME_HL;
+    bool limited = !is_shoot_out(f) && (!k->set_play || league_of(f) == NM_GAME_HL);
     if (ball_moved(f) || (limited && ago(f, k->opened) > BLOCK)) k->over = true;
 }
 
@@ -519,7 +524,9 @@ static uint8_t kicking(const struct game_state *f)
 {
     if (!f->heard) return MatchState_KICK_NOBODY;
     if (f->ahead && f->state == MatchState_READY) return f->after_goal;
-    return f->kick.over ? MatchState_KICK_NOBODY : side_of(f, f->kick.team);
+    uint8_t side = side_of(f, f->kick.team);
+    bool shoots = is_shoot_out(f) && side == MatchState_KICK_OWN; /* it may shoot again */
+    return f->kick.over && !shoots ? MatchState_KICK_NOBODY : side;
 }
 
 static void tell_match(struct game_state *f)
