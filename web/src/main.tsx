@@ -2,6 +2,7 @@
 import { render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import "./panels";
+import { Score } from "./panels/referee";
 import "./style.css";
 import { cursor } from "./data/clock";
 import { address, begin, openLogNamed } from "./data/session";
@@ -53,4 +54,4 @@ function App() {
 
 if (wanted.t && Number.isFinite(Number(wanted.t))) cursor.value = Number(wanted.t);
 begin();
-render(<App />, document.getElementById("app")!);
+render(location.pathname === "/score" ? <Score /> : <App />, document.getElementById("app")!);

@@ -163,7 +163,7 @@ export class LiveRobot extends Robot {
         const all = new Map(m.id === "all" ? [] : this.parameters.value);
         for (const p of m.parameters as Parameter[]) all.set(p.name, p);
         this.parameters.value = all;
-        if (m.id === "all") this.send({ op: "subscribeParameterUpdates", parameterNames: [...all.keys()] });
+        if (m.id === "all") this.send({ op: "subscribeParameterUpdates", parameterNames: [] });
         this.answer(`parameters ${m.id}`, m.parameters);
         break;
       }

@@ -189,6 +189,12 @@ export function constantName(shape: Shape, field: string, value: number): string
   return GENERAL.test(field) ? general : undefined;
 }
 
+// The same where all names of the meaning begin alike: "striker" for ROLE_ and 2.
+export function wordOf(shape: Shape, prefix: string, value: number): string {
+  const found = shape.constants.find((c) => c.name.startsWith(prefix) && c.value === value);
+  return found ? found.name.slice(prefix.length).toLowerCase().replaceAll("_", " ") : String(value);
+}
+
 // "pose.pose.position.x" or "bodies[2].twist.linear.x" of a message; a list can be asked by a member: mates[:]{player=2}
 export function valueAt(message: any, path: string): any {
   let at = message;

@@ -96,6 +96,14 @@ export const shipped: View[] = [
       shares: [62, 38],
     },
   },
+  {
+    name: "referee",
+    layout: { row: ["map", { column: ["referee", "team"], shares: [50, 50] }], shares: [55, 45] },
+  },
+  {
+    name: "system",
+    layout: { row: [{ column: ["cycles", "topics"] }, { column: ["nodes", "hcm"] }] },
+  },
 ];
 
 const KEY = "nutmeg.views";
