@@ -244,7 +244,8 @@ static void say(struct connection *c, int status, const char *text)
 static void page(struct connection *c, const char *path)
 {
     struct page_file file;
-    if (!page_find(!strcmp(path, "/") || !strcmp(path, "/score") ? "index.html" : path + 1, &file)) return say(c, 404, "there is no such page\n");
+    if (!page_find(!strcmp(path, "/") || !strcmp(path, "/score") ? "index.html" : path + 1, &file))
+        return say(c, 404, "there is no such page\n");
     connection_answer(c, answer_of(200, type_of(file.name), file.n, file.bytes), -1, 0);
 }
 
