@@ -58,20 +58,11 @@ static int ready(void *user, uint32_t robot, struct nm_player *player, struct nm
 /* A line-up that walks, and somebody who reads the game controller's packets. */
 static void write_lineup(const char *name)
 {
-    char text[8192], path[256];
-    snprintf(path, sizeof path, "%s/lineups/%s.yaml", NM_ROOT, name);
-    FILE *from = fopen(path, "r");
-    assert_non_null(from);
-    text[fread(text, 1, sizeof text - 1, from)] = '\0';
-    fclose(from);
     strcpy(t.lineup, "/tmp/nutmeg_freeze_XXXXXX.yaml");
     FILE *to = fdopen(mkstemps(t.lineup, 5), "w");
-    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
-        if (!strcmp(line, "  - match_state")) continue;
-        if (!strcmp(line, "remote:")) fprintf(to, "  team: {period: 20 ms, modules: [game_state]}\n");
-        fprintf(to, "%s\n", line);
-        if (!strcmp(line, "remote:")) fprintf(to, "  - game/received\n");
-    }
+    assert_non_null(to);
+    fprintf(to, "extends: %s/lineups/%s.yaml\ncycles:\n", NM_ROOT, name);
+    fprintf(to, "  team: {period: 20 ms, modules: [game_state]}\nremote: [game/received]\n");
     fclose(to);
 }
 
