@@ -83,6 +83,7 @@ struct walk_engine {
     bool caught;              /* this step is put far from its nominal place                         */
     uint32_t capture_steps;   /* that were                                                           */
     struct pose2 apart;       /* the other foot as measured, seen from the support foot              */
+    double facing;            /* rad, the trunk's heading, seen from the support foot                */
     struct pose2 stepped;     /* from the old support foot to the new one, as measured               */
     struct pose2 step_before; /* the same one step earlier                                           */
     double asked[2][3];       /* the command of this step and the one before                         */

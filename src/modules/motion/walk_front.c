@@ -18,6 +18,7 @@ void walk_front_reset(struct walk_front *f)
     f->known = 0;
     f->since = -1;
     f->wish.mode = WalkCommand_STAND;
+    f->arrived = false;
 }
 
 int walk_front_init(struct walk_front *f, struct nm *nm)
@@ -82,18 +83,18 @@ static bool take_velocity(struct walk_front *f, const Twist *v)
     return true;
 }
 
-/* base_footprint lies half way between the feet; seen from the support foot */
-static struct pose2 middle_of_feet(const struct walk_front *f)
+/* base_footprint lies half way between the feet and looks where the trunk looks; seen from the support foot */
+static struct pose2 footprint(const struct walk_front *f)
 {
-    struct pose2 apart = f->engine.apart;
-    return (struct pose2){apart.x / 2, apart.y / 2, apart.theta / 2};
+    const struct walk_engine *e = &f->engine;
+    return (struct pose2){e->apart.x / 2, e->apart.y / 2, e->facing};
 }
 
 struct pose2 walk_front_rest(const struct walk_front *f) { return pose2_mul(pose2_inv(f->here), f->wish.place); }
 
 void walk_front_aim(struct walk_front *f)
 {
-    if (f->placed) f->wish.target = pose2_mul(middle_of_feet(f), walk_front_rest(f));
+    if (f->placed) f->wish.target = pose2_mul(footprint(f), walk_front_rest(f));
 }
 
 static void take_command(struct walk_front *f)
@@ -111,7 +112,7 @@ static void take_command(struct walk_front *f)
     if (!take_velocity(f, &c->velocity)) return;
     f->wish.mode = c->mode;
     struct pose2 target = {t->x, t->y, angle_normal(t->theta)};
-    f->wish.target = pose2_mul(middle_of_feet(f), target);
+    f->wish.target = pose2_mul(footprint(f), target);
     f->wish.place = pose2_mul(f->here, target);
     f->wish.heading = f->heading + target.theta;
     const char *why = c->kick != WalkCommand_KICK_NONE ? walk_kick_ask(c, &f->tuned, &f->engine.kick) : NULL;
@@ -156,8 +157,9 @@ static struct walk_command to_target(struct walk_front *f)
     double side = steps ? -walk_engine_side(e->support) : walk_engine_side(e->support);
     struct pose2 middle = pose2_mul(foot, (struct pose2){0, 0.5 * side * e->width, 0});
     struct pose2 rest = pose2_mul(pose2_inv(middle), f->wish.target);
-    double again = !steps && e->steps > 0 ? STAYS : 1; /* who has come to a stand there stays there */
-    if (hypot(rest.x, rest.y) < again * CLOSE * e->size && fabs(rest.theta) < again * ALIGNED) return c;
+    double again = f->arrived ? STAYS : 1; /* who stops there, or stands, does not begin again */
+    f->arrived = hypot(rest.x, rest.y) < again * CLOSE * e->size && fabs(rest.theta) < again * ALIGNED;
+    if (f->arrived) return c;
     double most[4] = {p->max_forward, p->max_backward, p->max_side, p->max_turn};
     const double asked[4] = {fabs(f->wish.velocity[0]), fabs(f->wish.velocity[0]), fabs(f->wish.velocity[1]),
                              fabs(f->wish.velocity[2])};
@@ -211,6 +213,7 @@ void walk_front_model(struct walk_front *f, const struct walk_sense *s, const st
                       double goals[NM_JOINTS])
 {
     double legs[2][NM_GROUP];
+    bool landed = f->engine.changed; /* a tick ago: now the other foot is measured from the one that stands */
     walk_engine_step(&f->engine, &f->tuned, s, c, nm_seconds(f->nm->dt), legs);
     if (f->engine.changed) {
         struct pose2 by = f->engine.stepped; /* real steps are longer than the joints show */
@@ -219,6 +222,7 @@ void walk_front_model(struct walk_front *f, const struct walk_sense *s, const st
         f->wish.target = pose2_mul(pose2_inv(by), f->wish.target);
         f->steps++;
     }
+    if (landed && !f->engine.changed) walk_front_aim(f);
     for (int side = 0; side < 2; side++)
         for (uint32_t i = 0; i < f->nm->body->leg[side].n; i++) goals[f->nm->body->leg[side].joints[i]] = legs[side][i];
     swing_arms(f, goals);
@@ -337,7 +341,7 @@ bool walk_front_begin(struct walk_front *f, bool walks, struct walk_sense *s)
     follow_odometry(f);
     listen(f);
     /* feet slip when they turn: the heading is the trunk's */
-    f->wish.target.theta = middle_of_feet(f).theta + angle_normal(f->wish.heading - f->heading);
+    f->wish.target.theta = footprint(f).theta + angle_normal(f->wish.heading - f->heading);
     if (!owns_legs(f)) {
         drop_wish(f, "the legs belong to somebody else");
         f->since = -1;

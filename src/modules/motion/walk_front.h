@@ -93,6 +93,7 @@ struct walk_front {
         int64_t told;        /* ns                                  */
     } wish;
     double heading;    /* rad, of the trunk in the world           */
+    bool arrived;      /* at the target                            */
     bool placed;       /* the odometry is alive                    */
     struct pose2 here; /* base_footprint in odom                   */
     double speed[3];   /* by the odometry: m/s, m/s, rad/s         */

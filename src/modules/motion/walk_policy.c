@@ -28,7 +28,8 @@ static const double LEAST_FACTOR = 0.7, MOST_FACTOR = 1.4; /* of the trim       
 static const double MOST_OFFSET[3] = {0.05, 0.05, 0.2};    /* m/s, m/s, rad/s: where nothing is asked               */
 static const double ASKED = 0.2;                           /* of the limit: a direction that is really asked for    */
 static const double NEARER = 0.02, PATIENCE = 1;           /* m, s: a policy that comes no nearer to a target       */
-static const double BRAKES = 0.45, AHEAD = 0.15;           /* s: of the way to a target; what the policy is late by */
+static const double BRAKES[3] = {1, 1, 3};                 /* m/s2, m/s2, rad/s2: before a target                   */
+static const double AHEAD = 0.22, AT_LAST = 0.25;          /* s: what the policy is late by; of the last way         */
 
 enum engine { MODEL, POLICY };
 
@@ -176,17 +177,18 @@ static double trust(struct walk_policy *f, const struct walk_sense *s)
 
 /* ---- what it is told ---- */
 
-/* All three parts of the way end together; the nearer the slower. The policy follows with a delay, so that what it is
- * about to walk anyhow is not asked for again. */
+/* All three parts of the way end together, none of them braking harder than BRAKES. The policy follows with a delay, so
+ * that what it is about to walk anyhow is not asked for again. */
 static void drive(const struct walk_policy *f, double v[3])
 {
     struct pose2 rest = walk_front_rest(&f->front);
     const double *now = f->front.speed,
                  way[3] = {rest.x - AHEAD * now[0], rest.y - AHEAD * now[1], rest.theta - AHEAD * now[2]};
-    double time = BRAKES;
+    double time = AT_LAST;
     for (int i = 0; i < 3; i++) {
         double most = most_of(f, i, way[i]), asked = fabs(f->front.wish.velocity[i]);
         time = fmax(time, fabs(way[i]) / (asked > 0 ? fmin(most, asked) : most));
+        time = fmax(time, sqrt(fabs(way[i]) / (2 * BRAKES[i])));
     }
     for (int i = 0; i < 3; i++) v[i] = way[i] / time;
 }

@@ -78,6 +78,7 @@ void walk_look(struct walk_engine *e, const struct walk_params *p, const struct 
         seen->sole[side] = (struct pose2){sole.pos.x, sole.pos.y, quat_yaw(sole.rot)};
     }
     e->apart = pose2_mul(pose2_inv(seen->sole[e->support]), seen->sole[walk_other(e->support)]);
+    e->facing = -seen->sole[e->support].theta;
     double at[2] = {0, 0};
     seen->loaded = sense->feet ? press(e, sense, &kin, seen, at) : guess_press(e, &kin, seen, at);
     struct pose2 here = seen->sole[e->support];
