@@ -36,6 +36,7 @@ int cmd_snapshot(int argc, char **argv) __attribute__((weak)); /* needs the simu
 int cmd_stop(int argc, char **argv);
 int cmd_tasks(int argc, char **argv);
 int cmd_tournament(int argc, char **argv) __attribute__((weak)); /* needs the simulator */
+int cmd_train(int argc, char **argv) __attribute__((weak));      /* needs the simulator */
 int cmd_tune(int argc, char **argv) __attribute__((weak));       /* needs the simulator */
 int cmd_topic(int argc, char **argv);
 int cmd_version(int argc, char **argv);

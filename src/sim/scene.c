@@ -263,6 +263,14 @@ void nm_scene_ball(struct nm_scene *scene, struct pose3 ball_to_field)
     scene->ball = ball_to_field;
 }
 
+void nm_scene_solids(struct nm_scene *scene, const struct nm_solid *solids, uint32_t n, double shadow)
+{
+    uint32_t first = scene->n_solids;
+    for (uint32_t i = 0; i < n && scene->n_solids < NM_SCENE_SOLIDS; i++) scene->solids[scene->n_solids++] = solids[i];
+    close_group(scene, first);
+    if (shadow > 0 && n) add_shadow(scene, (double)solids[0].pos[0], (double)solids[0].pos[1], shadow, 0.5);
+}
+
 void nm_scene_pendulum(struct nm_scene *scene, struct vec3 pivot, struct vec3 bob, double radius)
 {
     static const float hemp[3] = {0.72f, 0.60f, 0.38f}, steel[3] = {0.30f, 0.31f, 0.34f};

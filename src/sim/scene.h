@@ -100,6 +100,9 @@ void nm_scene_new(struct nm_scene *scene, const struct nm_pitch *pitch, uint32_t
 void nm_scene_clear(struct nm_scene *scene);
 void nm_scene_ball(struct nm_scene *scene, struct pose3 ball_to_field);
 
+/* Anything else, as one group; `shadow` is the radius of a soft one below its first solid, 0: none. */
+void nm_scene_solids(struct nm_scene *scene, const struct nm_solid *solids, uint32_t n, double shadow);
+
 /* A weight on a rope, such as hits a robot in a push-recovery contest. */
 void nm_scene_pendulum(struct nm_scene *scene, struct vec3 pivot, struct vec3 bob, double radius);
 
