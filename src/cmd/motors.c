@@ -96,16 +96,18 @@ static void limits_of(const struct nm_body *body, uint32_t joint, struct build b
     *guessed = odd || odd_speed;
 }
 
+static const double SMALL_GEAR = 10; /* rad/s: what is faster has a small gear */
+
 /* A direct-current motor with that stall torque and that no-load speed. A gain of 32 asks for all of the torque at a
  * fifth of a radian, as in servos. Fast joints have small gears, and so little friction and little inertia. */
 static struct nm_servo_type motor_with(const char *name, double torque, double speed, double voltage, double armature)
 {
-    bool small_gear = speed > 10;
+    bool small_gear = speed > SMALL_GEAR;
     struct nm_servo_type t = {.name = name, .kt = voltage / speed, .max_torque = torque, .no_load_speed = speed};
     t.resistance = voltage * t.kt / torque;
     t.armature = armature > 0 ? armature : torque * (small_gear ? 4e-4 : 2.2e-3);
     t.friction = torque * (small_gear ? 0.005 : 0.012);
-    t.damping = torque / speed * 0.02;
+    t.damping = small_gear ? 0.1 * torque : torque / speed * 0.02; /* drives of fast joints damp by control */
     t.duty_gain = 0.158;
     t.max_duty = 1;
     t.encoder_steps = small_gear ? 16384 : 4096;
@@ -142,7 +144,7 @@ static uint32_t type_named(struct motors *m, struct nm_arena *arena, const struc
     for (uint32_t k = 0; k < m->n_types; k++)
         if (!strcmp(m->types[k].name, name)) name = nm_take_format(arena, "%s_%u", name, m->n_types + 1);
     m->types[m->n_types] = motor_with(name, torque, speed, m->voltage, as ? as->armature : 0);
-    m->p[m->n_types] = 32;
+    m->p[m->n_types] = speed > SMALL_GEAR ? 48 : 32;
     return m->n_types++;
 }
 

@@ -33,6 +33,43 @@ static void a_urdf_becomes_a_robot_that_lacks_nothing(void **state)
     nm_arena_free(&arena);
 }
 
+/* Each difficulty of tests/data/robots: the folder says again what was found in the URDF, and a stance in it is one. */
+static void strangers_become_folders_that_say_the_same(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "no_sole",     "right_first", "endless_knees",   "mesh_feet",       "placeholder_inertias",
+        "waist_below", "waist_above", "hip_pitch_first", "five_joint_legs", "forward_y"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct nm_arena arena = {0};
+        struct nm_err err = {0};
+        char line[600];
+        snprintf(line, sizeof line, "new robot %s " NM_ROOT "/tests/data/robots/%s.urdf -d %s", names[i], names[i],
+                 names[i]);
+        assert_int_equal(run_line(cmd_new, line), 0);
+        assert_said("Found and assumed");
+        const struct nm_body *made = nm_body_load(&arena, names[i], &err);
+        if (!made) fail_msg("%s", err.text);
+        snprintf(line, sizeof line, NM_ROOT "/tests/data/robots/%s.urdf", names[i]);
+        const struct nm_body *urdf = nm_body_load(&arena, line, &err);
+        assert_int_equal(made->facing, urdf->facing);
+        assert_int_equal(made->n_collisions, urdf->n_collisions);
+        for (int side = 0; side < 2; side++) {
+            assert_int_equal(made->leg[side].n, urdf->leg[side].n);
+            assert_memory_equal(made->leg[side].joints, urdf->leg[side].joints, 4 * made->leg[side].n);
+            struct vec3 a = made->frames[made->foot[side].sole].to_link.pos,
+                        b = urdf->frames[urdf->foot[side].sole].to_link.pos;
+            assert_true(vec3_norm(vec3_sub(a, b)) < 1e-4);
+        }
+        for (uint32_t j = 0; j < made->n_joints; j++) /* never the motors of a kid for a body of 30 kg */
+            if (made->mass > 20 && strstr(made->joints[j].name, "nee")) assert_true(made->joints[j].effort > 40);
+        assert_int_equal(nm_body_refused(made, &err), 0);
+        assert_non_null(nm_find_animation(made, "stand"));
+        if (!strcmp(names[i], "placeholder_inertias")) assert_true(made->inertia[1].xx < 0.01);
+        nm_arena_free(&arena);
+    }
+}
+
 static void what_will_not_do_is_refused(void **state)
 {
     (void)state;
@@ -50,6 +87,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_urdf_becomes_a_robot_that_lacks_nothing),
+        cmocka_unit_test(strangers_become_folders_that_say_the_same),
         cmocka_unit_test(what_will_not_do_is_refused),
     };
     return cmocka_run_group_tests(tests, start, leave_folder);
