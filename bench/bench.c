@@ -32,6 +32,7 @@ BENCH(bench_position);
 BENCH(bench_ball);
 BENCH(bench_walk);
 BENCH(bench_robots);
+BENCH(bench_vision);
 
 static const struct {
     const char *group;
@@ -43,7 +44,7 @@ static const struct {
     {"core", bench_core, false},     {"core", bench_cdr_cyclone, false}, {"body", bench_body, false},
     {"bus", bench_bus, false},       {"sim", bench_sim, false},          {"live", bench_live, false},
     {"wire", bench_wire, false},     {"log", bench_log, false},          {"log", bench_record, false},
-    {"learn", bench_learn, false},   {"robots", bench_robots, true},
+    {"learn", bench_learn, false},   {"robots", bench_robots, true},     {"vision", bench_vision, true},
 };
 enum { BENCHES = sizeof benches / sizeof *benches };
 

@@ -231,6 +231,13 @@ static void print_table(const struct evaluation *e)
         printf("%s: %u images, %.2f ms each, slowest %.2f ms", e->lineups[i], s->images,
                1e3 * s->seconds / fmax(s->images, 1), 1e3 * s->slowest);
         if (s->borders) printf(", field border %.1f px", s->border / s->borders);
+        printf("\n ");
+        const struct nm_lineup *lineup = nm_player_lineup(vision_rig_player(e->rigs[i]));
+        for (uint32_t k = 0; k < lineup->n_instances; k++) { /* stage by stage */
+            struct nm_step_stats stats;
+            nm_player_step_stats(vision_rig_player(e->rigs[i]), k, &stats);
+            printf(" %s %.3f ms", lineup->instances[k].name, 1e-6 * stats.busy.mean);
+        }
         printf("\n");
     }
 }

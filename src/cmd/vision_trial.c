@@ -71,6 +71,8 @@ void vision_rig_free(struct vision_rig *rig)
     free(rig);
 }
 
+const struct nm_player *vision_rig_player(const struct vision_rig *rig) { return rig->player; }
+
 static void put_image(struct vision_rig *rig, Header header, const uint8_t *yuyv, uint32_t width, uint32_t height)
 {
     Image *image = nm_edge_out(rig->edge, IMAGE);
@@ -115,9 +117,9 @@ void vision_rig_look(struct vision_rig *rig, const uint8_t *yuyv, uint32_t width
         }
     }
     nm_edge_end(rig->edge);
-    int64_t begin = nm_clock();
+    int64_t begin = nm_thread_time();
     nm_players_run(&rig->player, 1, rig->now + nm_ns(0.05), 1);
-    *found = (struct vision_found){.busy = nm_clock() - begin};
+    *found = (struct vision_found){.busy = nm_thread_time() - begin};
     rig->now += nm_ns(0.06);
     nm_edge_begin(rig->edge, rig->now - nm_ns(0.01));
     if (nm_edge_fresh(rig->edge, PERCEPTS)) found->percepts = nm_edge_in(rig->edge, PERCEPTS);

@@ -130,4 +130,14 @@ static inline uint32_t summed(const uint16_t *table, uint32_t w, uint32_t x0, ui
     return (uint16_t)(below[x1] - below[x0] - above[x1] + above[x0]);
 }
 
+/* ---- edges ---- */
+
+/* Sobel's operator on the brightness of every `every`th row: a quarter of |gx| + |gy|, at most 255, `width` bytes a
+ * row. The outermost pixels and rows are 0. Returns how many rows were written. */
+uint32_t sobel(const struct frame *frame, uint32_t every, uint8_t *edges);
+
+/* The threshold that parts bytes into two classes best (Otsu 1979): those up to it, and those above. */
+uint8_t otsu(const uint8_t *bytes, size_t n);
+void binarise(const uint8_t *bytes, size_t n, uint8_t threshold, uint8_t *to); /* 255 above it, else 0 */
+
 #endif

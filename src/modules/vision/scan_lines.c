@@ -156,6 +156,17 @@ static __attribute__((noinline)) void show(const struct scan_lines *f, const str
     sketch_show(&sketch, f->nm, "segments");
 }
 
+/* Steps of brightness from which on there is an edge: in poor light Otsu's threshold of the image's slopes lies below
+ * what is usual (B-Human 2013, section 2.3). A slope is half of what Sobel's operator makes of it. */
+static int32_t edge_of(const struct scan_lines *f, const struct frame *frame)
+{
+    enum { EVERY = 16 };
+    uint8_t slopes[FRAME_SIDE / EVERY * FRAME_SIDE];
+    uint32_t rows = sobel(frame, EVERY, slopes);
+    float usual = f->edge * f->color->y, own = 0.5f * otsu(slopes, (size_t)rows * frame->width);
+    return (int32_t)fmaxf(f->least_edge, fminf(usual, own));
+}
+
 static void step(struct scan_lines *f)
 {
     struct frame frame;
@@ -165,7 +176,7 @@ static void step(struct scan_lines *f)
     out->header = f->image->header;
     out->columns_apart = (uint16_t)f->columns;
     struct scan s = {.frame = &frame, .carpet = carpet_of(f->color)};
-    s.edge = (int32_t)fmaxf(f->least_edge, f->edge * f->color->y);
+    s.edge = edge_of(f, &frame);
     uint32_t left = frame_horizon(&frame, 0), right = frame_horizon(&frame, frame.width - 1);
     bool body = nm_stamp_ns(f->body->header.stamp) == nm_stamp_ns(f->image->header.stamp);
     const uint32_t columns_room = sizeof out->vertical.at / sizeof *out->vertical.at;
@@ -206,7 +217,8 @@ static const struct nm_port ports[] = {
 static const struct nm_param params[] = {
     NM_PARAM(columns, 4, 2, 64, "px", "between two vertical scan lines"),
     NM_PARAM(rows, 8, 2, 64, "px", "between two horizontal scan lines"),
-    NM_PARAM(edge, 0.22, 0.02, 2, "1", "a step of brightness is an edge if it exceeds this share of the carpet's"),
+    NM_PARAM(edge, 0.22, 0.02, 2, "1",
+             "a step of brightness is an edge if it exceeds this share of the carpet's, or half of Otsu's threshold"),
     NM_PARAM(least_edge, 12, 2, 100, "1", "and this many of 256"),
     {0},
 };
