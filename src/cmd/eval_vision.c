@@ -12,6 +12,8 @@
 #include "cmd/vision_trial.h"
 #include "core/files.h"
 #include "edge/camera/image_file.h"
+#include "nutmeg_msgs/Show.h"
+#include "sensor_msgs/Image.h"
 #include "sim/scenario.h"
 
 enum { TAGS = 20000, TAG_NAME = 120, IMAGES = 5000 };
@@ -148,6 +150,32 @@ static int draw(const struct evaluation *e, const char *name, uint32_t lineup, c
     return bad;
 }
 
+/* What the stages show of an image, one file each. */
+static int draw_stages(const struct evaluation *e, const char *name, uint32_t lineup, const struct vision_found *found,
+                       struct nm_err *err)
+{
+    for (uint32_t i = 0; i < found->n_shown; i++) {
+        const Show *s = found->shown[i];
+        char path[PATH_MAX], stage[64];
+        if (s->kind != Show_IMAGE) continue;
+        const Image *image = &s->image;
+        uint32_t pixels = image->width * image->height;
+        uint8_t *rgb = malloc((size_t)3 * pixels);
+        if (!rgb) abort();
+        bool grey = strcmp(image->encoding, "rgb8") != 0; /* classes, which are small numbers */
+        for (uint32_t k = 0; k < 3 * pixels; k++)
+            rgb[k] = grey ? (uint8_t)(20 * image->data.data[k / 3]) : image->data.data[k];
+        snprintf(stage, sizeof stage, "%s", s->name);
+        for (char *c = stage; *c; c++)
+            if (*c == '/') *c = '-';
+        snprintf(path, sizeof path, "%s/%.100s_%.60s_%s.png", e->pictures, name, e->lineups[lineup], stage);
+        int bad = sim_png(path, rgb, image->width, image->height, err);
+        free(rgb);
+        if (bad) return -1;
+    }
+    return 0;
+}
+
 static int look(struct evaluation *e, const char *name, const struct vision_shot *shot, const struct pose3 *camera,
                 struct nm_err *err)
 {
@@ -158,6 +186,7 @@ static int look(struct evaluation *e, const char *name, const struct vision_shot
         e->scores[i].name = name;
         vision_score(&shot->truth, &found, &e->scores[i]);
         if (e->pictures && draw(e, name, i, shot->yuyv, shot->width, shot->height, camera, &found, err) < 0) return -1;
+        if (e->pictures && draw_stages(e, name, i, &found, err) < 0) return -1;
     }
     return 0;
 }
@@ -268,6 +297,7 @@ static int evaluate(struct evaluation *e, struct nm_err *err)
     for (uint32_t i = 0; i < e->n_lineups; i++) {
         e->rigs[i] = vision_rig_new(&e->setup, e->lineups[i], e->body, e->set.at, e->set.n, err);
         if (!e->rigs[i]) return -1;
+        if (e->pictures) nm_player_watch(vision_rig_player(e->rigs[i]), true);
     }
     stop_by_signals();
     if (!strcmp(e->source, "sim")) return evaluate_sim(e, err);
@@ -284,7 +314,7 @@ int eval_vision(int argc, char **argv)
     const struct flag flags[] = {
         TEXT("lineups", &lineups, "A,B", "line-ups to compare (default: vision)"),
         TEXT("images", &images, "A-B", "sim: numbers of the images (default: 1-200)"),
-        TEXT("pictures", &e.pictures, "FOLDER", "writes each image with what was found"),
+        TEXT("pictures", &e.pictures, "FOLDER", "writes each image with what was found, and what each stage shows"),
         TEXTS("set", &e.set, "INSTANCE.PARAM=VALUE", "sets a parameter of all line-ups; may be repeated"),
         SWITCH("list", &e.list, "lists what was missed and what was false, image by image"),
         SWITCH("json", &json, "prints one JSON object a line"),

@@ -22,6 +22,7 @@
 #include "edge/dds/dds.h"
 #include "edge/live/live.h"
 #include "edge/speech/speech_edge.h"
+#include "edge/camera/camera_edge.h"
 #include "edge/teleop/teleop_edge.h"
 #include "rcl_interfaces/Log.h"
 #include "std_msgs/String.h"
@@ -56,6 +57,7 @@ struct playing {
     struct nm_dds *dds;       /* NULL: none */
     pthread_mutex_t dds_lock; /* held where another thread asks dds, and when it goes */
     struct nm_teleop *teleop;
+    struct nm_camera_edge *cameras[NM_CAMERAS];
     struct nm_radio_edge *radio;  /* NULL: none */
     struct nm_speech *speech;     /* NULL: none */
     struct nm_hardware *hardware; /* NULL: none */
@@ -446,6 +448,19 @@ static int open_radio(struct playing *p, struct nm_err *err)
     return p->radio ? 0 : -1;
 }
 
+static int open_cameras(struct playing *p, struct nm_err *err)
+{
+    const struct texts *sources = &p->options->cameras;
+    if (sources->n && p->options->virtual_time)
+        return nm_fail(err, "--camera runs in real time only; leave out --virtual");
+    for (uint32_t i = 0; i < sources->n; i++) {
+        if (i >= NM_CAMERAS) return nm_fail(err, "--camera: a robot has at most %d cameras", NM_CAMERAS);
+        p->cameras[i] = nm_camera_edge_new(p->player, p->body, i, sources->at[i], NULL, err);
+        if (!p->cameras[i] || nm_camera_edge_start(p->cameras[i], err) < 0) return -1;
+    }
+    return 0;
+}
+
 static void tell_strangers(void *user, const char *topic, nm_say *say, void *to)
 {
     struct playing *p = user;
@@ -474,7 +489,7 @@ static int open_all(struct playing *p, struct nm_err *err)
                               err);
     if (!p->player || open_console(p, err)) return -1;
     if (o->joy && !(p->teleop = nm_teleop_new(p->player, o->joy, err))) return -1;
-    if (open_hardware(p, err) || open_dds(p, err) || open_radio(p, err)) return -1;
+    if (open_hardware(p, err) || open_cameras(p, err) || open_dds(p, err) || open_radio(p, err)) return -1;
     if (o->speech && !(p->speech = nm_speech_new(p->player, err))) return -1;
     p->control = nm_control_new(p->player,
                                 &(struct nm_control_options){.registry = &p->setup->registry,
@@ -530,6 +545,7 @@ int playing_run(struct setup *setup, const struct playing_options *options)
     nm_radio_edge_free(p.radio);
     nm_speech_free(p.speech);
     nm_teleop_free(p.teleop);
+    for (uint32_t i = 0; i < NM_CAMERAS; i++) nm_camera_edge_free(p.cameras[i]);
     crash_forget(p.player);
     nm_player_free(p.player);
     nm_lineup_free(p.lineup);

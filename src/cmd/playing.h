@@ -18,6 +18,7 @@ struct playing_options {
     double speed; /* of virtual time against the clock; 0: as fast as it goes        */
     int64_t seed;
     const char *joy;            /* joystick device, or "keys"; NULL: none                    */
+    struct texts cameras;       /* devices or folders of images, in the order of the robot's */
     const char *hardware;       /* bus, virtual, none; NULL: the bus if its ports are there  */
     struct {                    /* the server of viewers */
         const char *port;       /* NULL: none; "": the usual one; 0: any           */
@@ -55,6 +56,8 @@ int playing_run(struct setup *setup, const struct playing_options *options);
     TEXT("name", &(o)->name, "NAME", "name of this player (default: the line-up's name)"),                             \
         NUMBER("seconds", &(o)->seconds, 0, 1e9, "N", "ends after N seconds; 0: runs until it is stopped"),            \
         WHOLE("seed", &(o)->seed, 0, 9e15, "N", "seed of all random numbers"),                                         \
+        TEXTS("camera", &(o)->cameras, "SOURCE",                                                                       \
+              "images of the robot's camera, from /dev/video0 or a folder; a second one for its second camera"),       \
         TEXT("joy", &(o)->joy, "DEVICE", "writes the topic joy from /dev/input/js0, or from the keyboard (keys)"),     \
         TEXT("hardware", &(o)->hardware, "KIND",                                                                       \
              "servos: bus (the robot's ports), virtual (no body) or none (default: bus if the ports exist, "           \

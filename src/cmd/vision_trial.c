@@ -10,6 +10,7 @@
 #include "core/files.h"
 #include "core/stamp.h"
 #include "nutmeg_msgs/CameraPose.h"
+#include "nutmeg_msgs/Show.h"
 #include "sensor_msgs/Image.h"
 #include "sensor_msgs/JointState.h"
 #include "body/stance.h"
@@ -21,7 +22,7 @@ static const double RANGES[VISION_KINDS] = {4, 5, 3, 3, 3, 5, 3};
 
 /* ---- a line-up that looks at images ---- */
 
-enum port { IMAGE, POSE, JOINTS, PERCEPTS, LINES, BORDER, CANDIDATES, PORTS };
+enum port { IMAGE, POSE, JOINTS, PERCEPTS, LINES, BORDER, CANDIDATES, SHOWN, PORTS };
 enum { IMAGE_BYTES = 1280 * 960 * 2 };
 
 struct vision_rig {
@@ -43,6 +44,7 @@ struct vision_rig *vision_rig_new(struct setup *setup, const char *name, const s
         [LINES] = {"line_relative", NM_PORT_IN | NM_EDGE_OPTIONAL, &LineInformationRelative_type, 0, 0},
         [BORDER] = {"field_border", NM_PORT_IN | NM_EDGE_OPTIONAL, &FieldBorder_type, 0, 0},
         [CANDIDATES] = {"ball_candidates", NM_PORT_IN | NM_EDGE_OPTIONAL, &BallsInImage_type, 0, 0},
+        [SHOWN] = {"show", NM_PORT_QUEUE, &Show_type, 64, 0},
     };
     struct lineup_flags flags = {0};
     struct nm_lineup_options options = setup_options(setup, &flags);
@@ -71,7 +73,7 @@ void vision_rig_free(struct vision_rig *rig)
     free(rig);
 }
 
-const struct nm_player *vision_rig_player(const struct vision_rig *rig) { return rig->player; }
+struct nm_player *vision_rig_player(const struct vision_rig *rig) { return rig->player; }
 
 static void put_image(struct vision_rig *rig, Header header, const uint8_t *yuyv, uint32_t width, uint32_t height)
 {
@@ -126,6 +128,8 @@ void vision_rig_look(struct vision_rig *rig, const uint8_t *yuyv, uint32_t width
     if (nm_edge_fresh(rig->edge, LINES)) found->lines = nm_edge_in(rig->edge, LINES);
     if (nm_edge_fresh(rig->edge, BORDER)) found->border = nm_edge_in(rig->edge, BORDER);
     if (nm_edge_fresh(rig->edge, CANDIDATES)) found->candidates = nm_edge_in(rig->edge, CANDIDATES);
+    uint32_t lost;
+    found->n_shown = nm_edge_queue(rig->edge, SHOWN, &found->shown, &lost);
     nm_edge_end(rig->edge);
 }
 

@@ -71,14 +71,16 @@ struct vision_rig;
 struct vision_rig *vision_rig_new(struct setup *setup, const char *lineup, const struct nm_body *body,
                                   const char *const *set, uint32_t n_set, struct nm_err *err);
 void vision_rig_free(struct vision_rig *rig);
-const struct nm_player *vision_rig_player(const struct vision_rig *rig);
+struct nm_player *vision_rig_player(const struct vision_rig *rig);
 /* Shows an image (YUV 4:2:2) taken by camera 0 of the body from this place; NULL: the place is unknown. */
 struct vision_found {
     const Percepts *percepts; /* NULL: nothing came */
     const LineInformationRelative *lines;
     const FieldBorder *border;
     const BallsInImage *candidates;
-    int64_t busy; /* ns of CPU that the vision took */
+    uint32_t n_shown;         /* what the stages show, while somebody watches (nm_player_watch) */
+    const void *const *shown; /* of type Show */
+    int64_t busy;             /* ns of CPU that the vision took */
 };
 void vision_rig_look(struct vision_rig *rig, const uint8_t *yuyv, uint32_t width, uint32_t height,
                      const struct pose3 *camera_to_robot, const double *q, struct vision_found *found);

@@ -29,8 +29,7 @@ static uint8_t byte_of(int32_t q16)
     return (uint8_t)(x < 0 ? 0 : x > 255 ? 255 : x);
 }
 
-/* BT.601 in full range, as the simulator and JPEG have it. */
-static void rgb_to_yuyv(const uint8_t *rgb, uint32_t width, uint32_t height, uint32_t step, uint8_t *yuyv)
+void nm_rgb_to_yuyv(const uint8_t *rgb, uint32_t width, uint32_t height, uint32_t step, uint8_t *yuyv)
 {
     for (uint32_t y = 0; y < height; y++) {
         const uint8_t *p = rgb + (size_t)y * step;
@@ -101,7 +100,7 @@ int nm_image_read(const char *path, struct nm_image *image, struct nm_err *err)
     image->width = width & ~1u;
     image->height = height;
     image->yuyv = malloc((size_t)image->width * 2 * height + 4);
-    if (image->yuyv) rgb_to_yuyv(rgb, width, height, 3 * width, image->yuyv);
+    if (image->yuyv) nm_rgb_to_yuyv(rgb, width, height, 3 * width, image->yuyv);
     free(rgb);
     return image->yuyv ? 0 : nm_fail(err, "%s: not enough memory", path);
 }

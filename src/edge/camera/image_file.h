@@ -18,4 +18,7 @@ struct nm_image {
 int nm_image_read(const char *path, struct nm_image *image, struct nm_err *err);
 void nm_image_free(struct nm_image *image);
 
+/* Three bytes a pixel in, four bytes of two pixels out; BT.601 in full range, as the simulator and JPEG have it. */
+void nm_rgb_to_yuyv(const uint8_t *rgb, uint32_t width, uint32_t height, uint32_t step, uint8_t *yuyv);
+
 #endif
