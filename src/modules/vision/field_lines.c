@@ -252,17 +252,33 @@ static struct straight fit(const struct points *p, const uint16_t *at, uint32_t 
     return (struct straight){(float)c, (float)s, (float)(c * mx + s * my)};
 }
 
-static bool piece_holds(const struct look *l, const struct piece *p)
+/* Cuts a piece to the stretch that is painted: balls and feet beside a line's end lie on it, too. False if that is not
+ * long enough. */
+static bool trim(const struct look *l, struct piece *p)
 {
     double length = hypot(p->x1 - p->x0, p->y1 - p->y0), dx = (p->x1 - p->x0) / length, dy = (p->y1 - p->y0) / length;
-    uint32_t n = (uint32_t)fmin(fmax(length / 0.05, 6), 40), painted = 0, seen = 0;
-    for (uint32_t i = 0; i <= n; i++) {
+    int32_t n = (int32_t)fmin(fmax(length / 0.05, 6), 60), first = 0, from = 0, to = -1, painted = 0, most = 0;
+    double sum = 0, best = 0;
+    for (int32_t i = 0; i <= n; i++) { /* the stretch with the largest sum */
         double way = length * i / n;
-        enum paint what = look_at(l, p->x0 + way * dx, p->y0 + way * dy, -dy, dx);
-        seen += what != HIDDEN;
-        painted += what == PAINT;
+        bool paint = look_at(l, p->x0 + way * dx, p->y0 + way * dy, -dy, dx) == PAINT;
+        if (sum <= 0) sum = 0, first = i, painted = 0;
+        sum += paint ? 1 : -1.5;
+        painted += paint;
+        if (sum > best) best = sum, from = first, to = i, most = painted;
     }
-    return seen >= 4 && painted * 10 >= seen * 7;
+    if (most < 4 || length * (to - from) / n < l->f->length) return false;
+    double a = length * from / n, b = length * to / n;
+    *p = (struct piece){p->x0 + a * dx, p->y0 + a * dy, p->x0 + b * dx, p->y0 + b * dy};
+    return true;
+}
+
+/* m from a place to the nearer end of a piece, along its line; 0 on it */
+static double beyond(const struct piece *p, double x, double y)
+{
+    double length = hypot(p->x1 - p->x0, p->y1 - p->y0);
+    double way = ((x - p->x0) * (p->x1 - p->x0) + (y - p->y0) * (p->y1 - p->y0)) / length;
+    return way < 0 ? -way : way > length ? way - length : 0;
 }
 
 static void add_piece(struct look *l, struct points *p, const uint16_t *at, uint32_t n)
@@ -276,9 +292,10 @@ static void add_piece(struct look *l, struct points *p, const uint16_t *at, uint
         to = fmax(to, way);
     }
     struct piece piece = {g.c * g.d - g.s * from, g.s * g.d + g.c * from, g.c * g.d - g.s * to, g.s * g.d + g.c * to};
-    if (to - from < l->f->length || !piece_holds(l, &piece)) return;
+    if (to - from < l->f->length || !trim(l, &piece)) return;
     l->pieces[l->n_pieces++] = piece;
-    for (uint32_t k = 0; k < n; k++) p->used[at[k]] = 1;
+    for (uint32_t k = 0; k < n; k++)
+        if (beyond(&piece, p->x[at[k]], p->y[at[k]]) < 0.03) p->used[at[k]] = 1;
 }
 
 /* Cuts the points of a line where there is a gap. Those that become no piece are not tried again as this line. */
@@ -433,14 +450,6 @@ static void judge_crossing(struct look *l, double x, double y, const struct piec
         other = from_to(x, y, d[second][0], d[second][1], seen, 0);
         add_crossing(l, LineIntersectionInImage_L, &one, &other);
     }
-}
-
-/* m from a place to the nearer end of a piece, along its line; 0 on it */
-static double beyond(const struct piece *p, double x, double y)
-{
-    double length = hypot(p->x1 - p->x0, p->y1 - p->y0);
-    double way = ((x - p->x0) * (p->x1 - p->x0) + (y - p->y0) * (p->y1 - p->y0)) / length;
-    return way < 0 ? -way : way > length ? way - length : 0;
 }
 
 static void find_crossings(struct look *l)

@@ -197,7 +197,9 @@ uint8_t otsu(const uint8_t *bytes, size_t n)
     return threshold;
 }
 
-NM_WIDE void binarise(const uint8_t *restrict bytes, size_t n, uint8_t threshold, uint8_t *restrict to)
+NM_WIDE static void part(const uint8_t *restrict bytes, size_t n, uint8_t threshold, uint8_t *restrict to)
 {
     for (size_t i = 0; i < n; i++) to[i] = bytes[i] > threshold ? 255 : 0;
 }
+
+void binarise(const uint8_t *bytes, size_t n, uint8_t threshold, uint8_t *to) { part(bytes, n, threshold, to); }

@@ -8,7 +8,7 @@
 #include "modules/vision/sketch.h"
 #include "nutmeg_msgs/ImageSegments.h"
 
-enum { COLUMNS = FRAME_SIDE / 2, THINGS = 24 };
+enum { THINGS = 24, FEET = 64 };
 
 struct robots_in_image {
     struct nm *nm;
@@ -34,9 +34,9 @@ struct foot {
 };
 
 struct thing {
-    uint32_t n, first, last; /* columns                     */
+    uint32_t n, first, last; /* columns; those of arms count too */
     double v, x, y;          /* of the nearest foot         */
-    double left_x, left_y;   /* m, of the first column      */
+    uint16_t feet[FEET];     /* rows of the first columns   */
     bool cut;
 };
 
@@ -109,6 +109,7 @@ static void add_foot(struct look *l, const struct foot *foot)
         struct thing *t = &l->things[i];
         double away = hypot(foot->x, foot->y), gap = (foot->column - t->last) / l->frame.lens->fx * away;
         if (gap > l->f->apart || fabs(away - hypot(t->x, t->y)) > 0.1 + 0.2 * away) continue;
+        if (t->n < FEET) t->feet[t->n] = (uint16_t)foot->v;
         t->n++;
         t->last = foot->column;
         if (foot->v > t->v) t->v = foot->v, t->x = foot->x, t->y = foot->y;
@@ -116,8 +117,14 @@ static void add_foot(struct look *l, const struct foot *foot)
         return;
     }
     if (l->n == THINGS) return;
-    l->things[l->n++] =
-        (struct thing){1, foot->column, foot->column, foot->v, foot->x, foot->y, foot->x, foot->y, foot->cut};
+    l->things[l->n++] = (struct thing){.n = 1,
+                                       .first = foot->column,
+                                       .last = foot->column,
+                                       .v = foot->v,
+                                       .x = foot->x,
+                                       .y = foot->y,
+                                       .feet = {(uint16_t)foot->v},
+                                       .cut = foot->cut};
 }
 
 /* Reddish hues are the thesis' magenta, bluish ones its cyan. */
@@ -135,6 +142,19 @@ static uint8_t shirt(const struct look *l, uint32_t left, uint32_t right, double
     if (red > blue && (float)red > l->f->shirt * (float)all) return ObstacleInImage_ROBOT_MAGENTA;
     if (blue > red && (float)blue > l->f->shirt * (float)all) return ObstacleInImage_ROBOT_CYAN;
     return ObstacleInImage_UNDEFINED;
+}
+
+/* Where most of the columns of the nearest parts end: a shadow or a ball before a foot ends lower than the foot. */
+static double foot_row(const struct thing *t)
+{
+    uint32_t n = t->n < FEET ? t->n : FEET, above = 0;
+    double best = t->v;
+    for (uint32_t i = 0; i < n; i++) {
+        above = 0;
+        for (uint32_t k = 0; k < n; k++) above += t->feet[k] > t->feet[i];
+        if (above <= n / 4 && t->feet[i] < best) best = t->feet[i];
+    }
+    return best;
 }
 
 /* A robot's arms and what stands close behind it end higher in the image than its feet: they belong to the nearest
@@ -171,6 +191,7 @@ static void tell(struct look *l)
         double away = hypot(t->x - l->frame.camera_to_robot.pos.x, t->y - l->frame.camera_to_robot.pos.y);
         double width = (t->last - t->first + l->f->segments->columns_apart) / l->frame.lens->fx * away;
         struct pixel top, chest[2];
+        double foot = foot_row(t);
         if (t->n < 2 || width < l->f->narrow || width > l->f->wide || is_post(l, (t->first + t->last) / 2.0)) continue;
         struct pose3 camera = l->frame.camera_to_robot;
         if (!nm_camera_from_world(l->frame.lens, camera, (struct vec3){t->x, t->y, l->f->height}, &top) ||
@@ -179,13 +200,13 @@ static void tell(struct look *l)
             continue;
         ObstacleInImage *to = nm_append(&l->f->obstacles->obstacles, &ObstacleInImage_type);
         if (!to) return;
-        double high = fmax(t->v - fmax(top.v, 0), 1);
+        double high = fmax(foot - fmax(top.v, 0), 1);
         to->header = l->f->image->header;
-        to->top_left = (Point){t->first, t->v - high, 0};
+        to->top_left = (Point){t->first, foot - high, 0};
         to->width = (uint16_t)(t->last - t->first + 1);
         to->height = (uint16_t)high;
-        to->color = shirt(l, t->first, t->last, chest[1].v, chest[0].v);
-        to->confidence = t->cut ? 0.5f : to->color == ObstacleInImage_UNDEFINED ? 0.6f : 0.85f;
+        to->color = t->cut ? ObstacleInImage_UNDEFINED : shirt(l, t->first, t->last, chest[1].v, chest[0].v);
+        to->confidence = to->color == ObstacleInImage_UNDEFINED ? 0.6f : 0.85f;
     }
 }
 
