@@ -19,11 +19,12 @@ static inline __attribute__((always_inline)) void KERNEL(tile)(const struct nm_t
 #pragma GCC unroll 4
         for (size_t v = 0; v < VECTORS; v++) sum[p * VECTORS + v] = *(const lane *)(t->bias + LANES * v);
     for (uint32_t b = 0; b < t->blocks; b++, in += t->in_block) {
-        size_t channels = b + 1 == t->blocks ? t->last : 8;
+        size_t channels = b + 1 == t->blocks ? t->last : 8, wide = t->wide;
         const float *row = in;
+        if (channels == t->in_col) channels *= wide, wide = 1; /* all of a row of the window stand side by side */
         for (uint32_t y = 0; y < t->high; y++, row += t->in_row) {
             const float *q = row;
-            for (uint32_t x = 0; x < t->wide; x++, q += t->in_col)
+            for (size_t x = 0; x < wide; x++, q += t->in_col)
 #pragma GCC unroll 1
                 for (size_t i = 0; i < channels; i++, w += VECTORS * LANES)
 #pragma GCC unroll 16

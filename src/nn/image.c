@@ -119,6 +119,21 @@ static void window_shape(const struct window *w, const struct nm_net_shape *x, u
     out->dims[x->rank - 1] = w->out[1];
 }
 
+struct pool {
+    struct window window;
+    bool max, with_border; /* count_include_pad */
+};
+
+/* The largest of each square of 2 x 2 pixels: what most networks do. */
+static bool quarters(const struct pool *p)
+{
+    const struct window *w = &p->window;
+    for (uint32_t d = 0; d < 2; d++)
+        if (w->size[d] != 2 || w->stride[d] != 2 || w->dilation[d] != 1 || w->before[d] || 2 * w->out[d] > w->in[d])
+            return false;
+    return p->max;
+}
+
 /* ---- convolutions ---- */
 
 /* One way through the output: all of it, or of a ConvTranspose each stride-th pixel, whose inputs have the same
@@ -146,6 +161,7 @@ struct conv {
     float low, high;
     struct nm_curve curve;
     bool has_curve; /* beyond low and high */
+    bool pooled;    /* a MaxPool of 2 x 2 follows, so that only its output is kept */
 };
 
 const char *nm_image_conv(struct nm_net *net, struct nm_net_node *node, struct nm_net_shape *out)
@@ -371,6 +387,34 @@ static void conv_row(const struct conv *c, const struct chunk *chunk, struct nm_
     }
 }
 
+bool nm_conv_pool(const struct nm_net_node *node, const struct nm_net_node *next)
+{
+    struct conv *c = node->work;
+    if (c->backwards || next->op != NM_OP_MAX_POOL || !quarters(next->work)) return false;
+    return c->pooled = true;
+}
+
+/* Rows by pairs, of which only the largest of each four pixels stay. */
+static void pool_rows(const struct nm_net *net, const struct conv *c, const struct chunk *chunk, struct nm_tile *t,
+                      const struct nm_blocks *x, const struct nm_blocks *y, uint32_t n)
+{
+    const struct phase *p = c->phases;
+    uint32_t blocks = chunk->tiles ? chunk->tiles->blocks : 1;
+    size_t row = (size_t)p->n[1] * NM_BLOCK;
+    t->out_block = 2 * row;
+    for (uint32_t i = 0; i < y->h; i++) {
+        for (uint32_t k = 0; k < 2; k++) {
+            t->in = pixel(x, n, chunk->in_block, (int64_t)(2 * i + k) * p->stride[0] + p->from[0], p->from[1]);
+            t->out = net->scratch + k * row;
+            conv_row(c, chunk, t, p->n[1]);
+        }
+        for (uint32_t b = 0; b < blocks; b++) {
+            const float *from = net->scratch + b * t->out_block;
+            c->kind->pool(pixel(y, n, chunk->block + b, i, 0), from, from + row, y->w);
+        }
+    }
+}
+
 static void run_conv(const struct nm_net *net, const struct nm_net_step *step)
 {
     const struct conv *c = step->node->work;
@@ -394,6 +438,10 @@ static void run_conv(const struct nm_net *net, const struct nm_net_step *step)
                                 .low = c->low,
                                 .high_end = c->high,
                                 .out_block = beside ? y->plane : (size_t)p->n[1] * NM_BLOCK};
+            if (c->pooled) {
+                pool_rows(net, c, chunk, &t, x, y, n);
+                continue;
+            }
             for (uint32_t row = 0; row < p->n[0] && p->n[1]; row++) {
                 float *to = pixel(y, n, chunk->block, row * p->by[0] + p->first[0], p->first[1]);
                 t.in = pixel(x, n, chunk->in_block, (int64_t)row * p->stride[0] + p->from[0], p->from[1]);
@@ -487,11 +535,6 @@ static void run_affine(const struct nm_net *net, const struct nm_net_step *step)
 
 /* ---- pools ---- */
 
-struct pool {
-    struct window window;
-    bool max, with_border; /* count_include_pad */
-};
-
 const char *nm_image_pool(struct nm_net *net, struct nm_net_node *node, struct nm_net_shape *out)
 {
     const struct nm_net_value *x = nm_net_in(net, node, 0);
@@ -538,9 +581,7 @@ static void run_pool(const struct nm_net *net, const struct nm_net_step *step)
     const struct window *w = &p->window;
     const struct nm_blocks *x = net->values[step->in].blocks, *y = net->values[step->out].blocks;
     const struct nm_conv_kind *kind = nm_conv_kind(net->kind);
-    bool quarter = p->max && w->size[0] == 2 && w->size[1] == 2 && w->stride[0] == 2 && w->stride[1] == 2 &&
-                   w->dilation[0] == 1 && w->dilation[1] == 1 && !w->before[0] && !w->before[1] &&
-                   2 * w->out[0] <= w->in[0] && 2 * w->out[1] <= w->in[1];
+    bool quarter = quarters(p);
     for (uint32_t plane = 0; plane < y->n * blocks_of(y->c); plane++) {
         uint32_t n = plane / blocks_of(y->c), block = plane % blocks_of(y->c);
         for (uint32_t i = 0; i < y->h; i++) {
@@ -726,14 +767,16 @@ static void run_pair(const struct nm_net *net, const struct nm_net_step *step)
 
 void nm_blocks_enter(const struct nm_blocks *to, const float *from)
 {
+    size_t plane = (size_t)to->h * to->w;
     for (uint32_t n = 0; n < to->n; n++)
-        for (uint32_t c = 0; c < to->c; c++)
-            for (uint32_t y = 0; y < to->h; y++, from += to->w) {
-                float *at = pixel(to, n, c / NM_BLOCK, y, 0) + c % NM_BLOCK;
-                if (to->step == 1)
-                    memcpy(at, from, to->w * sizeof *at);
-                else
-                    for (uint32_t x = 0; x < to->w; x++) at[(size_t)x * to->step] = from[x];
+        for (uint32_t c = 0; c < to->c; c += to->step)
+            for (uint32_t y = 0; y < to->h; y++) {
+                const float *row = from + ((size_t)n * to->c + c) * plane + (size_t)y * to->w;
+                float *at = pixel(to, n, c / NM_BLOCK, y, 0);
+                uint32_t channels = to->c - c < to->step ? to->c - c : to->step;
+                if (to->step == 1) memcpy(at, row, to->w * sizeof *at);
+                for (uint32_t x = 0; x < to->w && to->step > 1; x++, at += to->step)
+                    for (uint32_t k = 0; k < channels; k++) at[k] = row[k * plane + x];
             }
 }
 
@@ -770,7 +813,8 @@ size_t nm_image_scratch(const struct nm_net *net, const struct nm_net_node *node
     nm_image_dims(&net->values[node->in[0]].shape, in);
     nm_image_dims(&net->values[node->out].shape, out);
     uint32_t wide = in[3] > out[3] ? in[3] : out[3];
-    return (size_t)wide * NM_BLOCK * (node->op == NM_OP_CONV_TRANSPOSE ? 4 : 1) + 2 * NM_LANES;
+    return (size_t)wide * NM_BLOCK * (node->op == NM_OP_CONV || node->op == NM_OP_CONV_TRANSPOSE ? 8 : 1) +
+           2 * NM_LANES;
 }
 
 void nm_image_run(const struct nm_net *net, const struct nm_net_step *step)

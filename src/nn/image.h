@@ -49,6 +49,8 @@ bool nm_image_affine(struct nm_net *net, const struct nm_net_node *node, float *
  */
 const char *nm_conv_pack(struct nm_net *net, const struct nm_net_node *node, const struct nm_blocks *x,
                          const float *scale, const float *shift, const struct nm_curve *curve);
+/* True if the convolution can do the node that follows it too: a MaxPool of 2 x 2. */
+bool nm_conv_pool(const struct nm_net_node *node, const struct nm_net_node *next);
 /* The border of zeros that a node needs around its first input. */
 void nm_image_border(const struct nm_net_node *node, struct nm_blocks *image);
 /* Floats of scratch that a node needs. */

@@ -35,25 +35,29 @@ static const struct nm_net_node *only_reader(const struct plan *p, uint32_t v)
     return NULL;
 }
 
-/* A convolution takes the scales, shifts and one curve that follow it and that nothing else reads. */
+/* A convolution takes the scales, shifts, one curve and one pool that follow it and that nothing else reads. */
 static void join(struct plan *p, uint32_t i)
 {
     struct nm_net *net = p->net;
     uint32_t channels = net->values[net->nodes[i].out].shape.dims[1];
     float *scale = p->affine[i] = nm_take_n(&net->arena, float, 4 * (size_t)channels), *shift = scale + channels,
           *s = shift + channels, *t = s + channels;
+    bool cut = true; /* no curve yet, or one that only cuts off */
     for (uint32_t c = 0; c < channels; c++) scale[c] = 1;
     for (const struct nm_net_node *next; (next = only_reader(p, p->end[i])) && next->n_out == 1;) {
-        uint32_t k = (uint32_t)(next - net->nodes);
-        if (nm_image_affine(net, next, s, t)) {
+        struct nm_curve curve;
+        bool pool = false;
+        if (!p->has_curve[i] && nm_image_affine(net, next, s, t)) {
             for (uint32_t c = 0; c < channels; c++) scale[c] *= s[c], shift[c] = shift[c] * s[c] + t[c];
-        } else {
-            p->has_curve[i] = nm_curve_of(net, next, &p->curve[i]);
-            if (!p->has_curve[i]) return;
+        } else if (!p->has_curve[i] && nm_curve_of(net, next, &curve)) {
+            p->curve[i] = curve, p->has_curve[i] = true;
+            cut = curve.op == NM_OP_RELU || curve.op == NM_OP_CLIP;
+        } else if (!cut || !(pool = nm_conv_pool(&net->nodes[i], next))) {
+            return;
         }
-        p->way[k] = FOLDED;
+        p->way[next - net->nodes] = FOLDED;
         p->end[i] = next->out;
-        if (p->has_curve[i]) return;
+        if (pool) return;
     }
 }
 
