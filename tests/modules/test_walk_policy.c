@@ -290,7 +290,8 @@ static void it_is_asked_for_no_more_than_was_trained(void **state)
     end(&s.b);
 }
 
-/* A policy that makes only nine tenths of what it is asked is asked for more; a wrong odometry moves it only so far. */
+/* A policy that makes only nine tenths of what it is asked is asked for more; a wrong odometry moves it only so far,
+ * and one that shows hardly any way not at all. */
 static void the_command_is_the_speed(void **state)
 {
     (void)state;
@@ -305,7 +306,11 @@ static void the_command_is_the_speed(void **state)
     walk_at(&s, 0.3, 44);
     struct pose2 way = pose2_mul(pose2_inv(start), place(&s.b));
     assert_near(way.x / (0.008 * (s.b.ticks - ticks)), 0.3, 0.015);
-    s.odometry = 0.2;
+    s.odometry = 0.2; /* somebody stands in the way: it is asked for no more than before */
+    double before = told(&s);
+    walk_at(&s, 0.3, 100);
+    assert_near(told(&s), before, 0.03);
+    s.odometry = 0.5;
     walk_at(&s, 0.3, 150);
     assert_near(told(&s), 0.3 * 1.4, 0.02);
     end(&s.b);

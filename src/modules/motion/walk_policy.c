@@ -28,8 +28,12 @@ static const double LEAST_FACTOR = 0.7, MOST_FACTOR = 1.4; /* of the trim       
 static const double MOST_OFFSET[3] = {0.05, 0.05, 0.2};    /* m/s, m/s, rad/s: where nothing is asked               */
 static const double ASKED = 0.2;                           /* of the limit: a direction that is really asked for    */
 static const double NEARER = 0.02, PATIENCE = 1;           /* m, s: a policy that comes no nearer to a target       */
-static const double BRAKES[3] = {1, 1, 3};                 /* m/s2, m/s2, rad/s2: before a target                   */
-static const double AHEAD = 0.22, AT_LAST = 0.25;          /* s: what the policy is late by; of the last way         */
+static const double HASTE = 2;                             /* of the ramp, for a stop                               */
+static const double CALMER = 0.5;                          /* of the speed of a hand-over, before a target          */
+static const double BLOCKED = 0.4;                /* of what it is told: who comes no farther does not push   */
+static const double AGAIN = 3.5;                  /* times as far: worth to go over to the policy again    */
+static const double BRAKES[3] = {1, 0.6, 3};      /* m/s2, m/s2, rad/s2: before a target                   */
+static const double AHEAD = 0.22, AT_LAST = 0.25; /* s: what the policy is late by; of the last way         */
 
 enum engine { MODEL, POLICY };
 
@@ -207,7 +211,7 @@ static void watch_target(struct walk_policy *f)
         f->nearest_at = f->nm->now;
     }
     f->stuck |= nm_seconds(f->nm->now - f->nearest_at) > PATIENCE;
-    f->far = f->front.placed && !f->stuck && way > f->near;
+    f->far = f->front.placed && !f->stuck && way > (f->by == MODEL ? AGAIN : 1) * f->near;
 }
 
 static bool wants_policy(const struct walk_policy *f, double share)
@@ -231,7 +235,7 @@ static void ask(struct walk_policy *f, double share, bool leaves)
     double change = 0;
     for (int i = 0; i < 3; i++) {
         double most = most_of(f, i, v[i]);
-        v[i] = nm_gait_follow(f->asked[i], v[i], f->ramp * most * nm_seconds(f->nm->dt));
+        v[i] = nm_gait_follow(f->asked[i], v[i], (leaves ? HASTE : 1) * f->ramp * most * nm_seconds(f->nm->dt));
         change = fmax(change, fabs(v[i] - f->asked[i]) / most);
     }
     f->steady = change > 0.005 ? 0 : f->steady + nm_seconds(f->nm->dt);
@@ -245,7 +249,9 @@ static void learn_trim(struct walk_policy *f)
     if (!f->front.placed || f->steady < STEADY || f->worry[0]) return;
     for (int i = 0; i < 3; i++) {
         double lacks = f->asked[i] - f->front.speed[i], *factor = &f->factor[2 * i + (f->asked[i] < 0)];
-        if (fabs(f->asked[i]) > ASKED * most_of(f, i, f->asked[i]))
+        bool asked = fabs(f->asked[i]) > ASKED * most_of(f, i, f->asked[i]);
+        if (asked && f->front.speed[i] / f->asked[i] < BLOCKED * f->command[i] / f->asked[i]) continue;
+        if (asked)
             *factor = nm_clamp(*factor + rate * lacks / f->asked[i], LEAST_FACTOR, MOST_FACTOR);
         else
             f->offset[i] = nm_within(f->offset[i] + rate * lacks, MOST_OFFSET[i]);
@@ -341,7 +347,8 @@ static bool slow(const struct walk_policy *f)
     const struct walk_params *p = &f->front.tuned;
     const double *v = f->front.placed ? f->front.speed : f->asked;
     double along = v[0] > 0 ? p->max_forward : p->max_backward;
-    return fabs(v[0]) / along + fabs(v[1]) / p->max_side + 0.5 * fabs(v[2]) / p->max_turn < f->hand_over;
+    double most = (f->front.wish.mode == WalkCommand_TARGET ? CALMER : 1) * f->hand_over;
+    return fabs(v[0]) / along + fabs(v[1]) / p->max_side + 0.5 * fabs(v[2]) / p->max_turn < most;
 }
 
 /* ---- the cycle ---- */
