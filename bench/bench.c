@@ -28,6 +28,7 @@ BENCH(bench_wire);
 BENCH(bench_motion);
 BENCH(bench_approach);
 BENCH(bench_match);
+BENCH(bench_faults);
 BENCH(bench_position);
 BENCH(bench_ball);
 BENCH(bench_walk);
@@ -45,6 +46,7 @@ static const struct {
     {"bus", bench_bus, false},       {"sim", bench_sim, false},          {"live", bench_live, false},
     {"wire", bench_wire, false},     {"log", bench_log, false},          {"log", bench_record, false},
     {"learn", bench_learn, false},   {"robots", bench_robots, true},     {"vision", bench_vision, true},
+    {"faults", bench_faults, true},
 };
 enum { BENCHES = sizeof benches / sizeof *benches };
 

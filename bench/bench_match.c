@@ -13,10 +13,11 @@
 enum { FIRST_SEED = 20001 };
 
 struct series {
-    const char *name, *fidelity, *red, *blue;
-    uint32_t games, quick; /* of the whole bench, and of --quick */
-    double half;           /* s                                  */
-    bool bad_air;          /* of the red team                    */
+    const char *name, *league, *fidelity, *red, *blue; /* league NULL: hsl */
+    uint32_t games, quick;                             /* of the whole bench, and of --quick */
+    double half;                                       /* s                                  */
+    bool bad_air;                                      /* of the red team                    */
+    bool strangers;                                    /* in the red team: two say nothing, one speaks mitecom only */
     struct setup *setup;
     uint64_t first;
     uint32_t n, played;
@@ -28,7 +29,7 @@ struct series {
 static void work(void *user, uint32_t index, void *result)
 {
     struct series *s = user;
-    struct match_options o = {.league = "hsl",
+    struct match_options o = {.league = s->league ? s->league : "hsl",
                               .fidelity = s->fidelity,
                               .teams = {s->red, s->blue},
                               .half = s->half,

@@ -46,11 +46,12 @@ static int read_team(struct setup *setup, const char *text, const char *flag, en
         return nm_fail(err, "%s: this is too long", flag);
     for (char *word; (word = strsep(&rest, ",")) && *word;) {
         struct nm_err none = {0};
-        const char *robot = setup_robot(setup, word, &none);
+        const char *name = nm_take_text(&setup->arena, word);
+        const char *robot = strstr(name, ".yaml") ? NULL : setup_robot(setup, name, &none);
         if (robot)
             team->robot = robot;
         else
-            lineup = nm_take_text(&setup->arena, word);
+            lineup = name;
     }
     bool learned = team->robot && !access(nm_path(&setup->arena, team->robot, "walk.onnx"), R_OK);
     const char *form = lineup ? lineup : learned && fidelity != NM_FIDELITY_FLAT ? "match_policy" : "match";
@@ -316,11 +317,11 @@ int match_look(void *user, struct nm_stage *stage, struct nm_err *err)
     if (!m->judge && make_judge(m, stage, err)) return -1;
     for (int t = 0; t < 2; t++) nm_air_advance(m->air[t], now);
     nm_judge_step(m->judge);
-    for (int t = 0; t < 2; t++)
+    for (int t = 0; t < 2 && !m->silent; t++)
         if (nm_controller_poll(&m->controllers[t], nm_judge_match(m->judge), now, err)) return -1;
     nm_scorebook_step(&m->book);
     for (uint32_t i = 0; i < m->book.n; i++) {
-        nm_radio_edge_poll(m->radios[i], now);
+        if (!m->cut[i]) nm_radio_edge_poll(m->radios[i], now);
         if (m->whistled[i] > 0 || now % LOOK == 0) serve_robot(m, i, now);
     }
     return nm_judge_match(m->judge)->over;
@@ -328,7 +329,7 @@ int match_look(void *user, struct nm_stage *stage, struct nm_err *err)
 
 /* ---- a whole match without a word ---- */
 
-static void sum_up(const struct match *m, struct match_result *r)
+void match_sum_up(const struct match *m, struct match_result *r)
 {
     const struct nm_match *match = nm_judge_match(m->judge);
     for (uint32_t i = 0; i < m->book.n; i++)
@@ -369,7 +370,7 @@ void match_play(struct setup *setup, const struct match_options *options, uint32
         run = nm_run_new(m.scenario, &o, &err);
         int over = run ? 0 : -1;
         while (!over && nm_run_step(run) > 0) over = match_look(&m, nm_run_stage(run), &err);
-        if (m.judge) sum_up(&m, r);
+        if (m.judge) match_sum_up(&m, r);
         if (run) r->simulated = nm_seconds(nm_stage_now(nm_run_stage(run)));
         match_close(&m);
         nm_run_free(run);

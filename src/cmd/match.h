@@ -34,6 +34,8 @@ struct match {
     struct nm_air *air[2];
     struct nm_controller controllers[2]; /* one a team: they tell the same */
     struct nm_radio_edge *radios[NM_PLAYERS];
+    bool cut[NM_PLAYERS];              /* its network is gone      */
+    bool silent;                       /* the controllers are gone */
     struct nm_edge *edges[NM_PLAYERS]; /* whistle in, pose out              */
     struct nm_player *players[NM_PLAYERS];
     double whistled[NM_PLAYERS]; /* confidence of a whistle to be told, 0: none */
@@ -67,6 +69,7 @@ struct match_result {
     bool done;
     char died[160]; /* why not */
 };
+void match_sum_up(const struct match *match, struct match_result *result); /* before match_close */
 /* Plays a whole match as fast as it goes, without a word. */
 void match_play(struct setup *setup, const struct match_options *options, uint32_t workers,
                 struct match_result *result);

@@ -773,7 +773,7 @@ int nm_match_begin(struct nm_match *m, const struct nm_match_options *options, s
         m->teams[t].timeouts = m->rules->timeouts;
         m->teams[t].messages = m->rules->messages;
         m->teams[t].keeper = 1;
-        for (uint32_t p = o->players; p < o->roster; p++)
+        for (uint32_t p = o->players; p < NM_GAME_PLAYERS; p++) /* official controllers show all others so, too */
             m->teams[t].players[p] = (struct nm_match_player){.penalised = true, .offence = NM_OFFENCE_SUBSTITUTED};
     }
     begin_half(m, NM_GAME_NORMAL, true, o->half);

@@ -9,7 +9,7 @@ const struct nm_fault_name nm_fault_names[NM_FAULTS] = {
     [NM_FAULT_IMU_FROZEN] = {"imu", "frozen"},     [NM_FAULT_IMU_SPIKES] = {"imu", "spikes"},
     [NM_FAULT_IMU_LOST] = {"imu", "lost"},         [NM_FAULT_FOOT_LOST] = {"foot", "lost"},
     [NM_FAULT_FOOT_FROZEN] = {"foot", "frozen"},   [NM_FAULT_BUS_LOST] = {"bus", "lost"},
-    [NM_FAULT_STALL] = {"computer", "stalled"},
+    [NM_FAULT_EYES_BLIND] = {"eyes", "blind"},     [NM_FAULT_STALL] = {"computer", "stalled"},
 };
 
 static const double SPIKES = 0.1;                         /* share of values      */
@@ -31,6 +31,7 @@ void nm_faults_add(struct nm_faults *f, enum nm_fault_kind kind, uint32_t part)
     case NM_FAULT_FOOT_LOST: f->foot_lost[right] = true; break;
     case NM_FAULT_FOOT_FROZEN: f->foot_frozen[right] = true; break;
     case NM_FAULT_BUS_LOST: f->bus_lost = true; break;
+    case NM_FAULT_EYES_BLIND: f->blind = true; break;
     case NM_FAULT_STALL: f->stall = true; break;
     case NM_FAULTS: break;
     }

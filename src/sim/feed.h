@@ -25,6 +25,7 @@ enum nm_fault_kind {
     NM_FAULT_FOOT_LOST,    /* a foot's cells do not answer                                 */
     NM_FAULT_FOOT_FROZEN,  /* they say the same again and again                            */
     NM_FAULT_BUS_LOST,     /* nothing on the bus answers, no goal arrives                  */
+    NM_FAULT_EYES_BLIND,   /* neither pictures nor percepts come                           */
     NM_FAULT_STALL,        /* the computer hangs: nothing comes in, nothing goes out       */
     NM_FAULTS
 };
@@ -38,7 +39,7 @@ struct nm_faults {
     uint64_t dead, limp, silent, hot; /* a bit a joint */
     bool imu_frozen, imu_spikes, imu_lost;
     bool foot_lost[2], foot_frozen[2]; /* enum nm_side */
-    bool bus_lost, stall;
+    bool bus_lost, blind, stall;
 };
 /* `part`: the joint of a servo, the side of a foot. */
 void nm_faults_add(struct nm_faults *faults, enum nm_fault_kind kind, uint32_t part);

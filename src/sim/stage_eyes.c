@@ -153,7 +153,7 @@ void stage_show(struct nm_stage *stage)
         struct lookout *l = &stage->lookouts[i];
         struct actor *a = &stage->actors[l->robot];
         if (l->exposed < 0 || l->exposed + stage->options.camera_delay > stage->now) continue;
-        if (!a->faults.stall) show(a, l);
+        if (!a->faults.stall && !a->faults.blind) show(a, l);
         nm_blob_release(&l->picture);
         l->exposed = -1;
     }

@@ -95,8 +95,9 @@ static void turn_head(struct nm_flat *flat, uint32_t robot, const HeadCommand *h
 void flat_take(struct nm_stage *stage, struct actor *a)
 {
     uint32_t robot = (uint32_t)(a - stage->actors);
-    if (!a->power) nm_flat_walk(stage->flat, robot, (struct nm_walk_velocity){0});
-    if (!a->edge || a->faults.stall || a->faults.bus_lost || !a->power) return;
+    bool dead = a->faults.stall || a->faults.bus_lost || !a->power; /* the servos hold what they have */
+    if (dead) nm_flat_walk(stage->flat, robot, (struct nm_walk_velocity){0});
+    if (!a->edge || dead) return;
     if (nm_edge_fresh(a->edge, PORT_VELOCITY)) {
         const Twist *v = nm_edge_in(a->edge, PORT_VELOCITY);
         nm_flat_walk(stage->flat, robot, (struct nm_walk_velocity){v->linear.x, v->linear.y, v->angular.z});

@@ -123,7 +123,7 @@ void stage_tell(struct nm_stage *stage)
         struct actor *a = &stage->actors[i];
         if (!a->sight.wanted || a->sight.taken < 0 || a->sight.taken + stage->options.camera_delay > stage->now)
             continue;
-        if (!a->faults.stall) tell(a);
+        if (!a->faults.stall && !a->faults.blind) tell(a);
         a->sight.taken = -1;
     }
 }

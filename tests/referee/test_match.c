@@ -384,6 +384,20 @@ static void test_timeouts(void **state)
     }
 }
 
+/* Numbers that no robot has are substitutes in the packets, as those of official controllers show them. */
+static void test_numbers_that_nobody_has(void **state)
+{
+    (void)state;
+    for (int league = 0; league < NM_GAME_LEAGUES; league++) {
+        struct nm_match m = match_of(league, false);
+        kick_off(&m);
+        struct nm_game_packet p = packet(&m, false);
+        for (uint32_t i = 0; i < NM_GAME_PLAYERS; i++)
+            assert_int_equal(p.teams[0].players[i].penalty,
+                             i < m.options.players ? NM_GAME_NO_PENALTY : NM_GAME_SUBSTITUTE);
+    }
+}
+
 static void test_extra_time(void **state)
 {
     (void)state;
@@ -660,6 +674,7 @@ int main(void)
         cmocka_unit_test(test_moved_out_and_held),
         cmocka_unit_test(test_substitutes),
         cmocka_unit_test(test_timeouts),
+        cmocka_unit_test(test_numbers_that_nobody_has),
         cmocka_unit_test(test_extra_time),
         cmocka_unit_test(test_shootout),
         cmocka_unit_test(test_shootout_ends_when_decided),

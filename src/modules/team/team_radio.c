@@ -565,7 +565,7 @@ static void hear(struct team_radio *f, const Datagram *d)
 static bool is_alive(const struct team_radio *f, const struct mate *mate)
 {
     uint8_t state = mate->told.message.state, player = mate->told.player_number;
-    double patience = isfinite(f->interval) ? fmax(f->forget, 2.5 * f->interval) : f->forget;
+    double patience = isfinite(f->interval) ? fmax(f->forget, 2 * f->interval) : f->forget;
     return mate->heard && ago(f, mate->heard) < patience && state != TeamMessage_STATE_INACTIVE &&
            state != TeamMessage_STATE_PENALIZED && !f->match->penalties[player - 1];
 }
@@ -692,7 +692,7 @@ static const struct nm_param params[] = {
              "a message is in the last report of the budget after at most this time, unless nobody reports"),
     NM_PARAM(half, 600, 30, 1800, "s", "length of a half, until the game controller tells it"),
     NM_PARAM(burst, 8, 2, 100, "1", "messages that may be saved up; half of them are kept for what is urgent"),
-    NM_PARAM(forget, 3, 0.5, 60, "s", "a mate that was not heard for this time (or 2.5 intervals) is not alive"),
+    NM_PARAM(forget, 3, 0.5, 60, "s", "a mate that was not heard for this time (or two intervals) is not alive"),
     NM_PARAM(oldest, 3, 0.1, 60, "s", "a message that was longer on its way is ignored"),
     NM_PARAM(fastest, 0.005, 0, 1, "s", "delay of the fastest messages; it cannot be told from a difference of clocks"),
     NM_PITCH_PARAMS(field),

@@ -142,7 +142,8 @@ static void call_mate(struct team_ball *f, struct court *court, const TeamMate *
     int64_t spoke = nm_stamp_ns(m->header.stamp);
     double late = fmax(nm_seconds(f->nm->now - spoke), 0), age = late + m->ball_age;
     if (!m->ball_known || !mate->player_number || mate->player_number >= PLAYERS) return;
-    if (!(age < f->max_age) || !(m->ball_confidence >= f->min_confidence) || !(m->pose.weight > 0)) return;
+    double most = isfinite(f->team->interval) ? fmax(f->max_age, 2 * f->team->interval) : f->max_age;
+    if (!(age < most) || !(m->ball_confidence >= f->min_confidence) || !(m->pose.weight > 0)) return;
     if (f->placed && spoke - nm_ns(m->ball_age) < f->placed_at) return;
     if (!isfinite(m->ball.x + m->ball.y + m->ball_velocity.x + m->ball_velocity.y)) return;
     if (!(m->pose.covariance[0] + m->pose.covariance[4] < 2 * UNSURE * UNSURE)) return;
@@ -399,7 +400,8 @@ static const struct nm_port ports[] = {
     {0},
 };
 static const struct nm_param params[] = {
-    NM_PARAM(max_age, 6, 0.1, 60, "s", "a ball that a robot has not seen for this time is no evidence"),
+    NM_PARAM(max_age, 3, 0.1, 60, "s",
+             "a ball that a robot has not seen for this time is no evidence, or that a mate has not for two intervals"),
     NM_PARAM(min_confidence, 0.3, 0, 1, "1", "balls with less confidence are no evidence"),
     NM_PARAM(brake, 0.77, 0, 4, "m/s^2", "what turf takes from the speed of a rolling ball"),
     NM_PARAM(friction, 0, 0, 5, "1/s", "share of its speed that a rolling ball loses in a second, besides the brake"),
