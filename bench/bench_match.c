@@ -17,7 +17,6 @@ struct series {
     uint32_t games, quick;                             /* of the whole bench, and of --quick */
     double half;                                       /* s                                  */
     bool bad_air;                                      /* of the red team                    */
-    bool strangers;                                    /* in the red team: two say nothing, one speaks mitecom only */
     struct setup *setup;
     uint64_t first;
     uint32_t n, played;
@@ -166,6 +165,23 @@ static void tell_points(struct nm_bench *bench, const struct series *s, bool bou
     report(bench, name, value, "", true, goal, whole);
 }
 
+/* By the referee's own count; in the Humanoid League messages are free. */
+static void tell_messages(struct nm_bench *bench, const struct series *s)
+{
+    uint32_t over = 0;
+    uint64_t most = 0;
+    char name[120];
+    for (uint32_t i = 0; i < s->n; i++)
+        for (int t = 0; t < 2; t++) {
+            over += s->results[i].over_budget[t];
+            if (s->results[i].messages[t] > most) most = s->results[i].messages[t];
+        }
+    snprintf(name, sizeof name, "%s, %u games of 2 x %g min: most messages of a team", s->name, s->played,
+             s->half / 60);
+    nm_bench_report(bench, name, (double)most, "", NAN, "", true);
+    report(bench, "  teams over the message budget", over, "", false, 0, s->played == s->n);
+}
+
 void bench_match(struct nm_bench *bench)
 {
     struct setup setup;
@@ -185,13 +201,18 @@ void bench_match(struct nm_bench *bench)
                            .quick = 2,
                            .half = 300,
                            .bad_air = true};
-    struct series *all[] = {&flat, &physics, &beginners, &beginners_physics, &lossy};
+    struct series talk[] = {{.name = "flat, HL", .league = "hl", .fidelity = "flat", .games = 20, .half = 600},
+                            {.name = "flat, SPL", .league = "spl", .fidelity = "flat", .games = 20, .half = 600},
+                            {.name = "flat, HSL", .league = "hsl", .fidelity = "flat", .games = 20, .half = 600}};
+    struct series *all[] = {&flat, &physics, &beginners, &beginners_physics, &lossy, &talk[0], &talk[1], &talk[2]};
     setup_begin(&setup);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         all[i]->setup = &setup;
         play(bench, all[i]);
         if (stopping()) break;
-        if (all[i] == &flat || all[i] == &physics)
+        if (all[i]->league) {
+            if (all[i]->n) tell_messages(bench, all[i]);
+        } else if (all[i] == &flat || all[i] == &physics)
             tell_games(bench, all[i], all[i] == &physics);
         else if (all[i]->n)
             tell_points(bench, all[i], all[i] == &beginners,
