@@ -29,7 +29,7 @@ enum {
     MESSAGE_MOST = 16 << 20,  /* bytes of one message; a longer one is not shown   */
     ASSET_MOST = 32 << 20,    /* bytes of a file                                   */
     JSON_MOST = 8 << 20,      /* bytes of one text                                 */
-    KEPT = 16,                /* messages of tf_static kept for later subscribers  */
+    KEPT = 64,                /* messages kept for later subscribers               */
     GUESTS = 48,              /* connections that are not viewers                  */
     CONNECTIONS = GUESTS + NM_LIVE_CLIENTS,
 };
@@ -53,7 +53,10 @@ struct channel {
     void *last;         /* newest message of a small value, for later subscribers; or NULL */
     int64_t last_time;  /* ns; -1: none yet                                                */
     uint32_t n_kept;
-    struct payload *kept[KEPT]; /* messages of tf_static, or the robot's description */
+    struct {
+        struct payload *payload;
+        int64_t time; /* ns; negative: has none                                        */
+    } kept[KEPT];     /* messages of tf_static and rosout, or the robot's description  */
 };
 
 struct service {

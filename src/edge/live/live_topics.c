@@ -3,7 +3,7 @@
  *
  * Small values and queues are read as queues, so that no message is missed; topics with large payloads are read as
  * values, of which only the newest matters. A message is encoded once, and only while somebody listens. A client that
- * subscribes later gets the newest value at once, and everything that was published on tf_static. */
+ * subscribes later gets the newest value at once, and what was last published on tf_static and rosout. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,7 +194,8 @@ static void add_description(struct nm_live *live)
     const uint8_t *bytes = nm_robot_description(&live->arena, live->lineup->robot_folder, &n);
     if (!bytes) return;
     *channel = (struct channel){.name = "/robot_description", .type = &String_type, .port = NM_NONE};
-    channel->kept[channel->n_kept++] = payload_of(bytes, n);
+    channel->kept[channel->n_kept].payload = payload_of(bytes, n);
+    channel->kept[channel->n_kept++].time = -1;
     live->n_channels++;
 }
 
@@ -267,7 +268,7 @@ int channels_new(struct nm_live *live, struct nm_err *err)
 void channels_free(struct nm_live *live)
 {
     for (uint32_t i = 0; i < live->n_channels; i++)
-        for (uint32_t k = 0; k < live->channels[i].n_kept; k++) payload_release(live->channels[i].kept[k]);
+        for (uint32_t k = 0; k < live->channels[i].n_kept; k++) payload_release(live->channels[i].kept[k].payload);
 }
 
 /* Messages carry the time of the player's clock; viewers want the time of day, except when time is virtual. */
@@ -311,24 +312,25 @@ static void send_all(struct nm_live *live, uint32_t id, struct payload *payload,
     }
 }
 
-/* Keeps a message of tf_static for clients that subscribe later; the newest KEPT of them. */
-static void keep(struct channel *channel, struct payload *payload)
+/* Keeps a message for clients that subscribe later; the newest KEPT of them. */
+static void keep(struct channel *channel, struct payload *payload, int64_t time)
 {
     if (channel->n_kept == KEPT) {
-        payload_release(channel->kept[0]);
+        payload_release(channel->kept[0].payload);
         memmove(channel->kept, channel->kept + 1, sizeof *channel->kept * (KEPT - 1));
         channel->n_kept--;
     }
-    channel->kept[channel->n_kept++] = payload_hold(payload);
+    channel->kept[channel->n_kept].payload = payload_hold(payload);
+    channel->kept[channel->n_kept++].time = time;
 }
 
 static void send_now(struct nm_live *live, struct channel *channel, const void *message, int64_t time)
 {
-    bool once = !strcmp(channel->name, "/tf_static");
-    if (!channel->listeners && !once) return;
+    bool kept = !strcmp(channel->name, "/tf_static") || !strcmp(channel->name, "/rosout");
+    if (!channel->listeners && !kept) return;
     struct payload *payload = encode(live, channel, message);
     if (!payload) return;
-    if (once) keep(channel, payload);
+    if (kept) keep(channel, payload, time);
     send_all(live, (uint32_t)(channel - live->channels) + 1, payload, live_log_time(live, time));
     payload_release(payload);
 }
@@ -378,8 +380,10 @@ void channels_pump(struct nm_live *live)
 static void channels_welcome(struct nm_live *live, struct client *client, struct subscription *subscription)
 {
     struct channel *channel = &live->channels[subscription->channel - 1];
-    int64_t now = live_log_time(live, nm_player_now(live->player));
-    for (uint32_t i = 0; i < channel->n_kept; i++) client_message(live, client, subscription, channel->kept[i], now);
+    for (uint32_t i = 0; i < channel->n_kept; i++) {
+        int64_t at = channel->kept[i].time < 0 ? nm_player_now(live->player) : channel->kept[i].time;
+        client_message(live, client, subscription, channel->kept[i].payload, live_log_time(live, at));
+    }
     const void *message = channel->last && channel->last_time >= 0 ? channel->last : NULL;
     int64_t time = channel->last_time;
     if (channel->port != NM_NONE && !channel->queue) {

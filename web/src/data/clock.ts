@@ -26,7 +26,8 @@ const drawings = new Set<Draw>();
 let asked = false;
 let last = 0;
 export const frames = signal(0); // counts drawn frames
-const LEAST = 28; // ms between two frames: about 30 a second are enough, and leave time for the robot on the same machine
+let least = 28; // ms between two frames: about 30 a second are enough, and leave time for the robot on the same machine
+export const slowDown = () => void (least = 60);
 
 export function changed() {
   if (asked) return;
@@ -34,7 +35,7 @@ export function changed() {
   requestAnimationFrame(frame);
 }
 function frame(at: number) {
-  if (at - last < LEAST) {
+  if (at - last < least) {
     requestAnimationFrame(frame);
     return;
   }

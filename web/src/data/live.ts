@@ -229,9 +229,9 @@ export class LiveRobot extends Robot {
     }
   }
   private tick(time: number) {
-    if (time < this.newestTime - 1) this.firstTime = this.newestTime = time; // time began again
-    if (!(time < this.newestTime)) this.newestTime = time;
-    if (!(time >= this.firstTime)) this.firstTime = time;
+    // what was published before the page came, such as the first lines of the log, does not move the clock
+    if (!(time <= this.newestTime)) this.newestTime = time;
+    if (!(this.firstTime <= time)) this.firstTime = time;
     changed();
   }
 

@@ -132,6 +132,7 @@ interface Channel {
 }
 
 const CACHE = 160 << 20; // bytes of loaded chunks
+const SCAN = 1 << 18; // bytes read at once in a file without an index
 
 class LogTopic implements Topic {
   holders = 0;
@@ -247,8 +248,14 @@ export class LogRobot extends Robot {
   private async scan() {
     let at = 8;
     let loose: { from: number; to: number } | undefined; // messages outside of chunks
+    let block: Uint8Array = new Uint8Array(0); // the records between two chunks are small, and read together
+    let start = 0;
     while (at + 9 <= this.bytes.size) {
-      const head = new Reader(await this.bytes.read(at, Math.min(64, this.bytes.size - at)));
+      if (at < start || at + 64 > start + block.length) {
+        start = at;
+        block = await this.bytes.read(at, Math.min(SCAN, this.bytes.size - at));
+      }
+      const head = new Reader(block.subarray(at - start, at - start + 64));
       const op = head.u8();
       const length = head.u64();
       if (op === OP.DATA_END || op === OP.FOOTER || at + 9 + length > this.bytes.size) break;

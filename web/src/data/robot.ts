@@ -64,7 +64,7 @@ export abstract class Robot {
   drops = 0; // how often that began
   version = 0; // of a log: grows as more of it is read
   constructor(
-    readonly key: string, // names it in views and addresses
+    public key: string, // names it in views and addresses
     public name: string,
     public team: number | undefined, // 0 or 1 in a simulation; undefined: not known
   ) {}

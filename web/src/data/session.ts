@@ -9,24 +9,13 @@ import type { Robot } from "./robot";
 export const address = new URLSearchParams(location.search);
 export const token = address.get("token") ?? "";
 
-const wanted = signal(new URLSearchParams(location.hash.slice(1)).get("robot") ?? "");
+export const wanted = signal(new URLSearchParams(location.hash.slice(1)).get("robot") ?? "");
 // The robot that panels of a single robot show. A robot that is not there yet may be followed already.
 export const followed = computed<Robot | undefined>(() => players.value.find((r) => r.key === wanted.value) ?? players.value[0]);
 export function follow(robot: Robot | undefined) {
   if (robot) wanted.value = robot.key;
 }
 
-function add(robot: Robot) {
-  robots.value = [...robots.value, robot];
-}
-export function addRobot(robot: Robot) {
-  add(robot);
-  if (players.value.length === 1) follow(robot);
-}
-export function removeRobot(robot: Robot) {
-  robot.close();
-  robots.value = robots.value.filter((r) => r !== robot);
-}
 
 // A server names the others of its world: all of them are shown.
 function greeted(robot: LiveRobot) {
@@ -44,7 +33,7 @@ function greeted(robot: LiveRobot) {
     const at = `${host}:${peer.port}`;
     let known = robots.value.find((r) => r instanceof LiveRobot && r.address === at);
     if (!known) known = new LiveRobot(peer.name, peer.name, peer.team, at, robot.token);
-    known.name = peer.name;
+    known.key = known.name = peer.name;
     known.team = peer.team;
     known.isPlayer.value = peer.team !== undefined;
     order.push(known);
@@ -56,7 +45,7 @@ export function connect(at: string, secret = token): LiveRobot {
   if (known) return known as LiveRobot;
   const robot = new LiveRobot(at, "", undefined, at, secret);
   robot.greeted = greeted;
-  addRobot(robot);
+  robots.value = [...robots.value, robot];
   return robot;
 }
 

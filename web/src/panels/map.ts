@@ -359,6 +359,7 @@ function mount(ctx: PanelContext) {
       pen.stroke();
     }
     ctx.keepOnly(hold);
+    canvas.dataset.robots = String(drawn.filter((d) => d.robot).length);
     canvas.dataset.ms = (performance.now() - started).toFixed(2);
   }
   function drawBall(x: number, y: number, solid: boolean) {

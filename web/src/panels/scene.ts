@@ -7,6 +7,7 @@ panel({
   about: "robots, field and ball in three dimensions",
   group: "match",
   mount: async (ctx) => {
+    await new Promise((done) => setTimeout(done, 400)); // the first picture of the other panels comes first
     const { mount } = await import("../scene/scene");
     mount(ctx);
   },

@@ -22,7 +22,7 @@ export function valueText(v: unknown): string {
 // ---- one topic ----
 
 function Node({ name, value, type, shape, schema, path, pick, depth }: { name: string; value: any; type: string; shape?: Shape; schema: Schema; path: string; pick: (path: string) => Pick; depth: number }) {
-  const [open, set] = useState(depth < 2 && !(Array.isArray(value) && value.length > 6));
+  const [open, set] = useState(depth < 3 && !(Array.isArray(value) && value.length > 6));
   const leaf = typeof value !== "object" || value === null || value instanceof Uint8Array || "sec" in value;
   if (leaf) {
     const word = shape && typeof value === "number" && isNumeric(type) ? constantName(shape, name.replace(/\[.*/, ""), value) : undefined;

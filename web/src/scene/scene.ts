@@ -35,7 +35,7 @@ import {
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import { STLLoader } from "three/examples/jsm/loaders/STLLoader.js";
 import URDFLoader, { type URDFRobot } from "urdf-loader";
-import { changed, players, world } from "../data/clock";
+import { changed, players, slowDown, world } from "../data/clock";
 import { type Field, fieldOf, HALF_TURN, HERE, pose2, times } from "../data/plane";
 import type { Robot, Topic } from "../data/robot";
 import { followed } from "../data/session";
@@ -203,8 +203,12 @@ const CAMERAS = ["field", "robot", "ball"] as const;
 
 export function mount(ctx: PanelContext) {
   // without a graphics card every frame costs a core: fewer and smaller ones
-  const slow = !document.createElement("canvas").getContext("webgl2", { failIfMajorPerformanceCaveat: true });
-  const least = slow ? 400 : 33;
+  const probe = document.createElement("canvas").getContext("webgl2");
+  const named = probe?.getExtension("WEBGL_debug_renderer_info");
+  const slow = /swiftshader|llvmpipe|software/i.test(named ? String(probe!.getParameter(named.UNMASKED_RENDERER_WEBGL)) : "");
+  probe?.getExtension("WEBGL_lose_context")?.loseContext();
+  if (slow) slowDown();
+  let wait = slow ? 300 : 33; // ms between two frames
   const renderer = new WebGLRenderer({ antialias: !slow });
   renderer.setPixelRatio(slow ? 0.8 : Math.min(devicePixelRatio, 2));
   ctx.root.append(renderer.domElement);
@@ -272,7 +276,7 @@ export function mount(ctx: PanelContext) {
   });
   ctx.onFrame((now) => {
     const at = performance.now();
-    if (at - drawn < least) return;
+    if (at - drawn < wait) return;
     drawn = at;
     const { width, height } = ctx.size.peek();
     const size = renderer.getSize(new Vector2());
@@ -341,6 +345,13 @@ export function mount(ctx: PanelContext) {
     aim(mode, chosenBody);
     controls.update();
     renderer.render(scene, camera);
+    if (slow) {
+      // reading a pixel waits until the frame is drawn; the page spends a small part of its time on it
+      const gl = renderer.getContext();
+      gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, new Uint8Array(4));
+      drawn = performance.now();
+      wait = Math.min(Math.max(300, 8 * (drawn - at)), 4000);
+    }
     renderer.domElement.dataset.frames = String(Number(renderer.domElement.dataset.frames ?? 0) + 1);
     renderer.domElement.dataset.robots = String([...bodies.values()].filter((x) => x.isLoaded && x.group.visible).length);
     ctx.keepOnly(hold);

@@ -2,7 +2,7 @@
 import { effect, signal } from "@preact/signals";
 import { changed, cursor, robots } from "../data/clock";
 import { ofFile } from "../data/mcap";
-import { followed, openLogs } from "../data/session";
+import { followed, openLogs, wanted } from "../data/session";
 import { coloursChanged } from "./canvas";
 import { currentLayout, modified, openView, view } from "./dock";
 import { goLive, jump, pause, stepBy } from "./timeline";
@@ -57,7 +57,8 @@ export function keepAddress() {
   effect(() => {
     const part = new URLSearchParams();
     part.set("view", view.value);
-    if (followed.value) part.set("robot", followed.value.key);
+    const robot = wanted.value || followed.value?.key;
+    if (robot) part.set("robot", robot);
     if (cursor.value !== undefined) part.set("t", cursor.value.toFixed(3));
     clearTimeout(timer);
     timer = window.setTimeout(() => history.replaceState(null, "", `#${part}`), 250);

@@ -204,7 +204,7 @@ function ViewMenu() {
               close();
             }}
           >
-            <input name="name" value={view.value} aria-label="name of the view" size={14} />
+            <input name="name" defaultValue={view.value} aria-label="name of the view" size={14} />
             <button class="filled" title="in this browser">
               save
             </button>
