@@ -184,7 +184,9 @@ async function strangers(port) {
     assert.equal(number(await peer.next("parameterValues", (v) => v.id === "no"), "ball_filter.forget"), 8);
     await refusal;
     const failure = peer.next("serviceCallFailure");
-    peer.client.sendServiceCallRequest({ serviceId: 1, callId: 3, encoding: "cdr", data: new DataView(new ArrayBuffer(4)) });
+    const services = await peer.next("advertiseServices", () => true, true);
+    const { id: serviceId } = services.find((s) => s.name === "/nutmeg/change");
+    peer.client.sendServiceCallRequest({ serviceId, callId: 3, encoding: "cdr", data: new DataView(new ArrayBuffer(4)) });
     assert.match((await failure).message, /read only/);
     // an advertisement alone does nothing; a message on it is refused with the reason
     const unheard = peer.next("status", (s) => s.level === 2 && s.message.includes("read only"));

@@ -137,6 +137,19 @@ test("does the first five minutes of docs/debugger.md", async () => {
 test("shows the values of the topics", async () => {
   await page.click("[data-robot=red4]");
   await page.waitForSelector("[data-test=sim-pause]:not([disabled])");
+  const gap = await page.evaluate(
+    () =>
+      new Promise((done) => {
+        const times = [];
+        const watch = new MutationObserver(() => {
+          if (times.push(performance.now()) <= 40) return;
+          watch.disconnect();
+          done(times.slice(1).map((t, i) => t - times[i]).sort((a, b) => a - b)[20]);
+        });
+        watch.observe(document.querySelector("[data-panel=map] canvas"), { attributes: true, attributeFilter: ["data-ms"] });
+      }),
+  );
+  console.log(`median time between two frames of the map: ${gap.toFixed(0)} ms`);
   if (pictures) await page.waitForTimeout(28000); // until the ball is in play
   await page.click("[data-test=sim-pause]");
   await until(page, "[data-test=sim-pause]", "run");
