@@ -3,7 +3,6 @@
 #include <png.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/commands.h"
@@ -11,6 +10,7 @@
 #include "cmd/options.h"
 #include "cmd/progress.h"
 #include "cmd/stopping.h"
+#include "core/files.h"
 #include "learn/studio.h"
 #include "sim/workers.h"
 
@@ -60,9 +60,8 @@ static FILE *open_in(const char *folder, const char *name, struct nm_err *err)
 static int open_files(const struct order *o, struct files *f, struct nm_err *err)
 {
     char path[1000];
-    snprintf(path, sizeof path, "%s/images", o->folder);
-    if ((mkdir(o->folder, 0777) && errno != EEXIST) || (!o->raw && mkdir(path, 0777) && errno != EEXIST))
-        return nm_fail(err, "%s: %s", o->folder, strerror(errno));
+    snprintf(path, sizeof path, "%s/%s", o->folder, o->raw ? "" : "images/");
+    if (nm_make_folders(path, err)) return -1;
     f->csv = open_in(o->folder, "labels.csv", err);
     f->patches = open_in(o->folder, "patches.u8", err);
     f->answers = open_in(o->folder, "patches_ball.u8", err);
