@@ -27,6 +27,7 @@ BENCH(bench_live);
 BENCH(bench_wire);
 BENCH(bench_motion);
 BENCH(bench_approach);
+BENCH(bench_keeper);
 BENCH(bench_match);
 BENCH(bench_faults);
 BENCH(bench_position);
@@ -46,7 +47,7 @@ static const struct {
     {"bus", bench_bus, false},       {"sim", bench_sim, false},          {"live", bench_live, false},
     {"wire", bench_wire, false},     {"log", bench_log, false},          {"log", bench_record, false},
     {"learn", bench_learn, false},   {"robots", bench_robots, true},     {"vision", bench_vision, true},
-    {"faults", bench_faults, true},
+    {"faults", bench_faults, true},  {"match", bench_keeper, true},
 };
 enum { BENCHES = sizeof benches / sizeof *benches };
 

@@ -369,7 +369,10 @@ void match_play(struct setup *setup, const struct match_options *options, uint32
                                    .user = &m};
         run = nm_run_new(m.scenario, &o, &err);
         int over = run ? 0 : -1;
-        while (!over && nm_run_step(run) > 0) over = match_look(&m, nm_run_stage(run), &err);
+        while (!over && nm_run_step(run) > 0) {
+            if (options->step && m.judge && options->step(options->user, m.judge, nm_run_stage(run))) break;
+            over = match_look(&m, nm_run_stage(run), &err);
+        }
         if (m.judge) match_sum_up(&m, r);
         if (run) r->simulated = nm_seconds(nm_stage_now(nm_run_stage(run)));
         match_close(&m);

@@ -21,6 +21,9 @@ struct match_options {
     uint64_t seed;
     bool knock_out;
     struct nm_air_options air[2]; /* of each team: with the game controller and among its robots */
+    /* For match_play: looks at every step before the judge does, or takes part by hand; true ends it. May be NULL. */
+    bool (*step)(void *user, const struct nm_judge *judge, struct nm_stage *stage);
+    void *user;
 };
 /* What a robot's radio has in a hall with a good network. */
 #define MATCH_AIR                                                                                                      \
