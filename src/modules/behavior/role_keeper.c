@@ -53,7 +53,9 @@ OPTION(guard)
     {
         if (isinf(c.time) && state_time() > 0.5) go(walking, "the ball does not come any more");
         if (must_dive(f, c)) go(diving, "only a dive reaches the ball");
-        if (isfinite(c.time)) step_to(f, pose2_mul(f->me, (struct pose2){0, nm_within(c.y, 0.6), 0}));
+        /* in good time he steps into its way; later a step would only delay the dive */
+        bool steps = !f->dives || c.time > 1.5 * f->dive_time || fabs(c.y) > f->reach;
+        if (isfinite(c.time) && steps) step_to(f, pose2_mul(f->me, (struct pose2){0, nm_within(c.y, 0.6), 0}));
     }
     STATE(diving)
     {

@@ -351,7 +351,7 @@ static const struct nm_param params[] = {
     NM_PARAM(jam, 4, 1, 30, "s", "a ball that rests for so long between two robots is a jam"),
     NM_PARAM(back_off, 1.2, 0.1, 10, "s", "how long the robot then walks backwards"),
     NM_PARAM(friction, 0.4, 0.05, 5, "1/s", "of the rolling ball, as in ball_filter"),
-    NM_PARAM(dive_time, 0.9, 0.1, 3, "s", "the keeper dives when the ball will cross its line within this time"),
+    NM_PARAM(dive_time, 1.3, 0.1, 3, "s", "the keeper dives when the ball will cross its line within this time"),
     NM_PARAM(reach, 0.8, 0.1, 2, "m", "a dive covers up to here"),
     NM_PARAM(body, 0.18, 0.05, 1, "m", "the standing keeper covers so much to either side"),
     NM_PARAM_SWITCH(dives, true, "the keeper dives; off where the robot has no animations for it"),
