@@ -436,16 +436,19 @@ static void test_whistles_that_do_not_count(void **state)
     end();
 }
 
-static void hear_mates(int n)
+/* So many mates heard a whistle; others who speak did not. */
+static void hear_team(int n, int deaf)
 {
     TeamState *team = nm_harness_set(r.h, "team_state");
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n + deaf; i++) {
         TeamMate *mate = nm_append(&team->mates, &TeamMate_type);
         mate->player_number = (uint8_t)(4 + i);
-        mate->message.whistle = true;
+        mate->message.whistle = i < n;
         mate->message.header.stamp = nm_stamp(nm_ns(r.time));
     }
 }
+
+static void hear_mates(int n) { hear_team(n, 0); }
 
 static void test_mates_hear_for_us(void **state)
 {
@@ -459,6 +462,31 @@ static void test_mates_hear_for_us(void **state)
     assert_int_equal(m->state, MatchState_PLAYING);
     assert_string_equal(m->reason, "a mate heard the whistle");
     end();
+}
+
+/* The whistle of the next field reaches one robot of four: its mates do not confirm it. One who missed ours, or mates
+ * who are silent, are no reason to stop. */
+static void test_a_whistle_that_no_mate_heard(void **state)
+{
+    (void)state;
+    static const struct {
+        int heard, deaf;
+        uint8_t then;
+    } rows[] = {
+        {0, 3, MatchState_SET}, {0, 1, MatchState_PLAYING}, {0, 0, MatchState_PLAYING}, {1, 2, MatchState_PLAYING}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        begin(20);
+        change(MatchState_SET);
+        play(3);
+        whistle(0.9f);
+        assert_int_equal(play(0.8)->state, MatchState_PLAYING);
+        hear_team(rows[i].heard, rows[i].deaf);
+        const MatchState *m = play(1);
+        assert_int_equal(m->state, rows[i].then);
+        if (rows[i].then == MatchState_SET) assert_string_equal(m->reason, "no mate heard the whistle");
+        assert_int_equal(play(5)->state, rows[i].then);
+        end();
+    }
 }
 
 static void test_a_goal_is_whistled_in_the_spl(void **state)
@@ -860,6 +888,7 @@ int main(void)
         cmocka_unit_test(test_a_whistle_that_no_packet_confirms_was_wrong),
         cmocka_unit_test(test_whistles_that_do_not_count),
         cmocka_unit_test(test_mates_hear_for_us),
+        cmocka_unit_test(test_a_whistle_that_no_mate_heard),
         cmocka_unit_test(test_a_goal_is_whistled_in_the_spl),
         cmocka_unit_test(test_rivals_kick_off_first),
         cmocka_unit_test(test_a_shot_of_a_shoot_out),

@@ -390,6 +390,25 @@ static void test_the_first_word(void **state)
     end();
 }
 
+/* A robot that is lost does not tell of places that its mates would not believe. */
+static void test_the_impossible_is_not_said(void **state)
+{
+    (void)state;
+    struct nm_team_news news;
+    begin(NULL, MatchState_LEAGUE_HL);
+    own.ball_known = true;
+    own.ball = (Point){2, 1, 0};
+    count(1);
+    assert_true(nm_compact_decode(last.data.at, last.data.n, &news) && news.knows_ball && news.knows_pose);
+    own.ball.x = 12;
+    count(1);
+    assert_true(nm_compact_decode(last.data.at, last.data.n, &news) && !news.knows_ball && news.knows_pose);
+    own.pose.pose.y = -9;
+    count(1);
+    assert_true(nm_compact_decode(last.data.at, last.data.n, &news) && !news.knows_pose);
+    end();
+}
+
 static void test_sizes_of_the_leagues(void **state)
 {
     (void)state;
@@ -464,6 +483,7 @@ int main(void)
         cmocka_unit_test(test_three_a_second_where_it_is_free),
         cmocka_unit_test(test_silence_where_it_is_not_allowed),
         cmocka_unit_test(test_the_first_word),
+        cmocka_unit_test(test_the_impossible_is_not_said),
         cmocka_unit_test(test_sizes_of_the_leagues),
         cmocka_unit_test(test_the_urgent_comes_first),
         cmocka_unit_test(test_without_a_controller_it_hardly_speaks),

@@ -119,6 +119,7 @@ struct game_state {
 #define BLOCK     10.0 /* s that the rivals of a kick-off have to wait; all leagues            */
 #define PATIENCE  2.0  /* s beyond the delay of the rules, after which a whistle was a mistake */
 #define RECENT    2.0  /* s, older whistles do not count                                       */
+#define ANSWER    1.2  /* s, by then mates have told of a whistle                              */
 #define LIES      1.5  /* s that a ball must be seen at one place to rest there                         */
 #define TRIAL     3.0  /* s, another game controller must be heard before it replaces a silent one */
 #define OVERTAKEN 1.0  /* s, the longest way of a packet that a newer one overtook             */
@@ -395,6 +396,22 @@ static void follow_whistle(struct game_state *f)
     run_ahead(f, MatchState_READY, "whistle after a goal");
 }
 
+/* A whistle of the next field: only one of the team heard it, and two others who have spoken since did not. Who hears a
+ * whistle tells it at once, and for RECENT. */
+static bool only_one_heard(const struct game_state *f)
+{
+    double since = ago(f, f->whistled);
+    uint32_t heard = f->whistle && ago(f, f->whistle) < since + RECENT, deaf = 0;
+    if (since < ANSWER || since >= RECENT) return false;
+    for (uint32_t i = 0; i < f->mates->mates.n; i++) {
+        const TeamMate *mate = &f->mates->mates.at[i];
+        int64_t at = nm_stamp_ns(mate->message.header.stamp);
+        heard += mate->message.whistle && ago(f, at) < since + RECENT;
+        deaf += !mate->message.whistle && ago(f, at) < since - 0.5 * ANSWER;
+    }
+    return heard < 2 && deaf > 1;
+}
+
 static void follow_packets(struct game_state *f)
 {
     uint8_t told = f->packet.state;
@@ -405,12 +422,14 @@ static void follow_packets(struct game_state *f)
     }
     double delay = f->state == MatchState_PLAYING ? delays[league_of(f)].kick_off : delays[league_of(f)].goal;
     bool confirmed = told == f->state, other = told != f->ahead_of, late = ago(f, f->whistled) > delay + PATIENCE;
-    if (!confirmed && !other && !late) return;
+    bool alone = only_one_heard(f);
+    if (!confirmed && !other && !late && !alone) return;
     f->ahead = false;
     set_state(f, told,
               confirmed ? "game controller, after the whistle"
               : other   ? "game controller"
-                        : "no packet confirmed the whistle");
+              : late    ? "no packet confirmed the whistle"
+                        : "no mate heard the whistle");
 }
 
 /* ---- kick-offs and set plays ---- */

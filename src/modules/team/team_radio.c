@@ -118,6 +118,22 @@ static const struct rules *rules_of(const struct team_radio *f)
     return &leagues[league <= MatchState_LEAGUE_HSL ? league : MatchState_LEAGUE_UNKNOWN];
 }
 
+/* ---- what is possible ---- */
+
+static bool on_carpet(const struct team_radio *f, float x, float y)
+{
+    static const double beyond = 2; /* m beyond the border: a robot that is lost may believe this */
+    return fabs((double)x) < f->field.length / 2 + f->field.border + beyond &&
+           fabs((double)y) < f->field.width / 2 + f->field.border + beyond;
+}
+
+static bool possible_ball(const struct team_radio *f, const struct nm_team_news *n)
+{
+    static const float fast = 12; /* m/s, no ball of a robot is faster */
+    return on_carpet(f, n->ball_x, n->ball_y) && hypotf(n->ball_vx, n->ball_vy) < fast && n->ball_age >= 0 &&
+           n->ball_sigma_x >= 0 && n->ball_sigma_y >= 0;
+}
+
 /* ---- the governor ---- */
 
 /* s until the end of the game, at least */
@@ -265,6 +281,10 @@ static void to_news(const struct team_radio *f, struct nm_team_news *news)
                                   .time_to_ball = m->time_to_ball >= 0 ? m->time_to_ball : INFINITY};
     place_to_news(m, news);
     plan_to_news(m, news);
+    /* what mates would not believe is not said */
+    news->knows_pose &= on_carpet(f, news->x, news->y);
+    news->knows_ball &= possible_ball(f, news);
+    news->has_target &= on_carpet(f, news->target_x, news->target_y);
     for (uint32_t i = 0; i < m->obstacles.n; i++) {
         const Obstacle *o = &m->obstacles.at[i];
         news->obstacles[news->n_obstacles++] =
@@ -357,21 +377,11 @@ static bool read_datagram(const struct team_radio *f, const Datagram *d, struct 
     return false;
 }
 
-static bool on_carpet(const struct team_radio *f, float x, float y)
-{
-    static const double beyond = 2; /* m beyond the border: a robot that is lost may believe this */
-    return fabs((double)x) < f->field.length / 2 + f->field.border + beyond &&
-           fabs((double)y) < f->field.width / 2 + f->field.border + beyond;
-}
-
 static bool is_possible(const struct team_radio *f, const struct nm_team_news *n)
 {
-    static const float fast = 12; /* m/s, no ball of a robot is faster */
     bool fine = !(n->time_to_ball < 0) && !isnan(n->time_to_ball);
     if (n->knows_pose) fine &= on_carpet(f, n->x, n->y) && isfinite(n->theta) && n->sigma_x >= 0 && n->sigma_y >= 0;
-    if (n->knows_ball)
-        fine &= on_carpet(f, n->ball_x, n->ball_y) && hypotf(n->ball_vx, n->ball_vy) < fast && n->ball_age >= 0 &&
-                n->ball_sigma_x >= 0 && n->ball_sigma_y >= 0;
+    if (n->knows_ball) fine &= possible_ball(f, n);
     if (n->has_target) fine &= on_carpet(f, n->target_x, n->target_y) && isfinite(n->target_theta);
     if (n->has_kick) fine &= isfinite(n->kick_x) && isfinite(n->kick_y);
     if (n->measured) fine &= isfinite(n->max_speed) && isfinite(n->max_kick) && isfinite(n->battery);
