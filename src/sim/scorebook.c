@@ -75,7 +75,7 @@ static void follow_robot(struct nm_scorebook *b, uint32_t i)
     if (plays && m->state != NM_GAME_INITIAL && m->state != NM_GAME_FINISHED)
         b->robots[i].upright += to_seconds(nm_stage_tick(b->stage));
     if (nm_stage_touches(b->stage)->robots[i]) b->touched[i] = nm_stage_now(b->stage);
-    if (w.fallen && !b->fallen[i]) count_fall(b, i);
+    if (plays && w.fallen && !b->fallen[i]) count_fall(b, i);
     if (way < JUMP) follow_way(b, i, at);
     b->fallen[i] = w.fallen;
     b->last[i] = at;
