@@ -27,7 +27,7 @@ let asked = false;
 let last = 0;
 export const frames = signal(0); // counts drawn frames
 let least = 28; // ms between two frames: about 30 a second are enough, and leave time for the robot on the same machine
-export const slowDown = () => void (least = 60);
+export const slowDown = () => void (least = 45);
 
 export function changed() {
   if (asked) return;

@@ -68,7 +68,7 @@ export class LiveRobot extends Robot {
   private pending: LiveTopic[] = [];
   greeted?: (robot: LiveRobot) => void; // called with every serverInfo
 
-  constructor(key: string, name: string, team: number | undefined, readonly address: string, readonly token: string) {
+  constructor(key: string, name: string, team: number | undefined, public address: string, readonly token: string) {
     super(key, name, team);
     this.connect();
   }
@@ -104,6 +104,17 @@ export class LiveRobot extends Robot {
       changed();
       this.retry = window.setTimeout(() => this.connect(), 1000);
     };
+  }
+  // A server that was started again may have another port.
+  moveTo(address: string) {
+    this.address = address;
+    clearTimeout(this.retry);
+    const old = this.socket;
+    this.socket = undefined;
+    old?.close();
+    this.subscriptions.clear();
+    for (const topic of this.channels.values()) topic.subscription = 0;
+    this.connect();
   }
   close() {
     this.closed = true;

@@ -32,6 +32,11 @@ function greeted(robot: LiveRobot) {
   for (const peer of peers) {
     const at = `${host}:${peer.port}`;
     let known = robots.value.find((r) => r instanceof LiveRobot && r.address === at);
+    const moved = robots.value.find((r) => r instanceof LiveRobot && r.key === peer.name && r.connection.value !== "connected" && r.address.startsWith(`${host}:`));
+    if (!known && moved) {
+      (moved as LiveRobot).moveTo(at);
+      known = moved;
+    }
     if (!known) known = new LiveRobot(peer.name, peer.name, peer.team, at, robot.token);
     known.key = known.name = peer.name;
     known.team = peer.team;

@@ -8,9 +8,8 @@ export function useMessage(robot: Robot | undefined, name: string, every = 120):
   return useTopic(robot?.topics.value.get(name), every);
 }
 export function useTopic(topic: Topic | undefined, every = 120): Entry | undefined {
-  const [entry, set] = useState<Entry | undefined>(undefined);
+  const [state, set] = useState<{ topic: Topic; entry: Entry | undefined } | undefined>(undefined);
   useEffect(() => {
-    set(undefined);
     if (!topic) return;
     const release = topic.hold();
     let drawn = 0;
@@ -22,14 +21,14 @@ export function useTopic(topic: Topic | undefined, every = 120): Entry | undefin
       if (found?.time === last?.time && found?.value === last?.value) return;
       drawn = at;
       last = found;
-      set(found);
+      set({ topic, entry: found });
     });
     return () => {
       end();
       release();
     };
   }, [topic, every]);
-  return entry;
+  return state && state.topic === topic ? state.entry : undefined; // what another topic said before is not its
 }
 // Renders the component again every so often, with the time that is shown: for ages and rates.
 export function useNow(every = 500): number {
