@@ -24,6 +24,7 @@ BENCH(bench_record);
 BENCH(bench_sim);
 BENCH(bench_learn);
 BENCH(bench_live);
+BENCH(bench_web);
 BENCH(bench_wire);
 BENCH(bench_motion);
 BENCH(bench_approach);
@@ -47,7 +48,7 @@ static const struct {
     {"bus", bench_bus, false},       {"sim", bench_sim, false},          {"live", bench_live, false},
     {"wire", bench_wire, false},     {"log", bench_log, false},          {"log", bench_record, false},
     {"learn", bench_learn, false},   {"robots", bench_robots, true},     {"vision", bench_vision, true},
-    {"faults", bench_faults, true},  {"match", bench_keeper, true},
+    {"faults", bench_faults, true},  {"match", bench_keeper, true},      {"web", bench_web, true},
 };
 enum { BENCHES = sizeof benches / sizeof *benches };
 

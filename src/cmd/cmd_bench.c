@@ -43,7 +43,7 @@ int cmd_bench(int argc, char **argv)
         "[GROUP]",
         "Measures what the runtime costs: absolute figures, the ratio to a peer or a limit measured\n"
         "in the same run, and the goal. Without a group it runs all groups but those that take minutes:\n"
-        "motion, walk, robots, world, match, faults and vision, which measure what the robot can do.",
+        "motion, walk, robots, world, match, faults, vision and web, which measure what the robot can do.",
         flags,
         0,
         1};

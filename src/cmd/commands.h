@@ -18,6 +18,7 @@ int cmd_graph(int argc, char **argv);
 int cmd_learn(int argc, char **argv) __attribute__((weak)); /* needs the simulator */
 int cmd_lineup(int argc, char **argv);
 int cmd_module(int argc, char **argv);
+int cmd_monitor(int argc, char **argv);
 int cmd_msg(int argc, char **argv);
 int cmd_new(int argc, char **argv);
 int cmd_nn(int argc, char **argv);

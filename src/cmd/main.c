@@ -36,6 +36,7 @@ int main(int argc, char **argv)
         {"replay", "runs a recorded line-up, or some of its modules, again", cmd_replay},
         {"tournament", "lets line-ups play many games, and prints who is how strong", cmd_tournament},
         {"referee", "a game controller: tells robots the state of a match", cmd_referee},
+        {"monitor", "shows what a team may see of its robots during a game", cmd_monitor},
         {"lineup", "lists and checks line-ups", cmd_lineup},
         {"graph", "draws a line-up", cmd_graph},
         {"module", "shows modules, their topics and their parameters", cmd_module},

@@ -175,7 +175,7 @@ static void print_status(struct playing *p)
 {
     int64_t now = nm_clock();
     char text[1024];
-    if (now - p->status < (p->terminal ? status_terminal : status_file)) return;
+    if (p->options->quiet || now - p->status < (p->terminal ? status_terminal : status_file)) return;
     p->status = now;
     status_text(p, text, sizeof text);
     wipe_status(p);
@@ -444,7 +444,7 @@ static int open_radio(struct playing *p, struct nm_err *err)
 {
     if (!p->options->radio) return 0;
     if (p->options->virtual_time) return nm_fail(err, "--radio runs in real time only; leave out --virtual");
-    p->radio = nm_radio_edge_udp(p->player, p->options->dds.network, err);
+    p->radio = nm_radio_edge_udp(p->player, p->options->dds.network, p->options->listen, err);
     return p->radio ? 0 : -1;
 }
 
@@ -488,6 +488,7 @@ static int open_all(struct playing *p, struct nm_err *err)
                                                           .leave = nm_guard_leave},
                               err);
     if (!p->player || open_console(p, err)) return -1;
+    if (o->made && o->made(p->player, o->user, err)) return -1;
     if (o->joy && !(p->teleop = nm_teleop_new(p->player, o->joy, err))) return -1;
     if (open_hardware(p, err) || open_cameras(p, err) || open_dds(p, err) || open_radio(p, err)) return -1;
     if (o->speech && !(p->speech = nm_speech_new(p->player, err))) return -1;
@@ -515,7 +516,8 @@ int playing_run(struct setup *setup, const struct playing_options *options)
     } else {
         stop_by_signals();
         crash_watch(p.player);
-        printf("%s plays; nutmeg tasks, why, param and topic show what it does\n", nm_player_name(p.player));
+        if (!options->quiet)
+            printf("%s plays; nutmeg tasks, why, param and topic show what it does\n", nm_player_name(p.player));
         if (p.live) printf("live at %s\n", nm_live_url(p.live));
         if (p.dds) printf("the ROS 2 node %s\n", nm_dds_node(p.dds));
         fflush(stdout);
@@ -531,7 +533,7 @@ int playing_run(struct setup *setup, const struct playing_options *options)
         p.dds = NULL;
         pthread_mutex_unlock(&p.dds_lock);
         nm_player_stop(p.player);
-        if (!bad) print_summary(&p);
+        if (!bad && !options->quiet) print_summary(&p);
         logging_close(p.log, stdout);
         p.log = NULL;
         code = bad ? EXIT_FAILED : EXIT_OK;

@@ -37,6 +37,8 @@ struct playing_options {
         struct texts topics; /* what others may see; none: everything           */
     } dds;
     bool radio;  /* speaks to a game controller and to team mates by UDP             */
+    bool listen; /* … but only listens                                               */
+    bool quiet;  /* somebody else writes on the terminal                             */
     bool speech; /* says aloud what modules want to say                              */
     struct logging_flags log;
     struct texts watch; /* topics whose messages are printed                         */
@@ -44,6 +46,7 @@ struct playing_options {
     /* Called once the line-up is loaded, before anything is made from it; and about 50 times a second. Both may be
      * NULL. */
     int (*loaded)(struct nm_lineup *lineup, void *user, struct nm_err *err);
+    int (*made)(struct nm_player *player, void *user, struct nm_err *err); /* to add edges; or NULL */
     void (*tick)(struct nm_player *player, void *user);
     void *user;
 };

@@ -14,6 +14,7 @@
 
 #include "base/blob.h"
 #include "base/error.h"
+#include "base/export.h"
 #include "base/type.h"
 
 enum nm_cdr_fault {
@@ -28,7 +29,7 @@ enum nm_cdr_fault {
 };
 
 /* Writes the message; returns the bytes written, or one of the faults. */
-int64_t nm_cdr_encode(const struct nm_type *type, const void *message, void *buf, size_t size);
+NM_EXPORT int64_t nm_cdr_encode(const struct nm_type *type, const void *message, void *buf, size_t size);
 
 /* Bytes that encoding this message takes, and the most that any message of the type takes (blobs not counted: add
  * theirs). */
@@ -38,7 +39,7 @@ size_t nm_cdr_most(const struct nm_type *type);
 /* Reads a message; 0, or a fault and a sentence. Blobs are copied into blocks of the pool; without a pool they borrow
  * the bytes of `buf`, which must then outlive them (wide elements can be borrowed where `buf + 4` is aligned to 8). The
  * message must be valid before, that is zeroed or in use: its old blobs are released. */
-int nm_cdr_decode(const struct nm_type *type, void *message, const void *buf, size_t size, struct nm_blob_pool *pool,
-                  struct nm_err *err);
+NM_EXPORT int nm_cdr_decode(const struct nm_type *type, void *message, const void *buf, size_t size,
+                            struct nm_blob_pool *pool, struct nm_err *err);
 
 #endif

@@ -23,6 +23,7 @@ enum {
     NM_GAME_MONITOR_PORT = 3636, /* requests of monitors                    */
     NM_GAME_FORWARD_PORT = 3940, /* return packets, forwarded to monitors   */
     NM_GAME_TEAM_PORT = 10000,   /* team messages: this and the team number */
+    NM_GAME_STATUS_PORT = 12000, /* status packets of our robots, likewise  */
 };
 
 enum { NM_GAME_PLAYERS = 20, NM_GAME_LONGEST = 688, NM_GAME_NOBODY = 255 };

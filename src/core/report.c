@@ -50,7 +50,8 @@ void nm_cycle_report(const struct nm_player *player, uint32_t index, struct nm_c
     struct nm_times times;
     nm_reset(&CycleStatistics_type, to);
     nm_text(to->cycle, "%s", cycle->name);
-    to->period = (float)nm_seconds(cycle->plan->period);
+    const struct nm_lineup_cycle *plan = nm_player_plan(player, index);
+    to->period = plan ? (float)nm_seconds(plan->period) : 0;
     to->runs = atomic_load_explicit(&cycle->runs, memory_order_relaxed);
     to->misses = atomic_load_explicit(&cycle->misses, memory_order_relaxed);
     to->timeouts = atomic_load_explicit(&cycle->timeouts, memory_order_relaxed);

@@ -48,8 +48,37 @@ static void a_report_tells_what_came_since_the_last(void **state)
     stop(&s);
 }
 
+static void no_round(void *user, int64_t now)
+{
+    (void)user;
+    (void)now;
+}
+
+/* A bus has a thread of its own and no plan in the line-up. */
+static void edges_are_reported_too(void **state)
+{
+    (void)state;
+    struct started s;
+    CycleStatistics report = {0};
+    const struct nm_edge_port port = {"tick", NM_PORT_IN, NULL, 0, 0};
+    start(&s, "cycles:\n  c: {period: 5 ms, modules: [ticker]}\n");
+    struct nm_edge *bus = edge(&s, &port, 1);
+    uint32_t last = nm_player_cycles(s.player) - 1;
+    struct nm_cycle_mark *mark = calloc(1, nm_cycle_mark_size(s.player, last));
+    nm_cycle_report(s.player, last, mark, &report);
+    assert_true(report.period == 0);
+    assert_int_equal(nm_edge_start(bus, &(struct nm_edge_beat){4000000, 4000000, 0, no_round, NULL}, NULL), 0);
+    nm_cycle_report(s.player, last, mark, &report);
+    assert_true(report.period == 0.004f);
+    assert_int_equal(report.modules.n, 0);
+    nm_edge_stop(bus);
+    free(mark);
+    stop(&s);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_report_tells_what_came_since_the_last)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_report_tells_what_came_since_the_last),
+                                       cmocka_unit_test(edges_are_reported_too)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

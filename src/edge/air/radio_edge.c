@@ -12,8 +12,8 @@
 #include "nutmeg_msgs/Datagram.h"
 #include "rcl_interfaces/Log.h"
 
-enum channel { GAME, TEAM, CHANNELS };
-enum port { GAME_RECEIVED, TEAM_RECEIVED, GAME_SENT, TEAM_SENT, CONSOLE, PORTS };
+enum channel { GAME, TEAM, STATUS, CHANNELS };
+enum port { RECEIVED, SENT = RECEIVED + CHANNELS, CONSOLE = SENT + CHANNELS, PORTS }; /* one of a kind a channel */
 enum {
     EARS = 2,   /* radios of a channel                                              */
     ROUND = 16, /* datagrams of a radio in one round, so that a flood stops nothing */
@@ -30,6 +30,7 @@ struct nm_radio_edge {
     struct nm_radio *radios[CHANNELS][EARS]; /* the first one also sends; NULL: none */
     uint16_t ports[CHANNELS];
     uint32_t all;         /* where that goes which is sent to all */
+    bool mute;            /* only listens */
     struct nm_fault deaf; /* sending fails */
 };
 
@@ -47,10 +48,12 @@ static int team_of(const struct nm_lineup *lineup)
 static struct nm_radio_edge *begin(struct nm_player *player, struct nm_err *err)
 {
     static const struct nm_edge_port ports[PORTS] = {
-        [GAME_RECEIVED] = {"game/received", NM_PORT_OUT_QUEUE | NM_EDGE_OPTIONAL, &Datagram_type, 0, 0},
-        [TEAM_RECEIVED] = {"team/received", NM_PORT_OUT_QUEUE | NM_EDGE_OPTIONAL, &Datagram_type, 0, 0},
-        [GAME_SENT] = {"game/sent", NM_PORT_QUEUE | NM_EDGE_OPTIONAL, &Datagram_type, 0, 0},
-        [TEAM_SENT] = {"team/sent", NM_PORT_QUEUE | NM_EDGE_OPTIONAL, &Datagram_type, 0, 0},
+        [RECEIVED + GAME] = {"game/received", NM_PORT_OUT_QUEUE | NM_EDGE_OPTIONAL, &Datagram_type, 0, 0},
+        [RECEIVED + TEAM] = {"team/received", NM_PORT_OUT_QUEUE | NM_EDGE_OPTIONAL, &Datagram_type, 0, 0},
+        [RECEIVED + STATUS] = {"status/received", NM_PORT_OUT_QUEUE | NM_EDGE_OPTIONAL, &Datagram_type, 0, 0},
+        [SENT + GAME] = {"game/sent", NM_PORT_QUEUE | NM_EDGE_OPTIONAL, &Datagram_type, 0, 0},
+        [SENT + TEAM] = {"team/sent", NM_PORT_QUEUE | NM_EDGE_OPTIONAL, &Datagram_type, 0, 0},
+        [SENT + STATUS] = {"status/sent", NM_PORT_QUEUE | NM_EDGE_OPTIONAL, &Datagram_type, 0, 0},
         [CONSOLE] = {"rosout", NM_PORT_OUT_QUEUE | NM_EDGE_OPTIONAL, &Log_type, 8, 0},
     };
     int team = team_of(nm_player_lineup(player));
@@ -64,6 +67,7 @@ static struct nm_radio_edge *begin(struct nm_player *player, struct nm_err *err)
     e->all = NM_AIR_ALL;
     e->ports[GAME] = NM_GAME_PORT;
     e->ports[TEAM] = (uint16_t)(NM_GAME_TEAM_PORT + team);
+    e->ports[STATUS] = (uint16_t)(NM_GAME_STATUS_PORT + team);
     e->edge = nm_edge_new(player, "radio", ports, PORTS, err);
     if (e->edge) return e;
     free(e);
@@ -84,10 +88,11 @@ static struct nm_radio *listen_at(uint32_t address, uint16_t port, struct nm_err
     return nm_udp_open(&(struct nm_udp_options){.address = address, .port = port, .shared = true}, err);
 }
 
-struct nm_radio_edge *nm_radio_edge_udp(struct nm_player *player, bool network, struct nm_err *err)
+struct nm_radio_edge *nm_radio_edge_udp(struct nm_player *player, bool network, bool mute, struct nm_err *err)
 {
     struct nm_radio_edge *e = begin(player, err);
     if (!e) return NULL;
+    e->mute = mute;
     if (!network) e->all = local_broadcast;
     for (int c = 0; c < CHANNELS; c++) {
         e->radios[c][0] = listen_at(network ? 0 : local_broadcast, e->ports[c], err);
@@ -120,7 +125,7 @@ static void hear(struct nm_radio_edge *e, enum channel c, struct nm_radio *radio
     struct nm_air_place from;
     for (int i = 0; i < ROUND; i++) {
         int64_t n = nm_radio_receive(radio, &from, bytes, sizeof bytes);
-        Datagram *out = n < 0 ? NULL : nm_edge_push(e->edge, c == GAME ? GAME_RECEIVED : TEAM_RECEIVED);
+        Datagram *out = n < 0 ? NULL : nm_edge_push(e->edge, RECEIVED + (uint32_t)c);
         if (n < 0) return;
         if (!out) continue;
         out->header.stamp = nm_stamp(now);
@@ -134,8 +139,8 @@ static void hear(struct nm_radio_edge *e, enum channel c, struct nm_radio *radio
 static void speak(struct nm_radio_edge *e, enum channel c, int64_t now)
 {
     const void *const *at;
-    uint32_t n = nm_edge_queue(e->edge, c == GAME ? GAME_SENT : TEAM_SENT, &at, NULL);
-    for (uint32_t i = 0; i < n; i++) {
+    uint32_t n = nm_edge_queue(e->edge, SENT + (uint32_t)c, &at, NULL);
+    for (uint32_t i = 0; !e->mute && i < n; i++) {
         const Datagram *d = at[i];
         struct nm_err err = {0};
         struct nm_air_place to = {d->host == NM_AIR_ALL ? e->all : d->host, d->port};

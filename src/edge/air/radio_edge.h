@@ -1,6 +1,7 @@
-/* The edge between a player and its two radios: packets of the game controller (game/received, game/sent) and of the
- * team (team/received, team/sent). It hands on bytes as they are; modules read and write them, so that a log keeps what
- * was said. In real time the radios are UDP sockets, in the simulator the air in memory. */
+/* The edge between a player and its radios: packets of the game controller (game/received, game/sent), of the team
+ * (team/received, team/sent) and for a monitor (status/received, status/sent). It hands on bytes as they are; modules
+ * read and write them, so that a log keeps what was said. In real time the radios are UDP sockets, in the simulator the
+ * air in memory. */
 #ifndef NM_EDGE_AIR_RADIO_EDGE_H
 #define NM_EDGE_AIR_RADIO_EDGE_H
 
@@ -12,10 +13,10 @@ struct nm_radio_edge;
 /* Call it between nm_player_new and the start. NULL with a sentence: a port is taken, or the line-up has no module
  * game_state, whose parameter is the number of the team.
  *
- * UDP: listens on port 3838 and on port 10000 + team, which other programs of this machine may do, too. Without
- * `network` only this machine is reached: what is sent to all goes to 127.255.255.255, and packets to that address and
- * to 127.0.0.1 are heard. */
-struct nm_radio_edge *nm_radio_edge_udp(struct nm_player *player, bool network, struct nm_err *err);
+ * UDP: listens on port 3838 and on ports 10000 and 12000 + team, which other programs of this machine may do, too.
+ * Without `network` only this machine is reached: what is sent to all goes to 127.255.255.255, and packets to that
+ * address and to 127.0.0.1 are heard. `mute`: it sends nothing. */
+struct nm_radio_edge *nm_radio_edge_udp(struct nm_player *player, bool network, bool mute, struct nm_err *err);
 /* The same in the air of a simulated field, at an address of its own. The air must outlive the edge. */
 struct nm_radio_edge *nm_radio_edge_air(struct nm_player *player, struct nm_air *air, uint32_t host,
                                         struct nm_err *err);

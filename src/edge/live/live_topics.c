@@ -284,6 +284,7 @@ static struct payload *encode(struct nm_live *live, const struct channel *channe
     const struct nm_type *type = channel->type;
     struct payload *payload = NULL;
     if (channel->times) {
+        if (type->blobs) memset(live->stamped, 0, type->size); /* what other types left there are no blobs */
         nm_copy(type, live->stamped, message);
         nm_shift_times(type, live->stamped, live_log_time(live, 0));
         message = live->stamped;

@@ -128,7 +128,7 @@ static void test_on_the_sockets_of_this_machine(void **state)
     if (!referee) fail_msg("%s", err.text);
     for (int i = 0; i < 2; i++) {
         start(&robots[i].s, lineup_text);
-        robots[i].edge = nm_radio_edge_udp(robots[i].s.player, false, &err);
+        robots[i].edge = nm_radio_edge_udp(robots[i].s.player, false, false, &err);
         if (!robots[i].edge || nm_player_start(robots[i].s.player, &err) || nm_radio_edge_start(robots[i].edge, &err))
             fail_msg("%s", err.text);
     }
@@ -143,11 +143,35 @@ static void test_on_the_sockets_of_this_machine(void **state)
     nm_radio_close(referee);
 }
 
+/* What a monitor uses: it hears the game, and its modules' words go nowhere. */
+static void test_a_mute_one_sends_nothing(void **state)
+{
+    (void)state;
+    struct nm_err err = {0};
+    struct robot robots[2];
+    struct nm_radio *referee = nm_udp_open(&(struct nm_udp_options){.address = 0x7f000001}, &err);
+    if (!referee) fail_msg("%s", err.text);
+    for (int i = 0; i < 2; i++) {
+        start(&robots[i].s, lineup_text);
+        robots[i].edge = nm_radio_edge_udp(robots[i].s.player, false, true, &err);
+        if (!robots[i].edge || nm_player_start(robots[i].s.player, &err) || nm_radio_edge_start(robots[i].edge, &err))
+            fail_msg("%s", err.text);
+    }
+    for (uint32_t n = 1; n <= 5; n++) {
+        nm_radio_send(referee, (struct nm_air_place){0x7fffffff, 3838}, "set", 3, &err);
+        wait_until(heard(&robots[0], 0) >= n && heard(&robots[1], 0) >= n, );
+    }
+    for (int i = 0; i < 2; i++) assert_int_equal(heard(&robots[i], 1), 0);
+    for (int i = 0; i < 2; i++) robot_free(&robots[i]);
+    nm_radio_close(referee);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_in_the_air_of_a_field),
         cmocka_unit_test(test_on_the_sockets_of_this_machine),
+        cmocka_unit_test(test_a_mute_one_sends_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

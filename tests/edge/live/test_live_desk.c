@@ -5,10 +5,11 @@
 #include <sys/stat.h>
 
 #include "codec/cdr.h"
-#include "edge/live/live.h"
+#include "edge/live/live_inside.h"
 #include "edge/live/viewer.h"
 #include "nutmeg_msgs/CycleStatistics.h"
 #include "nutmeg_msgs/MatchState.h"
+#include "nutmeg_msgs/Show.h"
 #include "nutmeg_msgs/TopicReport.h"
 #include "std_msgs/Float64.h"
 #include "std_srvs/SetBool.h"
@@ -22,6 +23,7 @@ struct clerk {
 static void count(struct clerk *c)
 {
     c->number->data = 1;
+    nm_show(c->nm, "number", 1.0);
     nm_put(c->nm, c->number);
 }
 #define SELF struct clerk
@@ -67,6 +69,8 @@ static void dial(const char *query)
     wait_until(viewer_upgraded(&v), nm_live_poll(live));
 }
 
+static bool virtual_time = true;
+
 static int begin(void **state)
 {
     static const struct nm_edge_port calls = {"match_state", NM_PORT_OUT, NULL, 0, 0};
@@ -84,7 +88,8 @@ static int begin(void **state)
     nm_desk_add(&desk, service("look", NM_DESK_LOOK));
     nm_desk_add(&desk, service("world", NM_DESK_WORLD));
     nm_desk_add(&desk, service("robot", NM_DESK_ROBOT));
-    struct nm_live_options options = {.token = "test-token", .virtual_time = true, .desk = &desk, .logs = folder};
+    struct nm_live_options options = {
+        .token = "test-token", .virtual_time = virtual_time, .desk = &desk, .logs = folder};
     live = nm_live_new(s.player, &options, &err);
     if (!live) fail_msg("%s", err.text);
     turn();
@@ -311,6 +316,29 @@ static void cycles_and_topics_are_reported_to_who_listens(void **state)
     assert_true(report.age.at[k] < 0 && report.count.at[k] == 0);
 }
 
+static int begin_real(void **state)
+{
+    virtual_time = false;
+    return begin(state);
+}
+
+/* Times become times of day in a copy. What other messages left in its memory must not be taken for pictures. */
+static void messages_with_room_for_pictures_are_copied_cleanly(void **state)
+{
+    static Show shown;
+    char text[256];
+    (void)state;
+    dial("/");
+    hear("\"advertise\"");
+    snprintf(text, sizeof text, "{\"op\":\"subscribe\",\"subscriptions\":[{\"id\":1,\"channelId\":%d}]}",
+             channel_of("/show"));
+    viewer_say(&v, text);
+    memset(live->stamped, 'x', Show_type.size);
+    wait_until(message_of(1, &Show_type, &shown), turn());
+    assert_string_equal(shown.name, "clerk/number");
+    virtual_time = true;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -318,6 +346,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(views_are_files_beside_the_lineup, begin, end),
         cmocka_unit_test_setup_teardown(logs_are_read_in_ranges, begin, end),
         cmocka_unit_test_setup_teardown(cycles_and_topics_are_reported_to_who_listens, begin, end),
+        cmocka_unit_test_setup_teardown(messages_with_room_for_pictures_are_copied_cleanly, begin_real, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

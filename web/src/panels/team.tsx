@@ -39,6 +39,33 @@ function Mate({ robot, m, heard, delay, received, lost, own }: { robot: Robot; m
     </tr>
   );
 }
+// What nutmeg monitor hears in the status packets of the robots.
+function Monitor({ robot }: { robot: Robot }) {
+  const m = useMessage(robot, "/team_monitor")?.value;
+  if (!m?.robots.length) return null;
+  return (
+    <table data-test="monitor">
+      <tr>
+        {["", "does", "because", "battery", "hottest", "heard", "broken"].map((c) => (
+          <th>{c}</th>
+        ))}
+      </tr>
+      {m.robots.map((r: any, i: number) => (
+        <tr class={m.age[i] > 5 ? "stale" : ""}>
+          <td>
+            <b>{r.player_number}</b>
+          </td>
+          <td>{r.skill}</td>
+          <td>{r.reason}</td>
+          <td class="number">{Number.isFinite(r.battery) ? `${(100 * r.battery).toFixed(0)} %` : ""}</td>
+          <td>{Number.isFinite(r.temperature) ? `${r.temperature.toFixed(0)} °C ${r.hottest}` : ""}</td>
+          <td class="number">{ageText(m.age[i])}</td>
+          <td class="bad">{[r.hardware, r.software].filter(Boolean).join("; ")}</td>
+        </tr>
+      ))}
+    </table>
+  );
+}
 function Team({ ctx }: { ctx: PanelContext }) {
   const robot = ctx.robot;
   const own = useMessage(robot, "/team_message")?.value;
@@ -66,6 +93,7 @@ function Team({ ctx }: { ctx: PanelContext }) {
             <Mate robot={robot} m={t.message} heard={now - seconds(t.heard)} delay={t.delay} received={t.received} lost={t.lost} />
           ))}
         </table>
+        <Monitor robot={robot} />
       </div>
     </div>
   );
