@@ -35,9 +35,11 @@ static const double FIRST[NM_WALK_WAYS] = {0.16, 0.13, 0.11, 0.8}, MOST[NM_WALK_
 static const double LEAST_STRICT = 0.1, WALKS_STRICT = 0.3; /* the second: who does not walk yet pays no more */
 
 /* Who inherits a policy begins with less of what the other robot reached, with less noise and with small steps. The
- * critic, which cannot be inherited, learns alone for some batches. */
+ * critic cannot be inherited. It learns alone until it explains most of the returns: before that it does not know what
+ * comes later, and a policy that learns from it stops to walk, because effort costs now and speed pays later. */
 static const double INHERITED_SHARE = 0.6, INHERITED_STRICT = 0.5, INHERITED_NOISE = -1.5, INHERITED_RATE = 3e-4;
-enum { CRITIC_ALONE = 8 };
+static const double EXPLAINED = 0.75; /* of the variance of the returns */
+enum { CRITIC_ALONE = 60 };           /* batches, at most */
 
 struct scratch { /* of one thread */
     struct nm_tape actor, mirrored, critic;
@@ -67,7 +69,7 @@ struct nm_trainer {
     double rate, reached[NM_WALK_WAYS];
     struct nm_dice dice;
     double std[NM_GAIT_ACTS]; /* of this batch */
-    uint32_t alone;           /* batches in which only the critic still learns */
+    uint32_t alone;           /* batches in which only the critic learns, at most */
 
     /* a batch; rows of a world stand together, one more than it plays */
     float *both, *acts, *means, *log_probs, *rewards, *values, *advantages, *returns;
@@ -222,7 +224,7 @@ int nm_trainer_inherit(struct nm_trainer *t, const struct nm_body *body, const s
     }
     for (int i = 0; i < NM_GAIT_ACTS; i++) log_std(t)[i] = (float)INHERITED_NOISE;
     t->limits.strict = INHERITED_STRICT;
-    t->rate = INHERITED_RATE;
+    t->rate = MOST_RATE;
     t->alone = CRITIC_ALONE;
     return 0;
 }
@@ -374,6 +376,21 @@ static void play_world(void *user, uint32_t world, uint32_t hand)
         t->advantages[at] = (float)last;
         t->returns[at] = (float)(last + value);
     }
+}
+
+/* The share of the returns' variance that the critic knew: what is left of it are the advantages. */
+static double critic_explains(struct nm_trainer *t, size_t n)
+{
+    double sums[4] = {0}, all = (double)n * others(t);
+    for (size_t i = 0; i < n; i++) {
+        double gain = (double)t->advantages[i], back = (double)t->returns[i];
+        sums[0] += gain;
+        sums[1] += gain * gain;
+        sums[2] += back;
+        sums[3] += back * back;
+    }
+    sum_all(t, sums, 4);
+    return 1 - (sums[1] - sums[0] * sums[0] / all) / (sums[3] - sums[2] * sums[2] / all + 1e-9);
 }
 
 static void level_advantages(struct nm_trainer *t, size_t n)
@@ -582,6 +599,7 @@ int nm_trainer_batch(struct nm_trainer *t, struct nm_err *err)
     read_std(t, t->std);
     nm_workers_run(t->workers, t->options.worlds, play_world, t);
     t->begun = true;
+    double explained = t->alone && !quits(t) ? critic_explains(t, n) : 0;
     if (!quits(t)) level_advantages(t, n);
     if (!quits(t) && !t->lost) row.change = learn(t, n, &row.gain);
     if (!quits(t) && !t->lost && isfinite(row.change)) tell_row(t, n, &row);
@@ -593,7 +611,7 @@ int nm_trainer_batch(struct nm_trainer *t, struct nm_err *err)
         return nm_fail(err, "the numbers of the network are lost: go back to an earlier checkpoint");
     t->steps += n * others(t);
     t->batches++;
-    if (t->alone) t->alone--;
+    if (t->alone && (explained > EXPLAINED || !--t->alone)) t->alone = 0, t->rate = INHERITED_RATE;
     row.steps = t->steps;
     row.seconds = t->seconds + 1e-9 * (double)(nm_clock() - t->started);
     *new_row(t) = row;
