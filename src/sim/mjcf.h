@@ -44,12 +44,11 @@ struct nm_mjcf_exclude { /* pairs of bodies that overlap at rest */
 #define NM_PENDULUM_RADIUS 0.05
 
 struct nm_mjcf_options {
-    double step;      /* s */
-    double turf;      /* m, length of the blades; softness of the ground    */
-    double friction;  /* of feet on the ground                              */
-    double ball_roll; /* m, how far a ball of 2 m/s rolls                   */
-    bool backlash;    /* gears of leg servos have play                      */
-    double play;      /* rad from end to end; 0: as the folder says         */
+    double step;     /* s */
+    double turf;     /* m, length of the blades; softness of the ground    */
+    double friction; /* of feet on the ground                              */
+    bool backlash;   /* gears of leg servos have play                      */
+    double play;     /* rad from end to end; 0: as the folder says         */
     enum nm_self_collision self;
     bool pendulum;               /* 1 kg on a rope, parked under the ground            */
     bool visuals;                /* also what only MuJoCo's own renderer would need    */

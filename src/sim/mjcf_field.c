@@ -86,16 +86,15 @@ static void write_lines(FILE *out, const struct nm_pitch *p)
     }
 }
 
-/* A rolling ball loses speed at a = v^2 / 2 s; MuJoCo's rolling friction is the lever of the normal force, and a
- * rolling sphere feels 5/7 of it: lever = 7/5 a r / g. */
-static void write_ball(FILE *out, const struct nm_pitch *p, double roll)
+/* It slides with friction, but what brakes its rolling is in world.c: MuJoCo's rolling friction is a pyramid, which
+ * bends the way of a ball by up to 0.13 rad, whatever direction between two axes it rolls in. */
+static void write_ball(FILE *out, const struct nm_pitch *p)
 {
-    double a = 2.0 * 2.0 / (2 * roll), lever = 8.0 / 7 * 1.4 * a * p->ball_radius / 9.81;
     fprintf(out,
             "<body name=\"ball\" pos=\"0 0 %.9g\"><freejoint name=\"ball\"/><geom name=\"ball\" type=\"sphere\" "
-            "size=\"%.9g\" mass=\"%.9g\" contype=\"%u\" conaffinity=\"%u\" condim=\"6\" priority=\"2\" friction=\"0.6 "
-            "%.9g %.9g\" solref=\"-20000 -40\"/></body>\n",
-            p->ball_radius, p->ball_radius, p->ball_mass, MJCF_BALL, MJCF_STILL | MJCF_ROBOTS, lever, lever);
+            "size=\"%.9g\" mass=\"%.9g\" contype=\"%u\" conaffinity=\"%u\" condim=\"3\" priority=\"2\" friction=\"0.6 "
+            "0.005 0.0001\" solref=\"-20000 -40\"/></body>\n",
+            p->ball_radius, p->ball_radius, p->ball_mass, MJCF_BALL, MJCF_STILL | MJCF_ROBOTS);
 }
 
 /* How ground of such blades and friction answers a foot. */
@@ -183,7 +182,7 @@ void mjcf_field(FILE *out, const struct nm_pitch *p, const struct nm_mjcf_option
     if (!options->bare) {
         write_goal(out, p, -1);
         write_goal(out, p, 1);
-        write_ball(out, p, options->ball_roll);
+        write_ball(out, p);
     }
     if (options->pendulum)
         fprintf(out,

@@ -117,12 +117,10 @@ static struct nm_mjcf_options text_options(const struct nm_world *w)
     double friction = o->friction * vary(&dice, o->random * o->spread.friction);
     double turf = (o->turf < 0 ? w->pitch->turf : o->turf) + o->random * o->spread.turf * nm_dice_both(&dice);
     turf = fmax(turf, 0);
-    double soft = fmin(turf / 0.03, 1);
     return (struct nm_mjcf_options){
         .step = (double)w->tick * 1e-9,
         .turf = turf,
         .friction = friction,
-        .ball_roll = o->ball_roll > 0 ? o->ball_roll : 4.2 - 1.6 * soft,
         .backlash = o->backlash,
         .play = o->play,
         .self = o->self,
@@ -186,6 +184,8 @@ static mjModel *load_all(struct nm_world *w, const struct nm_world_robot *robots
 {
     struct nm_mjcf_exclude excludes[512];
     struct nm_mjcf_options options = text_options(w);
+    double roll = w->options.ball_roll > 0 ? w->options.ball_roll : 4.2 - 1.6 * fmin(options.turf / 0.03, 1);
+    w->ball_brake = 2.0 * 2.0 / (2 * roll);
     mjModel *model = load(w, robots, &options, err);
     if (!model || options.self != NM_SELF_ALL) return model;
     options.excludes = excludes;
@@ -401,6 +401,20 @@ static void drive_servos(struct nm_world *w, struct robot *r)
     }
 }
 
+/* A rolling ball loses speed at a = v^2 / 2 s, whatever its direction: the torque of a sphere on the ground is then
+ * 7/5 m r a against its spin. It fades out in the last centimetres a second, so that a ball comes to rest. */
+static void brake_ball(struct nm_world *w)
+{
+    const double slow = 0.5; /* rad/s */
+    if (w->ball_q < 0) return;
+    double r = w->pitch->ball_radius, *torque = w->data->qfrc_applied + w->ball_v + 3;
+    const double *spin = w->data->qvel + w->ball_v + 3; /* both in the ball's own frame */
+    double turns = sqrt(spin[0] * spin[0] + spin[1] * spin[1] + spin[2] * spin[2]);
+    bool grounded = w->data->qpos[w->ball_q + 2] < 1.1 * r;
+    double brake = grounded ? 1.4 * w->pitch->ball_mass * r * w->ball_brake / fmax(turns, slow) : 0;
+    for (int i = 0; i < 3; i++) torque[i] = -brake * spin[i];
+}
+
 static void copy_state(struct nm_world *w, bool save)
 {
     double *own[3] = {w->data->qpos, w->data->qvel, w->data->qacc_warmstart};
@@ -565,6 +579,7 @@ static void step(struct nm_world *w)
         drive_servos(w, &w->robots[i]);
         draw_power(w, &w->robots[i]);
     }
+    brake_ball(w);
     world_apply_pushes(w);
     copy_state(w, true);
     w->now += w->tick;

@@ -67,6 +67,7 @@ struct nm_world {
     uint32_t n;
     struct robot *robots;
     int ball_q, ball_v, ball_body;
+    double ball_brake; /* m/s^2, of a rolling ball */
     struct nm_touches touches;
     int pendulum_body, pendulum_geom; /* -1: none                                           */
     int64_t pendulum_met;             /* ns, when it met a trunk since it was let go; -1: not yet */

@@ -45,8 +45,26 @@ static void a_ball_of_two_metres_a_second_rolls_two_to_five_metres(void **state)
         double far = nm_world_ball(world, &v).pos.x + 3.5;
         assert_true(far > 2 && far < 5);
         assert_near(hypot(v.x, v.y), 0, 0.01);
-        /* the formula in mjcf_field.c holds: 4.2 m on a hard floor, 1.6 m less on long blades */
+        /* the formula of brake_ball holds: 4.2 m on a hard floor, 1.6 m less on long blades */
         assert_near(far, 4.2 - 1.6 * fmin(pitch.turf / 0.03, 1), 0.35);
+        nm_world_free(world);
+    }
+}
+
+/* Whatever the direction, and whether it begins to slide or to roll: it ends on the line that it began on. */
+static void a_ball_rolls_straight(void **state)
+{
+    struct fixture *f = *state;
+    struct nm_world_options options = NM_WORLD_OPTIONS;
+    for (int i = 0; i < 14; i++) {
+        struct nm_world *world = make_world(&f->pitch, NULL, 0, &options);
+        double r = f->pitch.ball_radius, way = 0.22 * i, c = cos(way), s = sin(way), roll = i % 2 ? 2 / r : 0;
+        nm_world_put_ball(world, (struct vec3){0, 0, r}, (struct vec3){2 * c, 2 * s, 0},
+                          (struct vec3){-s * roll, c * roll, 0});
+        nm_world_step(world, 500);
+        struct vec3 at = nm_world_ball(world, NULL).pos;
+        assert_true(c * at.x + s * at.y > 1.2);
+        assert_near(c * at.y - s * at.x, 0, 0.02);
         nm_world_free(world);
     }
 }
@@ -371,6 +389,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_robots_stand_for_a_minute),
         cmocka_unit_test(a_ball_of_two_metres_a_second_rolls_two_to_five_metres),
+        cmocka_unit_test(a_ball_rolls_straight),
         cmocka_unit_test(balls_bounce_off_posts_and_stay_in_nets),
         cmocka_unit_test(the_same_seed_gives_the_same_bits),
         cmocka_unit_test(the_seed_draws_within_the_stated_spread),
