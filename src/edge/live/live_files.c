@@ -14,6 +14,7 @@
 #include "nutmeg_msgs/View.h"
 
 static const char log_suffix[] = ".mcap";
+enum { LOG_LIST = 256 << 10 }; /* bytes; a list that is longer ends, so that nobody waits for it */
 
 /* ---- logs ---- */
 
@@ -44,7 +45,7 @@ static void list_folder(struct nm_live *live, struct nm_arena *arena, const char
     uint32_t n, folders;
     const char *folder = nm_path(arena, live->options.logs, below);
     const char *const *names = nm_files_in(arena, folder, log_suffix, &n);
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n && json->n < LOG_LIST; i++) {
         struct stat about;
         const char *name = nm_take_format(arena, "%s%s%s", below, names[i], log_suffix);
         int fd = open_plain(live->options.logs, name, &about);
@@ -57,7 +58,7 @@ static void list_folder(struct nm_live *live, struct nm_arena *arena, const char
         nm_json_close(json, '}');
     }
     const char *const *inside = levels ? nm_folders_in(arena, folder, &folders) : NULL;
-    for (uint32_t i = 0; inside && i < folders; i++)
+    for (uint32_t i = 0; inside && i < folders && json->n < LOG_LIST; i++)
         list_folder(live, arena, nm_take_format(arena, "%s%s/", below, inside[i]), levels - 1, json);
 }
 

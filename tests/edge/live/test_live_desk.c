@@ -193,7 +193,7 @@ static void views_are_files_beside_the_lineup(void **state)
     hear("there is no such view");
 }
 
-static char page[4096];
+static char page[1 << 19];
 
 static void get(const char *what, const char *range)
 {
@@ -262,6 +262,23 @@ static void logs_are_read_in_ranges(void **state)
     }
     get("/logs/link.mcap?token=test-token", "");
     SHOWS("HTTP/1.1 404");
+    dial("/");
+}
+
+/* It ends early, but it ends as JSON does. */
+static void a_list_of_very_many_logs_is_whole(void **state)
+{
+    char name[256];
+    (void)state;
+    for (int i = 0; i < 1500; i++) {
+        snprintf(name, sizeof name, "%0200d.mcap", i);
+        write_file(name, "");
+    }
+    get("/logs?token=test-token", "");
+    SHOWS("HTTP/1.1 200");
+    size_t n = strlen(page);
+    assert_true(n > 100000 && n < 300000);
+    assert_string_equal(page + n - 3, "}]}");
     dial("/");
 }
 
@@ -345,6 +362,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_service_of_the_process_asks_for_its_right, begin, end),
         cmocka_unit_test_setup_teardown(views_are_files_beside_the_lineup, begin, end),
         cmocka_unit_test_setup_teardown(logs_are_read_in_ranges, begin, end),
+        cmocka_unit_test_setup_teardown(a_list_of_very_many_logs_is_whole, begin, end),
         cmocka_unit_test_setup_teardown(cycles_and_topics_are_reported_to_who_listens, begin, end),
         cmocka_unit_test_setup_teardown(messages_with_room_for_pictures_are_copied_cleanly, begin_real, end),
     };
