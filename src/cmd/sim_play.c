@@ -220,41 +220,60 @@ static void repace(struct playing *p)
     p->prompt.repace = false;
 }
 
-static void serve(struct playing *p, double now)
+static void attend(struct playing *p)
 {
     struct nm_stage *stage = nm_run_stage(p->run);
-    if (!p->prompt.paused && nm_stage_now(stage) >= p->prompt.until) {
+    sim_prompt_serve(&p->prompt, stage, 0);
+    sim_control_poll(&p->control, nm_clock_seconds());
+    sim_live_poll(p->live, stage, p->prompt.paused ? 0 : (float)p->prompt.speed);
+}
+
+static bool ends(const struct playing *p) { return p->prompt.quit || p->prompt.reset || stopping(); }
+
+static void serve(struct playing *p)
+{
+    double now = nm_clock_seconds();
+    if (!p->prompt.paused && nm_stage_now(nm_run_stage(p->run)) >= p->prompt.until) {
         p->prompt.paused = true;
         p->prompt.until = INT64_MAX;
     }
     if (!p->prompt.paused && now - p->looked < KEYBOARD) return;
     p->looked = now;
     do {
-        sim_prompt_serve(&p->prompt, stage, 0);
-        sim_control_poll(&p->control, nm_clock_seconds());
-        sim_live_poll(p->live, stage, 0);
+        attend(p);
         if (p->prompt.paused) sleep_for(PAUSED);
-    } while (p->prompt.paused && !p->prompt.quit && !p->prompt.reset && !stopping());
+    } while (p->prompt.paused && !ends(p));
     if (p->prompt.repace) repace(p);
 }
 
-static void keep_pace(struct playing *p, double now)
+/* Real time until the simulated one is due, in s. */
+static double ahead(const struct playing *p)
 {
     double simulated = nm_seconds(nm_stage_now(nm_run_stage(p->run)) - p->paced_from);
-    double left = p->paced + simulated / p->prompt.speed - now;
-    if (!(p->prompt.speed > 0)) return;
+    return p->prompt.speed > 0 ? p->paced + simulated / p->prompt.speed - nm_clock_seconds() : 0;
+}
+
+/* Slow simulations hear their viewers between two steps, too. */
+static void keep_pace(struct playing *p)
+{
+    while (ahead(p) > PAUSED && !p->prompt.paused && !ends(p)) {
+        sleep_for(PAUSED);
+        attend(p);
+        if (p->prompt.repace) repace(p);
+    }
+    double left = ahead(p);
     if (p->wire && left < -LATE) repace(p); /* time that was waited for a robot is not caught up with */
-    sleep_for(left);
+    if (left < PAUSED) sleep_for(left);
 }
 
 /* 1 when it is to begin again */
 static int play_once(struct playing *p, struct nm_err *err)
 {
     int more = 1;
-    while (more > 0 && !stopping() && !p->prompt.quit && !p->prompt.reset) {
-        double now = nm_clock_seconds();
-        serve(p, now);
+    while (more > 0 && !ends(p)) {
+        serve(p);
         if (p->prompt.quit || p->prompt.reset) break;
+        double now = nm_clock_seconds();
         more = nm_run_step(p->run);
         sim_control_poll(&p->control, now);
         for (uint32_t i = 0; i < p->n_logs; i++) nm_log_poll(p->logs[i]);
@@ -265,7 +284,7 @@ static int play_once(struct playing *p, struct nm_err *err)
         if (looked < 0) return -1;
         if (looked) more = 0;
         show_progress(p, now);
-        keep_pace(p, now);
+        keep_pace(p);
     }
     progress_end(&p->progress);
     return p->prompt.reset && !stopping();

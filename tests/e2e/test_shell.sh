@@ -66,3 +66,6 @@ fails 'success: false' 'call services/sim/command {command: 4, name: nobody}'
 fails 'there is no /params/walk/leep' 'set params/walk/leep 3'
 fails 'use set PATH VALUE' set
 printf 'cd topics\npwd\nquit\nlater\n' | timeout 60 "$program" shell red1 | grep -qx /topics || wrong "lines of a pipe"
+shows 'success: true' 'call services/sim/command {command: 6, speed: 0.000001}'
+shows 'paused: false' 'call services/sim/command {command: 8}' # hours before the next step it still answers
+shows 'speed: 1' 'call services/sim/command {command: 6, speed: 1}'
