@@ -61,6 +61,16 @@ static char *read_text(const char *path, struct nm_arena *arena, struct nm_err *
     return text;
 }
 
+/* Folders of strangers name images inside them, so that pictures of them are not written elsewhere. */
+static int add_image(struct tags *tags, const char *name, struct nm_err *err)
+{
+    if (!*name || *name == '/' || strstr(name, "..") || strlen(name) >= TAG_NAME)
+        return nm_fail(err, "images.csv: '%.200s' is not the name of an image in the folder", name);
+    if (tags->n_images == IMAGES) return nm_fail(err, "images.csv names more than %d images", IMAGES);
+    strcpy(tags->images[tags->n_images++], name);
+    return 0;
+}
+
 static int read_tags(const char *folder, struct nm_arena *arena, struct tags *tags, struct nm_err *err)
 {
     char *images = read_text(nm_path(arena, folder, "images.csv"), arena, err), *line, *rest = images;
@@ -78,18 +88,18 @@ static int read_tags(const char *folder, struct nm_arena *arena, struct tags *ta
         if (!strcmp(name, "robot_complete")) columns[VISION_ROBOT] = width;
         if (!strcmp(name, "goalpost_complete")) columns[VISION_POST] = width;
     }
-    while ((line = next_line(&rest)) && tags->n_images < IMAGES) {
-        snprintf(tags->images[tags->n_images], TAG_NAME, "%s", field(&line));
+    while ((line = next_line(&rest))) {
+        if (add_image(tags, field(&line), err) < 0) return -1;
         for (int c = 1; *line && c < width; c++) {
             bool yes = *field(&line) == '1';
             for (int k = 0; k < VISION_KINDS; k++)
-                if (columns[k] == c) tags->complete[tags->n_images][k] = yes;
+                if (columns[k] == c) tags->complete[tags->n_images - 1][k] = yes;
         }
-        tags->n_images++;
     }
     rest = boxes;
     next_line(&rest);
-    while ((line = next_line(&rest)) && tags->n < TAGS) {
+    while ((line = next_line(&rest))) {
+        if (tags->n == TAGS) return nm_fail(err, "annotations.csv has more than %d tags", TAGS);
         struct tag *t = &tags->all[tags->n++];
         snprintf(t->image, sizeof t->image, "%s", field(&line));
         snprintf(t->class, sizeof t->class, "%s", field(&line));
@@ -205,6 +215,15 @@ static int evaluate_sim(struct evaluation *e, struct nm_err *err)
     return 0;
 }
 
+static int check_size(const char *name, const struct nm_image *image, struct nm_err *err)
+{
+    uint32_t least = image->width < image->height ? image->width : image->height;
+    uint32_t most = image->width > image->height ? image->width : image->height;
+    if (least >= VISION_LEAST && most <= VISION_MOST) return 0;
+    return nm_fail(err, "%s has %u x %u pixels; images with %d to %d a side are looked at", name, image->width,
+                   image->height, VISION_LEAST, VISION_MOST);
+}
+
 static int evaluate_folder(struct evaluation *e, struct nm_err *err)
 {
     static struct vision_shot shot;
@@ -213,6 +232,10 @@ static int evaluate_folder(struct evaluation *e, struct nm_err *err)
     for (uint32_t i = 0; i < tags.n_images && !stopping(); i++) {
         struct nm_image image;
         if (nm_image_read(nm_path(&e->setup.arena, e->source, tags.images[i]), &image, err) < 0) return -1;
+        if (check_size(tags.images[i], &image, err) < 0) {
+            nm_image_free(&image);
+            return -1;
+        }
         truth_of(&tags, i, &shot.truth);
         shot.width = image.width;
         shot.height = image.height;

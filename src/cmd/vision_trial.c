@@ -23,7 +23,7 @@ static const double RANGES[VISION_KINDS] = {4, 5, 3, 3, 3, 5, 3};
 /* ---- a line-up that looks at images ---- */
 
 enum port { IMAGE, POSE, JOINTS, PERCEPTS, LINES, BORDER, CANDIDATES, SHOWN, PORTS };
-enum { IMAGE_BYTES = 1280 * 960 * 2 };
+enum { IMAGE_BYTES = VISION_MOST * VISION_MOST * 2 };
 
 struct vision_rig {
     const struct nm_body *body;

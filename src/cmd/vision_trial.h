@@ -15,6 +15,8 @@
 #include "sim/picture.h"
 #include "sim/truth.h"
 
+enum { VISION_LEAST = 32, VISION_MOST = 1280 }; /* px a side; other images are not looked at */
+
 /* What is scored. Boxes are only known of tagged images, places only of simulated ones. */
 enum vision_kind {
     VISION_BALL,
