@@ -71,6 +71,17 @@ void table_begin(struct table *table, const char *const *heads)
     while (heads && heads[table->n_columns]) table->n_columns++;
 }
 
+/* Texts of a table come from robots, networks and files: nothing in them steers the terminal (ESC, and the controls of
+ * C1 such as U+009B). */
+static void disarm(char *text)
+{
+    for (unsigned char *at = (unsigned char *)text; *at; at++) {
+        bool c1 = at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0;
+        if ((*at < ' ' && *at != '\t' && *at != '\n') || *at == 127 || c1) *at = '?';
+        if (c1) *++at = '?';
+    }
+}
+
 void table_row(struct table *table, const char *format, ...)
 {
     if (table->n_rows == table->room) {
@@ -83,7 +94,7 @@ void table_row(struct table *table, const char *format, ...)
     va_start(args, format);
     if (vasprintf(&table->rows[table->n_rows], format, args) < 0) abort();
     va_end(args);
-    table->n_rows++;
+    disarm(table->rows[table->n_rows++]);
 }
 
 /* Characters, not bytes: continuation bytes of UTF-8 take no room. */

@@ -42,6 +42,16 @@ static void test_width_counts_characters_not_bytes(void **state)
     assert_string_equal(text, "0 … 1  x\n12345  y\n");
 }
 
+static void test_a_text_from_outside_does_not_steer_the_terminal(void **state)
+{
+    (void)state;
+    struct table table;
+    table_begin(&table, NULL);
+    table_row(&table, "%s\tx", "\033[2J\033]0;title\a\r\177 \302\2332J \302\260 ü");
+    print(&table);
+    assert_string_equal(text, "?[2J?]0;title??? ??2J \302\260 ü  x\n");
+}
+
 static void test_a_column_without_a_letter_takes_no_room(void **state)
 {
     (void)state;
@@ -93,6 +103,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_columns_are_as_wide_as_their_widest_cell),
         cmocka_unit_test(test_width_counts_characters_not_bytes),
+        cmocka_unit_test(test_a_text_from_outside_does_not_steer_the_terminal),
         cmocka_unit_test(test_a_column_without_a_letter_takes_no_room),
         cmocka_unit_test(test_a_table_may_have_many_rows_and_is_empty_after_printing),
         cmocka_unit_test(test_a_file_gets_no_escape_sequences),
