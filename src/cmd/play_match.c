@@ -87,6 +87,19 @@ static int look(void *user, struct nm_stage *stage, struct nm_err *err)
     return over;
 }
 
+static void print_play(const struct nm_scorebook *book)
+{
+    printf("ball in play %.0f %% of %.0f s; two opponents at a ball that rests for 5 s: %u times\n",
+           book->playing > 0 ? 100 * book->in_play / book->playing : 0, book->playing, book->duels);
+    for (uint32_t t = 0; t < 2; t++) {
+        struct nm_book_row sum = nm_scorebook_team(book, t);
+        printf("%s: nobody on the way to the ball %.1f %% of the time, two at the ball %.1f %%; %u dives, %u falls "
+               "without a touch\n",
+               team_names[t], 100 * book->teams[t].nobody / fmax(book->teams[t].play, 1e-9),
+               100 * book->teams[t].crowd / fmax(book->teams[t].play, 1e-9), sum.dives, sum.alone);
+    }
+}
+
 /* While the stage is still there. */
 static void closing(void *user)
 {
@@ -96,6 +109,7 @@ static void closing(void *user)
     if (err.n) complain(&err);
     if (s->match.judge) {
         print_table(&s->match);
+        print_play(&s->match.book);
         for (int t = 0; t < 2; t++) s->score[t] = nm_judge_match(s->match.judge)->teams[t].score;
     }
     match_close(&s->match);
@@ -146,16 +160,6 @@ static struct nm_player *referee(void *user, struct nm_err *err)
 
 static void tell(const struct show *s, const struct sim_outcome *outcome)
 {
-    const struct match *m = &s->match;
-    const struct nm_scorebook *b = &m->book;
-    printf("ball in play %.0f %% of %.0f s; two opponents at a ball that rests for 5 s: %u times\n",
-           b->playing > 0 ? 100 * b->in_play / b->playing : 0, b->playing, b->duels);
-    for (int t = 0; t < 2; t++)
-        printf("%s: nobody on the way to the ball %.1f %% of the time, two at the ball %.1f %%; %u dives, %u falls "
-               "without a touch\n",
-               team_names[t], 100 * b->teams[t].nobody / fmax(b->teams[t].play, 1e-9),
-               100 * b->teams[t].crowd / fmax(b->teams[t].play, 1e-9), nm_scorebook_team(b, (uint32_t)t).dives,
-               nm_scorebook_team(b, (uint32_t)t).alone);
     printf("%.1f s simulated, %.1f x real time\n", nm_seconds(outcome->result.time),
            nm_seconds(outcome->result.time) / outcome->wall);
     if (s->written) printf("pictures: %s%s%s\n", picture, *s->film.path ? ", " : "", s->film.path);
