@@ -66,9 +66,13 @@ async function system() {
   await page.evaluate(() => window.device.onmidimessage({ data: [0xb0, 7, 127] }));
   const most = Number(/max: (\S+)/.exec(ask("shell", "red1", "-c", "cat params/walk/leap"))[1]);
   await until("the slider", () => Number(ask("param", "get", "walk.leap", "--to", "red1")) === most);
-  await row.locator(".value").fill(String(most * 10));
-  await row.locator(".value").press("Enter");
-  await until("a refusal", async () => (await texts(".toast.error")).join().includes("leap"));
+  let beyond = most * 10;
+  await until("a refusal", async () => {
+    await row.locator(".value").fill(String(beyond++)); // a value that arrives just now may take its place
+    await row.locator(".value").press("Enter");
+    await page.waitForTimeout(500);
+    return (await texts(".toast.error")).join().includes("leap");
+  });
   await row.getByRole("button", { name: "↺" }).click();
   await until("back to the files", () => ask("param", "get", "walk.leap", "--to", "red1").trim() === before);
 

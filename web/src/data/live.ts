@@ -1,7 +1,7 @@
 // A running robot over the Foxglove WebSocket protocol, version 1. The connection comes back by itself, and what was
 // subscribed is subscribed again.
 import { History } from "./history";
-import { type Entry, type Graph, type Notice, type Parameter, Robot, type Service, type Topic, type TopicStats } from "./robot";
+import { type Entry, type Graph, type Parameter, Robot, type Service, type Topic, type TopicStats } from "./robot";
 import { type Message, parseSchema, type Schema } from "./schema";
 import { changed } from "./clock";
 
@@ -286,11 +286,12 @@ export class LiveRobot extends Robot {
   // A refused value comes back as it was; the reason is the newest notice.
   async setParameters(values: { name: string; value: unknown }[]): Promise<Parameter[]> {
     const id = `set${this.nextId++}`;
-    const before = this.notices.value.length ? this.notices.value[this.notices.value.length - 1] : undefined;
+    const before = new Set(this.notices.value);
     this.send({ op: "setParameters", parameters: values, id });
     const now = await this.ask<Parameter[]>(`parameters ${id}`);
-    const told: Notice | undefined = this.notices.value[this.notices.value.length - 1];
-    if (told && told !== before && told.level > 0) throw new Error(told.text);
+    // a refusal names the parameter; other notices may come at the same time
+    const told = this.notices.value.find((n) => !before.has(n) && n.level > 0 && values.some((v) => n.text.includes(v.name.split(".").pop()!)));
+    if (told) throw new Error(told.text);
     return now;
   }
   async call(name: string, request: unknown): Promise<any> {
