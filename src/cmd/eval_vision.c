@@ -269,7 +269,8 @@ static void print_table(const struct evaluation *e)
             if (!s->there[k] && !s->told[k]) continue;
             for (int r = 0; r < VISION_RINGS; r++) {
                 double share = part(s->ring_found[k][r], s->ring_there[k][r]);
-                snprintf(rings[r], sizeof rings[r], isnan(share) ? "" : "%.2f", share);
+                *rings[r] = 0;
+                if (!isnan(share)) snprintf(rings[r], sizeof rings[r], "%.2f", share);
             }
             table_row(&table, "%s\t%s\t%u\t%.3f\t%.3f\t%.1f\t%.1f\t%s\t%s\t%s\t%s\t%s", e->lineups[i], vision_kinds[k],
                       s->there[k], part(s->found[k], s->there[k]), part(s->right[k], s->told[k]),

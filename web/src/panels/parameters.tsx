@@ -69,6 +69,26 @@ function openMidi(): Promise<unknown> {
 
 // ---- the panel ----
 
+// A field for typing. What is typed stays until it is given with Enter or left, whatever the robot says meanwhile.
+function Field({ class: name, value, locked, title, give }: { class: string; value: string; locked: boolean; title?: string; give: (text: string) => void }) {
+  const [typed, type] = useState<string>();
+  const end = (text: string) => {
+    if (text !== value) give(text);
+    type(undefined);
+  };
+  return (
+    <input
+      class={name}
+      value={typed ?? value}
+      disabled={locked}
+      title={title}
+      onInput={(e) => type(e.currentTarget.value)}
+      onKeyDown={(e) => e.key === "Enter" && end(e.currentTarget.value)}
+      onBlur={(e) => typed !== undefined && end(e.currentTarget.value)}
+    />
+  );
+}
+
 function Editor({ robot, name, value, facts }: { robot: Robot; name: string; value: unknown; facts?: Facts }) {
   const locked = !robot.mayWrite.value;
   const set = (v: unknown) => setParameter(robot, name, v);
@@ -97,18 +117,18 @@ function Editor({ robot, name, value, facts }: { robot: Robot; name: string; val
             onInput={(e) => set(Number(e.currentTarget.value))}
           />
         )}
-        <input
+        <Field
           class="numbers value"
           value={String(Math.round(value * 1e6) / 1e6)}
-          disabled={locked}
+          locked={locked}
           title={facts && facts.min !== null ? `${facts.min} to ${facts.max}` : ""}
-          onChange={(e) => set(Number(e.currentTarget.value))}
+          give={(text) => set(Number(text))}
         />
       </>
     );
   }
   const text = Array.isArray(value) ? value.join(" ") : String(value);
-  return <input class="value wide" value={text} disabled={locked} onChange={(e) => set(Array.isArray(value) ? e.currentTarget.value.split(/[ ,]+/).map(Number) : e.currentTarget.value)} />;
+  return <Field class="value wide" value={text} locked={locked} give={(typed) => set(Array.isArray(value) ? typed.split(/[ ,]+/).map(Number) : typed)} />;
 }
 
 function Parameters({ ctx }: { ctx: PanelContext }) {
