@@ -96,12 +96,16 @@ static const double OTHER_WAY = 0.05;
 /* Hip, knee and ankle are the last three joints that turn about y. A body that faces elsewhere was turned before. */
 static int find_pitches(struct nm_leg *leg, const struct nm_body *body, struct nm_err *err)
 {
-    uint32_t n = 0, at[NM_GROUP];
-    for (uint32_t i = 0; i < leg->chain.n; i++)
-        if (fabs(leg->chain.axis[i].y) > PITCHES && leg->chain.follows[i] < 0) at[n++] = i;
+    uint32_t n = 0, *pitch = leg->pitch;
+    for (uint32_t i = 0; i < leg->chain.n; i++) {
+        if (fabs(leg->chain.axis[i].y) <= PITCHES || leg->chain.follows[i] >= 0) continue;
+        pitch[0] = pitch[1];
+        pitch[1] = pitch[2];
+        pitch[2] = i;
+        n++;
+    }
     if (n < 3)
         return nm_fail(err, "%s: a leg bends in %u joints; hip, knee and ankle must each turn about y", body->name, n);
-    memcpy(leg->pitch, at + n - 3, sizeof leg->pitch);
     return 0;
 }
 
