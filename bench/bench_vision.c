@@ -178,15 +178,16 @@ void bench_vision(struct nm_bench *bench)
     nm_bench_report(bench, "ball at 2 m: error of the distance", 100 * share, "%", NAN, "<= 6 %", share <= 0.06);
     double border = score.borders ? score.border / score.borders : NAN;
     nm_bench_report(bench, "field border", border, "px", NAN, "<= 6 px", border <= 6);
-    nm_bench_say(
-        bench,
-        "by colour similarity alone, %.2f ms an image: ball %.2f and %.2f, lines %.2f and %.2f, posts %.2f and %.2f "
-        "(recall and precision)",
-        1e3 * alike.seconds / alike.images, (double)alike.found[VISION_BALL] / fmax(alike.there[VISION_BALL], 1),
-        (double)alike.right[VISION_BALL] / fmax(alike.told[VISION_BALL], 1),
-        (double)alike.found[VISION_LINE] / fmax(alike.there[VISION_LINE], 1),
-        (double)alike.right[VISION_LINE] / fmax(alike.told[VISION_LINE], 1),
-        (double)alike.found[VISION_POST] / fmax(alike.there[VISION_POST], 1),
-        (double)alike.right[VISION_POST] / fmax(alike.told[VISION_POST], 1));
+    nm_bench_say(bench,
+                 "with the classes by colour similarity (the other stages as before), %.2f ms an image: ball %.2f and "
+                 "%.2f, lines %.2f and %.2f, posts %.2f and %.2f "
+                 "(recall and precision)",
+                 1e3 * alike.seconds / alike.images,
+                 (double)alike.found[VISION_BALL] / fmax(alike.there[VISION_BALL], 1),
+                 (double)alike.right[VISION_BALL] / fmax(alike.told[VISION_BALL], 1),
+                 (double)alike.found[VISION_LINE] / fmax(alike.there[VISION_LINE], 1),
+                 (double)alike.right[VISION_LINE] / fmax(alike.told[VISION_LINE], 1),
+                 (double)alike.found[VISION_POST] / fmax(alike.there[VISION_POST], 1),
+                 (double)alike.right[VISION_POST] / fmax(alike.told[VISION_POST], 1));
     setup_end(&setup);
 }
