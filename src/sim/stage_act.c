@@ -239,12 +239,21 @@ int nm_stage_put(struct nm_stage *stage, uint32_t robot, const char *topic, cons
 
 /* ---- SimCommand ---- */
 
+/* What a hand can do in a hall. Beyond, physics has no meaning and may break. */
+static const double FARTHEST = 50; /* m   */
+static const double FASTEST = 50;  /* m/s */
+static const double HARDEST = 100; /* N s */
+
+static bool within(struct vec3 v, double most) { return vec3_norm(v) <= most; } /* false for what is no number */
+
 static const char *move(struct nm_stage *stage, const SimCommand_Request *r)
 {
     struct vec3 position = {r->pose.position.x, r->pose.position.y, r->pose.position.z};
     struct quat rot = {r->pose.orientation.w, r->pose.orientation.x, r->pose.orientation.y, r->pose.orientation.z};
-    if (!isfinite(position.x + position.y + position.z + rot.w + rot.x + rot.y + rot.z)) return "that is no place";
+    if (!within(position, FARTHEST)) return "a place is at most 50 m from the middle of the field";
+    if (!(fabs(rot.w) + fabs(rot.x) + fabs(rot.y) + fabs(rot.z) < 10)) return "that is no orientation";
     if (!strcmp(r->name, "ball")) {
+        if (!within(vec3_of(&r->twist.linear), FASTEST)) return "a ball is at most 50 m/s fast";
         nm_stage_put_ball(stage, position, vec3_of(&r->twist.linear));
         return NULL;
     }
@@ -260,11 +269,12 @@ static const char *push(struct nm_stage *stage, const SimCommand_Request *r)
     const int64_t duration = 20000000;
     int32_t robot = nm_stage_find(stage, r->name);
     struct vec3 impulse = vec3_of(&r->impulse), velocity;
-    if (!isfinite(impulse.x + impulse.y + impulse.z)) return "that is no impulse";
+    if (!within(impulse, HARDEST)) return "an impulse has at most 100 N s";
     if (!strcmp(r->name, "ball")) {
         struct vec3 at = nm_stage_ball(stage, &velocity);
-        double per_mass = 1 / stage->options.pitch->ball_mass;
-        nm_stage_put_ball(stage, at, vec3_add(velocity, vec3_scale(impulse, per_mass)));
+        velocity = vec3_add(velocity, vec3_scale(impulse, 1 / stage->options.pitch->ball_mass));
+        if (!within(velocity, FASTEST)) return "the ball would be faster than 50 m/s";
+        nm_stage_put_ball(stage, at, velocity);
         return NULL;
     }
     if (robot < 0) return "there is no body of that name";

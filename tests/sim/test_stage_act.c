@@ -50,6 +50,38 @@ static void things_are_moved_by_command(void **state)
     close_theatre(&t, stage);
 }
 
+/* Nobody throws a robot or the ball out of the world. */
+static void commands_stay_in_the_hall(void **state)
+{
+    static const double wrong[] = {1e30, -1e30, 1e300, 60, INFINITY, NAN};
+    (void)state;
+    struct theatre t;
+    open_theatre(&t);
+    struct nm_stage_robot robots[] = {robot("kid", KID, NULL, -2, 0)};
+    struct nm_stage *stage = play(&t, robots, 1);
+    for (int k = 0; k < 6 * 8; k++) {
+        double v = wrong[k / 8];
+        SimCommand_Request request = {.pose.orientation = {0, 0, 0, 1}};
+        SimCommand_Response response = {0};
+        nm_text(request.name, "%s", k % 2 ? "ball" : "kid");
+        request.command = k / 2 % 4 < 3 ? SimCommand_Request_MOVE : SimCommand_Request_PUSH;
+        if (k / 2 % 4 == 0) request.pose.position.x = v;
+        if (k / 2 % 4 == 1) request.pose.position.z = v;
+        if (k / 2 % 4 == 2) *(k % 2 ? &request.twist.linear.y : &request.pose.orientation.w) = v;
+        if (k / 2 % 4 == 3) request.impulse.x = 2 * v;
+        nm_stage_command(stage, &request, &response);
+        assert_false(response.success);
+        assert_true(strlen(response.message) > 10);
+    }
+    struct vec3 velocity, ball = nm_stage_ball(stage, &velocity);
+    struct nm_whereabouts w;
+    run(stage, 0.5);
+    nm_stage_whereabouts(stage, 0, &w);
+    assert_near(w.base_to_field.pos.x, -2, 0.1);
+    assert_near(ball.x, 0, 0.01);
+    close_theatre(&t, stage);
+}
+
 static SimCommand_Response broken(struct nm_stage *stage, const char *name, const char *fault, const char *part)
 {
     SimCommand_Request request = {.command = SimCommand_Request_FAULT};
@@ -167,9 +199,9 @@ static void a_brain_is_told_and_set(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(things_are_moved_by_command), cmocka_unit_test(parts_break_by_command),
-        cmocka_unit_test(each_team_has_its_own_field), cmocka_unit_test(flat_robots_obey_a_velocity),
-        cmocka_unit_test(a_brain_is_told_and_set),
+        cmocka_unit_test(things_are_moved_by_command), cmocka_unit_test(commands_stay_in_the_hall),
+        cmocka_unit_test(parts_break_by_command),      cmocka_unit_test(each_team_has_its_own_field),
+        cmocka_unit_test(flat_robots_obey_a_velocity), cmocka_unit_test(a_brain_is_told_and_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

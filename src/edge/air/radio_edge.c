@@ -15,14 +15,26 @@
 enum channel { GAME, TEAM, STATUS, CHANNELS };
 enum port { RECEIVED, SENT = RECEIVED + CHANNELS, CONSOLE = SENT + CHANNELS, PORTS }; /* one of a kind a channel */
 enum {
-    EARS = 2,   /* radios of a channel                                              */
-    ROUND = 16, /* datagrams of a radio in one round, so that a flood stops nothing */
+    EARS = 2,        /* radios of a channel                                              */
+    ROUND = 64,      /* datagrams of a radio in one round, so that a flood stops nothing */
+    HOSTS = 32,      /* senders of a channel that are told apart                         */
+    OF_HOST = 50,    /* datagrams of a sender in a second: games need fewer than ten     */
+    OF_CHANNEL = 150 /* datagrams of all senders in a second, so that no log overflows   */
 };
 
 static const int64_t period = 10000000;             /* ns */
 static const int64_t calm = 2000000000;             /* ns without a failure after which the network is back */
 static const uint32_t localhost = 0x7f000001;       /* 127.0.0.1       */
 static const uint32_t local_broadcast = 0x7fffffff; /* 127.255.255.255 */
+
+/* What came in this second. A flood of one sender keeps no other from being heard. */
+struct ration {
+    int64_t since; /* ns */
+    uint32_t all, n;
+    struct {
+        uint32_t host, n;
+    } hosts[HOSTS];
+};
 
 struct nm_radio_edge {
     struct nm_player *player;
@@ -32,6 +44,8 @@ struct nm_radio_edge {
     uint32_t all;         /* where that goes which is sent to all */
     bool mute;            /* only listens */
     struct nm_fault deaf; /* sending fails */
+    struct ration rations[CHANNELS];
+    struct nm_fault flood;
 };
 
 /* -1: no module knows it */
@@ -119,14 +133,32 @@ struct nm_radio_edge *nm_radio_edge_air(struct nm_player *player, struct nm_air 
 
 /* ---- a round ---- */
 
+static bool has_ration(struct ration *r, uint32_t host, int64_t now)
+{
+    const int64_t second = 1000000000;
+    uint32_t i = 0;
+    if (now - r->since >= second || now < r->since) *r = (struct ration){.since = now};
+    while (i < r->n && r->hosts[i].host != host) i++;
+    if (i == HOSTS || r->all == OF_CHANNEL || r->hosts[i].n == OF_HOST) return false;
+    if (i == r->n) r->hosts[r->n++].host = host;
+    r->hosts[i].n++;
+    r->all++;
+    return true;
+}
+
 static void hear(struct nm_radio_edge *e, enum channel c, struct nm_radio *radio, int64_t now)
 {
     uint8_t bytes[NM_AIR_DATAGRAM];
     struct nm_air_place from;
     for (int i = 0; i < ROUND; i++) {
         int64_t n = nm_radio_receive(radio, &from, bytes, sizeof bytes);
-        Datagram *out = n < 0 ? NULL : nm_edge_push(e->edge, RECEIVED + (uint32_t)c);
         if (n < 0) return;
+        bool fits = has_ration(&e->rations[c], from.host, now);
+        if (!fits && nm_fault_seen(&e->flood, now, calm) == NM_FAULT_BEGINS)
+            nm_edge_log(e->edge, CONSOLE, NM_WARN, "radio",
+                        "too many packets at port %u, the last one from %u.%u.%u.%u", e->ports[c], from.host >> 24,
+                        from.host >> 16 & 255, from.host >> 8 & 255, from.host & 255);
+        Datagram *out = fits ? nm_edge_push(e->edge, RECEIVED + (uint32_t)c) : NULL;
         if (!out) continue;
         out->header.stamp = nm_stamp(now);
         out->host = from.host;
@@ -163,6 +195,8 @@ void nm_radio_edge_poll(struct nm_radio_edge *e, int64_t now)
         for (int i = 0; i < EARS; i++)
             if (e->radios[c][i]) hear(e, c, e->radios[c][i], now);
     }
+    if (nm_fault_absent(&e->flood, now) == NM_FAULT_OVER)
+        nm_edge_log(e->edge, CONSOLE, NM_INFO, "radio", "the flood of packets is over");
     nm_edge_end(e->edge);
 }
 

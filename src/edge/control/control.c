@@ -55,6 +55,10 @@ struct nm_control {
     uint32_t *say_ports;   /* its port for each topic; NM_NONE: none */
     int64_t calls;         /* of services so far                     */
     struct nm_arena arena;
+    struct file_name { /* of files that values came from, each once: values point to them */
+        struct file_name *next;
+        char text[];
+    } * files;
     struct nm_control_options options;
     pthread_mutex_t lock; /* held while a request is answered: the live server passes requests on, too */
     struct sockaddr_un address;
@@ -401,6 +405,18 @@ static struct nm_lineup *read_again(struct nm_control *control, struct nm_err *e
     return nm_lineup_load(control->view.lineup->file, control->options.registry, control->options.lineup, err);
 }
 
+static const char *lasting(struct nm_control *control, const char *file)
+{
+    struct file_name *at = control->files;
+    while (at && strcmp(at->text, file)) at = at->next;
+    if (at) return at->text;
+    at = nm_take(&control->arena, sizeof *at + strlen(file) + 1);
+    at->next = control->files;
+    strcpy(at->text, file);
+    control->files = at;
+    return at->text;
+}
+
 /* The value of a parameter in the files, or the default of its module if the files' line-up does not have it. */
 static void value_in_files(struct nm_control *control, const struct nm_lineup *files, uint32_t instance,
                            const struct nm_param *param, struct nm_value *value)
@@ -420,7 +436,7 @@ static void value_in_files(struct nm_control *control, const struct nm_lineup *f
     *value = parsed;
     value->layer = found->layer;
     value->line = found->line;
-    value->file = found->file ? nm_take_text(&control->arena, found->file) : NULL;
+    value->file = found->file ? lasting(control, found->file) : NULL;
 }
 
 typedef bool chosen(const struct nm_value *has);
@@ -549,7 +565,10 @@ static int control_save(struct nm_control *control, const struct nm_request *req
     enum nm_layer layer = layer_named(request->layer, err);
     if (layer == NM_LAYERS) return -1;
     if (!control->options.lineup) return nm_fail(err, "this player was not loaded from files");
-    const char *file = nm_layers_saved_file(&control->arena, lineup, control->options.lineup, layer, err);
+    struct nm_arena arena = {0};
+    const char *file = nm_layers_saved_file(&arena, lineup, control->options.lineup, layer, err);
+    if (file) file = lasting(control, file);
+    nm_arena_free(&arena);
     if (!file) return -1;
     struct nm_change *list;
     int64_t n = collect(control, NULL, NULL, set_outside_files, &list, err);

@@ -92,11 +92,15 @@ static int load(const char *file, View_Response *reply, struct nm_err *err)
     return whole ? 0 : nm_fail(err, "this view cannot be read");
 }
 
-static int save(struct nm_arena *arena, const char *file, const char *text, struct nm_err *err)
+/* A folder has no more views than a list names, so that none is out of sight. */
+static int save(struct nm_arena *arena, const char *file, const char *text, const View_Response *known,
+                struct nm_err *err)
 {
     const struct nm_yaml *node = nm_yaml_parse(arena, "view", text, strlen(text), err);
+    uint32_t most = sizeof known->names.at / sizeof *known->names.at;
     if (!node) return -1;
     if (*text != '{') return nm_fail(err, "a view is a JSON object");
+    if (known->names.n == most && access(file, F_OK)) return nm_fail(err, "there are %u views: delete one first", most);
     return nm_file_replace(file, text, strlen(text), err);
 }
 
@@ -104,6 +108,7 @@ static void list(struct nm_arena *arena, const char *folder, View_Response *repl
 {
     uint32_t n;
     const char *const *names = nm_files_in(arena, folder, ".json", &n);
+    reply->names.n = 0;
     for (uint32_t i = 0; i < n && reply->names.n < sizeof reply->names.at / sizeof *reply->names.at; i++)
         if (is_name(names[i]) && strlen(names[i]) < sizeof *reply->names.at)
             nm_text(reply->names.at[reply->names.n++], "%s", names[i]);
@@ -118,6 +123,7 @@ static void answer_view(void *user, const void *from, void *to)
     struct nm_err err = {0};
     const char *folder = nm_path(&arena, nm_folder_of(&arena, live->lineup->file), "views");
     const char *file = nm_take_format(&arena, "%s/%s.json", folder, request->name);
+    list(&arena, folder, reply);
     if (request->command > View_Request_DELETE)
         nm_fail(&err, "there is no command %u", request->command);
     else if (request->command != View_Request_LIST && !is_name(request->name))
@@ -125,7 +131,7 @@ static void answer_view(void *user, const void *from, void *to)
     else if (request->command == View_Request_LOAD)
         load(file, reply, &err);
     else if (request->command == View_Request_SAVE)
-        save(&arena, file, request->text, &err);
+        save(&arena, file, request->text, reply, &err);
     else if (request->command == View_Request_DELETE && unlink(file))
         nm_fail(&err, "there is no such view");
     list(&arena, folder, reply);

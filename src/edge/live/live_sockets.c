@@ -31,6 +31,7 @@ enum {
     ANSWERS_WAIT = 64,      /* control frames; while more wait, nothing is read */
     ANSWER_BYTES = 1 << 20, /* and their bytes                                  */
     ACCEPTS = 16,           /* newcomers in one turn                            */
+    FILE_TURN = 256 << 10,  /* bytes of a file, before others have their turn   */
 };
 static const int64_t second = 1000000000;
 static const int64_t head_within = 5 * second;  /* for a guest to send its request                    */
@@ -70,9 +71,10 @@ static int pieces_of(const struct sending *out, struct iovec to[2])
     return n;
 }
 
-/* Sends what is left. -1: the connection is broken. */
+/* Sends what is left; of a file, as much as its turn allows. -1: the connection is broken. */
 static int out_flush(struct connection *c)
 {
+    size_t sent = 0; /* of a file */
     while (connection_busy(c)) {
         struct iovec pieces[2];
         struct msghdr message = {.msg_iov = pieces};
@@ -85,6 +87,7 @@ static int out_flush(struct connection *c)
             n = sendfile(c->fd, c->out.file, NULL, c->out.file_left < READ ? c->out.file_left : READ);
             if (n == 0) return -1; /* the file is shorter than the announced length */
             if (n > 0) c->out.file_left -= (size_t)n;
+            if (n > 0) sent += (size_t)n;
         } else {
             out_done(c);
             return 0;
@@ -92,6 +95,7 @@ static int out_flush(struct connection *c)
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -1;
         c->took = nm_clock();
+        if (sent >= FILE_TURN && c->out.file_left) return 0;
     }
     return 0;
 }

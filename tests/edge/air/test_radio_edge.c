@@ -166,12 +166,44 @@ static void test_a_mute_one_sends_nothing(void **state)
     nm_radio_close(referee);
 }
 
+/* Who sends without end fills no log, and the referee is heard beside him. */
+static void test_a_flood_is_rationed(void **state)
+{
+    (void)state;
+    struct nm_err err = {0};
+    struct nm_air *air = nm_air_new(&(struct nm_air_options){.seed = 1}, &err);
+    struct robot robot;
+    struct nm_radio *referee = nm_air_radio(air, (struct nm_air_place){100, 3939}, &err);
+    struct nm_radio *vandal = nm_air_radio(air, (struct nm_air_place){66, 3939}, &err);
+    struct nm_air_place to = {NM_AIR_ALL, 3838}, from;
+    char text[16];
+    uint32_t answers = 0;
+    start(&robot.s, lineup_text);
+    robot.edge = nm_radio_edge_air(robot.s.player, air, 1, &err);
+    if (!robot.edge) fail_msg("%s", err.text);
+    for (int i = 0; i < 300; i++) {
+        int64_t now = i * 10000000LL;
+        for (int k = 0; k < 10; k++) nm_radio_send(vandal, to, "flood", 5, &err);
+        if (i % 20 == 15) nm_radio_send(referee, to, "ready", 5, &err);
+        nm_air_advance(air, now);
+        nm_radio_edge_poll(robot.edge, now);
+        nm_players_run(&robot.s.player, 1, now + 10000000, 1);
+        while (nm_radio_receive(referee, &from, text, sizeof text) >= 0) answers++;
+        while (nm_radio_receive(vandal, &from, text, sizeof text) >= 0) continue;
+    }
+    assert_in_range(answers, 14, 15); /* the last answer may be on its way */
+    assert_in_range(heard(&robot, 0), 100, 4 * 50 + 15);
+    robot_free(&robot);
+    nm_air_free(air);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_in_the_air_of_a_field),
         cmocka_unit_test(test_on_the_sockets_of_this_machine),
         cmocka_unit_test(test_a_mute_one_sends_nothing),
+        cmocka_unit_test(test_a_flood_is_rationed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include "edge/control/players.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -198,6 +199,16 @@ static void test_a_player_that_has_no_files_cannot_go_back_to_them(void **state)
     HOLDS("no layer 'lineups' to save to, did you mean 'lineup'?");
     ask("{op: save, layer: live}");
     HOLDS("{\"error\": ");
+}
+
+/* Whoever asks again and again does not fill the memory. */
+static void test_saving_again_takes_no_memory(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 100; i++) ask("{op: save, layer: lineup}");
+    size_t before = mallinfo2().uordblks;
+    for (int i = 0; i < 10000; i++) ask("{op: save, layer: lineup}");
+    assert_true(mallinfo2().uordblks < before + 50000);
 }
 
 /* ---- streams ---- */
@@ -474,6 +485,7 @@ int main(void)
         TEST(test_a_set_is_applied_whole_or_not_at_all),
         TEST(test_a_change_must_have_its_form),
         TEST(test_a_player_that_has_no_files_cannot_go_back_to_them),
+        TEST(test_saving_again_takes_no_memory),
         TEST(test_echo_gives_each_message_of_a_queue_and_the_newest_of_a_value),
         TEST(test_modules_show_things_only_while_somebody_looks),
         TEST(test_a_listener_that_does_not_read_loses_messages_and_nobody_else_does),

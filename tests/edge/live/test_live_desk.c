@@ -193,9 +193,30 @@ static void views_are_files_beside_the_lineup(void **state)
     hear("there is no such view");
 }
 
+/* As many as a list has room for; one that is there may be saved again. */
+static void no_view_is_saved_that_a_list_does_not_name(void **state)
+{
+    char text[200];
+    (void)state;
+    dial("/?token=test-token");
+    for (int i = 0; i <= 64; i++) {
+        snprintf(text, sizeof text, "{\"command\": 2, \"name\": \"v%d\", \"text\": \"{}\"}", i);
+        call(4, text);
+        hear(i < 64 ? "\"success\":true" : "there are 64 views: delete one first");
+    }
+    assert_int_equal(access(in("views/v64.json"), F_OK), -1);
+    call(4, "{\"command\": 2, \"name\": \"v7\", \"text\": \"{}\"}");
+    hear("\"success\":true");
+    for (int i = 0; i < 64; i++) {
+        snprintf(text, sizeof text, "{\"command\": 3, \"name\": \"v%d\"}", i);
+        call(4, text);
+        hear("\"success\":true");
+    }
+}
+
 static char page[1 << 19];
 
-static void get(const char *what, const char *range)
+static int request(const char *what, const char *range)
 {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)nm_live_port(live))};
     char text[1024];
@@ -204,6 +225,12 @@ static void get(const char *what, const char *range)
     assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
     int n = snprintf(text, sizeof text, "GET %s HTTP/1.1\r\nHost: localhost\r\n%s\r\n", what, range);
     assert_int_equal(send(fd, text, (size_t)n, MSG_NOSIGNAL), n);
+    return fd;
+}
+
+static void get(const char *what, const char *range)
+{
+    int fd = request(what, range);
     size_t used = 0;
     ssize_t got = -1;
     wait_until(
@@ -262,6 +289,25 @@ static void logs_are_read_in_ranges(void **state)
     }
     get("/logs/link.mcap?token=test-token", "");
     SHOWS("HTTP/1.1 404");
+    dial("/");
+}
+
+/* However fast somebody reads a log, the server turns to the others after a part of it. */
+static void a_log_goes_out_in_parts(void **state)
+{
+    const size_t size = 16 << 20, most = 4 * (320 << 10); /* turns of a poll, and a part with what was begun */
+    (void)state;
+    write_file("large.mcap", "");
+    assert_int_equal(truncate(in("large.mcap"), (off_t)size), 0);
+    int fd = request("/logs/large.mcap?token=test-token", "");
+    size_t got = 0, before;
+    do {
+        before = got;
+        nm_live_poll(live);
+        for (ssize_t n; (n = recv(fd, page, sizeof page, MSG_DONTWAIT)) > 0;) got += (size_t)n;
+        assert_true(got - before <= most);
+    } while (got < size);
+    close(fd);
     dial("/");
 }
 
@@ -361,6 +407,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_service_of_the_process_asks_for_its_right, begin, end),
         cmocka_unit_test_setup_teardown(views_are_files_beside_the_lineup, begin, end),
+        cmocka_unit_test_setup_teardown(no_view_is_saved_that_a_list_does_not_name, begin, end),
+        cmocka_unit_test_setup_teardown(a_log_goes_out_in_parts, begin, end),
         cmocka_unit_test_setup_teardown(logs_are_read_in_ranges, begin, end),
         cmocka_unit_test_setup_teardown(a_list_of_very_many_logs_is_whole, begin, end),
         cmocka_unit_test_setup_teardown(cycles_and_topics_are_reported_to_who_listens, begin, end),
