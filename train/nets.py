@@ -1,18 +1,19 @@
 """The two networks, layer by layer, as a description that PyTorch (train.py) and the ONNX file are both made from.
 
-heat maps: SweatyNet (Schnekenburger et al. 2017) at half its width: an encoder with links past each stage, a decoder that
+heat maps: SweatyNet (Schnekenburger et al. 2017) at any width, half of it in models/heat.onnx: an encoder with links past each stage, a decoder that
 brings back a quarter of the size, one heat map a class. Deviations: widths are multiples of 8, upsampling has half-pixel
 centres, batch normalisation is folded into the weights of the file, and a heat map is a probability (sigmoid).
 
-ball: a patch of 32 x 32 grey pixels to the probability that it shows a ball.
+ball: a patch of 32 x 32 grey pixels to the probability that it shows a ball; search.py tries other layers.
 
 A layer is (output, kind, inputs, settings); conv: channels, kernel, relu.
 """
 
 CLASSES = ["ball", "post", "x_crossing", "penalty_mark", "l_crossing", "t_crossing", "robot", "obstacle"]
+PATCH = 32  # pixels a side
 
 
-def sweaty(width=0.5):
+def sweaty(width=0.5, name="heat"):
     def c(n):
         return max(8, int(n * width / 8 + 0.5) * 8)
 
@@ -42,19 +43,28 @@ def sweaty(width=0.5):
     x = simple("j3", "concat", simple("u2", "up", x), s1)
     conv("logit", conv("c17", conv("c16", x, c(16), 1), c(16)), len(CLASSES), relu=False)
     simple("heat", "sigmoid", "logit")
-    return dict(name="heat", input=("image", ["batch", 3, "height", "width"]), layers=layers, output="heat",
+    return dict(name=name, input=("image", ["batch", 3, "height", "width"]), layers=layers, output="heat",
                 shape=["batch", len(CLASSES), "map_height", "map_width"])
 
 
-def ball():
+BALL = dict(convs=[(8, 3, True), (16, 3, True), (16, 3, True), (32, 3, True)], dense=16)
+
+
+def ball(genes=BALL):
+    """genes: convs, each with channels, kernel and whether a pool follows; the numbers of the dense layer, 0: none."""
     layers, x = [], "patch"
-    for i, (channels, kernel) in enumerate([(8, 3), (16, 3), (16, 3), (32, 3)]):
+    for i, (channels, kernel, pool) in enumerate(genes["convs"]):
         layers.append(("c%d" % i, "conv", [x], dict(channels=channels, kernel=kernel, relu=True)))
-        layers.append(("p%d" % i, "pool", ["c%d" % i], {}))
-        x = "p%d" % i
-    layers += [("flat", "flatten", [x], {}), ("f0", "dense", ["flat"], dict(channels=16, relu=True)),
-               ("f1", "dense", ["f0"], dict(channels=1, relu=False)), ("probability", "sigmoid", ["f1"], {})]
-    return dict(name="ball", input=("patch", ["batch", 1, 32, 32]), layers=layers, output="probability",
+        x = "c%d" % i
+        if pool:
+            layers.append(("p%d" % i, "pool", [x], {}))
+            x = "p%d" % i
+    side = PATCH >> sum(pool for _, _, pool in genes["convs"])
+    layers.append(("flat", "flatten", [x], dict(pixels=side * side)))
+    if genes["dense"]:
+        layers.append(("f0", "dense", ["flat"], dict(channels=genes["dense"], relu=True)))
+    layers += [("f1", "dense", [layers[-1][0]], dict(channels=1, relu=False)), ("probability", "sigmoid", ["f1"], {})]
+    return dict(name="ball", input=("patch", ["batch", 1, PATCH, PATCH]), layers=layers, output="probability",
                 shape=["batch", 1])
 
 
@@ -62,9 +72,7 @@ def channels_of(net):
     """Channels (of dense layers: numbers) that each value has."""
     channels = {net["input"][0]: net["input"][1][1]}
     for name, kind, sources, settings in net["layers"]:
-        channels[name] = settings.get("channels") or sum(channels[s] for s in sources)
-        if kind == "flatten":
-            channels[name] = channels[sources[0]] * 4  # 2 x 2 pixels are left
+        channels[name] = settings.get("channels") or sum(channels[s] for s in sources) * settings.get("pixels", 1)
     return channels
 
 

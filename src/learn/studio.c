@@ -111,6 +111,28 @@ static struct pose3 limb(struct set *s, struct limbs *l, struct pose3 joint, dou
     return joint;
 }
 
+/* Covers, motors and soles of another shade on limbs, hands and feet: spots on something white are no ball yet. */
+static void add_spots(struct set *s, struct limbs *l, double thick, double shade)
+{
+    float colour[3];
+    paint(colour, shade, shade * roll(s, 0.85, 1), shade * roll(s, 0.85, 1));
+    for (uint32_t i = 2, n = l->n; i < n; i++) { /* not trunk and head */
+        if (!chance(s, 0.5)) continue;
+        const struct nm_solid *on = &l->at[i];
+        struct pose3 at = {.rot = quat_rpy(roll(s, -3, 3), roll(s, -1.5, 1.5), roll(s, -3, 3))};
+        struct vec3 out = quat_apply(at.rot, (struct vec3){0.85 * (double)on->half[0], 0, 0});
+        out.z += roll(s, -0.7, 0.7) * (double)on->half[2];
+        double of[3];
+        for (int k = 0; k < 3; k++)
+            of[k] = (double)(on->pos[k] + on->rot[k][0] * (float)out.x + on->rot[k][1] * (float)out.y +
+                             on->rot[k][2] * (float)out.z);
+        at.pos = (struct vec3){of[0], of[1], of[2]};
+        double r = thick * roll(s, 0.4, 1.1);
+        l->at[l->n++] = chance(s, 0.6) ? solid(NM_SOLID_SPHERE, l->thing, at, r, r, r, colour)
+                                       : solid(NM_SOLID_BOX, l->thing, at, r * 0.5, r * 0.8, r, colour);
+    }
+}
+
 /* A humanoid of any size and colour, standing, walking or lying. */
 static void add_robot(struct set *s, uint32_t index, double x, double y)
 {
@@ -160,6 +182,7 @@ static void add_robot(struct set *s, uint32_t index, double x, double y)
             limb(s, &l, shoulder, trunk * 1.3, thick * 0.8, -roll(s, 0, 1.4), chance(s, 0.4) ? shirt : skin, skin);
         l.at[l.n++] = solid(NM_SOLID_SPHERE, l.thing, hand, thick, thick, thick, skin);
     }
+    if (chance(s, 0.6)) add_spots(s, &l, thick, grey > 0.5 ? roll(s, 0, 0.35) : roll(s, 0.5, 1));
     nm_scene_solids(&s->scene, l.at, l.n, 0.4 * high);
     s->standing[s->n_standing++] = (struct standing){x, y, wide, lies ? 2 * wide : leg + trunk + 2 * head, l.thing};
 }
