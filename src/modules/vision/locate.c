@@ -317,7 +317,7 @@ static void step(struct locate *f)
     for (uint32_t i = 0; features && i < f->features->percepts.n; i++) {
         const Percept *in = &f->features->percepts.at[i];
         Percept *p = add(f, &v, in->kind, in->confidence, in->center.x, in->center.y, 0);
-        if (p) p->box = in->box;
+        if (p) p->box = in->box, p->orientation = in->orientation;
     }
     nm_put(f->nm, f->percepts);
     nm_put(f->nm, f->ball);

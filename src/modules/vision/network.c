@@ -1,0 +1,74 @@
+#include "modules/vision/network.h"
+
+#include <unistd.h>
+
+struct nm_net *network_load(const struct nm *nm, const char *model, struct nm_net_shape open, uint32_t in, uint32_t out)
+{
+    char path[1024];
+    if (nm_need_body(nm)) return NULL;
+    nm_text(path, "%s", model);
+    if (!strchr(model, '/')) nm_text(path, "%s/%s", nm->body->path, model);
+    if (!strchr(model, '/') && access(path, R_OK)) nm_text(path, "%s/../../models/%s", nm->body->path, model);
+    struct nm_net *net = nm_onnx_load_sized(path, &open, nm->err);
+    if (!net) return NULL;
+    if (net->n_inputs == 1 && net->n_outputs == 1 && nm_net_width_in(net, 0) == in && nm_net_width_out(net, 0) == out)
+        return net;
+    nm_fail(nm->err, "%s has %u inputs with %u numbers and %u outputs with %u: %s wants 1 with %u and 1 with %u", path,
+            net->n_inputs, nm_net_width_in(net, 0), net->n_outputs, nm_net_width_out(net, 0), nm->name, in, out);
+    nm_net_free(net);
+    return NULL;
+}
+
+static float shade(float x) { return x < 0 ? 0 : x > 255 ? 1 : x * (1 / 255.0f); }
+
+void network_picture(const struct frame *f, uint32_t width, uint32_t height, float *to)
+{
+    float *red = to, *green = red + (size_t)width * height, *blue = green + (size_t)width * height;
+    for (uint32_t y = 0; y < height; y++) {
+        /* each pixel is the mean of what it covers; an image that is smaller than that is repeated */
+        uint32_t y0 = y * f->height / height, y1 = (y + 1) * f->height / height;
+        if (y1 <= y0) y1 = y0 + 1;
+        for (uint32_t x = 0; x < width; x++) {
+            uint32_t x0 = x * f->width / width, x1 = (x + 1) * f->width / width, n = 0, sum = 0, us = 0, vs = 0;
+            if (x1 <= x0) x1 = x0 + 1;
+            for (uint32_t b = y0; b < y1; b++)
+                for (uint32_t a = x0; a < x1; a++, n++) {
+                    const uint8_t *p = frame_pair(f, a, b);
+                    sum += p[2 * (a & 1)], us += p[1], vs += p[3];
+                }
+            float k = 1 / (float)n, l = (float)sum * k, u = (float)us * k - 128, v = (float)vs * k - 128;
+            *red++ = shade(l + 1.402f * v);
+            *green++ = shade(l - 0.344f * u - 0.714f * v);
+            *blue++ = shade(l + 1.772f * u);
+        }
+    }
+}
+
+bool network_patch(const struct frame *f, double u, double v, double side, float *to)
+{
+    enum { N = NETWORK_PATCH };
+    double half = side / 2, out = side / 4;
+    bool inside = u - half >= -out && v - half >= -out && u + half <= f->width + out && v + half <= f->height + out;
+    if (!(side >= 6 && side < 4 * FRAME_SIDE && inside)) return false;
+    int32_t each = side < 1.5 * N ? 1 : 2; /* samples a side of each pixel */
+    float per = (float)side / (float)(N * each), scale = 1 / (255.0f * (float)(each * each));
+    uint32_t left[2 * N], weight[2 * N]; /* of each column: the pixel, and the share of its right neighbour, 0 to 16 */
+    for (int32_t i = 0; i < N * each; i++) {
+        float x = fminf(fmaxf((float)(u - half) + ((float)i + 0.5f) * per, 0), (float)f->width - 1.01f);
+        left[i] = (uint32_t)x;
+        weight[i] = (uint32_t)((x - (float)left[i]) * 16);
+    }
+    memset(to, 0, sizeof *to * N * N);
+    for (int32_t k = 0; k < N * each; k++) {
+        float y = fminf(fmaxf((float)(v - half) + ((float)k + 0.5f) * per, 0), (float)f->height - 1.01f);
+        const uint8_t *above = frame_row(f, (uint32_t)y), *below = above + f->step;
+        uint32_t w = (uint32_t)((y - floorf(y)) * 16);
+        float *row = to + k / each * N;
+        for (int32_t i = 0; i < N * each; i++) {
+            uint32_t p = 2 * left[i], a = (16 - weight[i]) * above[p] + weight[i] * above[p + 2],
+                     b = (16 - weight[i]) * below[p] + weight[i] * below[p + 2];
+            row[i / each] += (float)((16 - w) * a + w * b) * (scale / 256);
+        }
+    }
+    return true;
+}
