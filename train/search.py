@@ -90,7 +90,7 @@ def measure(o, model):
 def train_ball(o, folder, begun, command):
     torch.manual_seed(o.seed)
     torch.backends.cudnn.benchmark = True
-    dice, most, batch, steps = random.Random(o.seed), 8 * o.pictures, 16 if o.tiny else 1024, 5 if o.tiny else 900
+    dice, most, batch, steps = random.Random(o.seed), 12 * o.pictures, 16 if o.tiny else 1024, 5 if o.tiny else 900
     x = torch.empty(most, 1, nets.PATCH, nets.PATCH, dtype=torch.uint8, device=device())
     y = torch.empty(most, device=device())
 

@@ -768,6 +768,19 @@ static bool cut(const struct nm_shot *shot, double x, double y, double side, uin
     return true;
 }
 
+/* How much brightness differs in a square: detectors look at what stands out. */
+static float contrast(const struct nm_shot *shot, double x, double y, double side)
+{
+    float low = 255, high = 0;
+    for (int i = 0; i < 25; i++) {
+        float u = clampf((float)(x + side * (i % 5 / 4.0 - 0.5)), 0, (float)shot->width - 1),
+              v = clampf((float)(y + side * (i / 5 / 4.0 - 0.5)), 0, (float)shot->height - 1);
+        float g = shot->rgb[3 * ((size_t)v * shot->width + (size_t)u) + 1];
+        low = g < low ? g : low, high = g > high ? g : high;
+    }
+    return high - low;
+}
+
 static void keep_patch(struct nm_shot *shot, double x, double y, double side, bool ball)
 {
     if (shot->n_patches < NM_STUDIO_PATCHES && cut(shot, x, y, side, shot->patch[shot->n_patches]))
@@ -787,9 +800,9 @@ static void cut_patches(struct set *s, struct nm_shot *shot)
         double d = (double)ball->wide, x = (double)ball->left + d / 2, y = (double)ball->top + d / 2;
         keep_patch(shot, x + roll(s, -0.12, 0.12) * d, y + roll(s, -0.12, 0.12) * d, d * roll(s, 1.15, 1.7), true);
     }
-    for (int i = 0; i < 24 && shot->n_patches < 8; i++) {
+    for (int i = 0; i < 36 && shot->n_patches < NM_STUDIO_PATCHES; i++) {
         double x = roll(s, 0, s->width), y = roll(s, 0, s->height), side;
-        uint32_t what = below(s, 5);
+        uint32_t what = below(s, 6);
         if (what < 2 && shot->n_labels) {
             const struct nm_label *l = &shot->labels[below(s, shot->n_labels)];
             x = (double)l->x + roll(s, -0.5, 0.5) * (double)l->wide,
@@ -802,6 +815,10 @@ static void cut_patches(struct set *s, struct nm_shot *shot)
         }
         side = 2.8 * nm_camera_ball_radius(&s->camera, s->eye_pose, (struct pixel){x, y}, s->pitch.ball_radius);
         side = side < 8 ? roll(s, 8, 40) : side * roll(s, 0.7, 1.5);
+        for (int k = 0; k < 6 && what > 3; k++) { /* of a few places the one that stands out most */
+            double a = roll(s, 0, s->width), b = roll(s, 0, s->height);
+            if (contrast(shot, a, b, side) > contrast(shot, x, y, side)) x = a, y = b;
+        }
         if (what == 3 && ball) { /* only a part of the ball, or one much too small in its patch */
             double d = (double)ball->wide, turn = roll(s, -M_PI, M_PI);
             side = d * roll(s, 0.8, 2.5);
