@@ -344,6 +344,49 @@ static void goals_do_not_jump_between_the_engines(void **state)
     assert_true(farthest_leap(", leap=5") <= 5 * 0.008 + 1e-9);
 }
 
+/* A blow of 0.05 s, as of a robot that it walks into. */
+static void struck(struct stage *s, double pulled)
+{
+    s->b.pulled = pulled;
+    run(s, 6);
+    s->b.pulled = 0;
+}
+
+static void a_robot_that_is_struck_gives_way_and_is_wary_for_a_while(void **state)
+{
+    (void)state;
+    struct stage s;
+    begin_as(&s, &good, "");
+    run(&s, 40);
+    walk_at(&s, 0.4, 20);
+    double before = told(&s);
+    struck(&s, -2); /* what walking does */
+    walk_at(&s, 0.4, 2);
+    assert_near(told(&s), before, 0.03);
+    struck(&s, 15); /* from behind: faster for a moment, not slower */
+    assert_true(told(&s) > before - 0.03);
+    walk_at(&s, 0.4, 30);
+    assert_near(told(&s), before, 0.05);
+    struck(&s, -15);
+    walk_at(&s, 0.4, 1);
+    assert_true(told(&s) < -0.05); /* back, at once */
+    walk_at(&s, 0.4, 25);
+    assert_true(told(&s) > 0 && told(&s) < 0.2); /* then slowly against what is in the way */
+    walk_at(&s, -0.3, 15);
+    assert_true(told(&s) < -0.2); /* and away from it as ever */
+    walk_at(&s, 0.4, 30);
+    assert_near(told(&s), before, 0.05);
+    /* without an odometry nobody can tell a blow from a step */
+    s.odometry = 0;
+    run(&s, 20);
+    walk_at(&s, 0.4, 10);
+    before = told(&s);
+    struck(&s, -15);
+    walk_at(&s, 0.4, 1);
+    assert_near(told(&s), before, 0.03);
+    end(&s.b);
+}
+
 /* ---- what the model-based engine does better ---- */
 
 static void a_target_is_reached(void **state)
@@ -516,6 +559,7 @@ int main(void)
         cmocka_unit_test(it_is_asked_for_no_more_than_was_trained),
         cmocka_unit_test(the_command_is_the_speed),
         cmocka_unit_test(goals_do_not_jump_between_the_engines),
+        cmocka_unit_test(a_robot_that_is_struck_gives_way_and_is_wary_for_a_while),
         cmocka_unit_test(a_target_is_reached),
         cmocka_unit_test(a_kick_rides_on_a_step_and_the_policy_walks_on),
         cmocka_unit_test(without_inertial_sensor_it_stands),

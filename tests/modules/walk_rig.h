@@ -23,6 +23,7 @@ struct bench {
     bool imu_frozen;
     bool joints_frozen;
     double held[NM_JOINTS]; /* what frozen joints show */
+    double pulled;          /* m/s2 forwards, that the inertial sensor feels */
     double late;            /* s, of the stamps of joints and inertial sensor; 0: none is given */
 };
 
@@ -87,6 +88,7 @@ static inline void feed(struct bench *b)
     struct quat torso = quat_rpy(0, 0, place(b).theta);
     imu->orientation = (Quaternion){torso.x, torso.y, torso.z, torso.w};
     if (b->late > 0) joints->header.stamp = imu->header.stamp = stamp_of(0.008 * (b->ticks + 1) - b->late);
+    imu->linear_acceleration.x = b->pulled;
     imu->linear_acceleration.z = b->imu_frozen ? 9.81 : 9.81 + 1e-6 * (b->ticks % 7); /* what lives is noisy */
 }
 

@@ -35,6 +35,18 @@ static const double AGAIN = 3.5;                  /* times as far: worth to go o
 static const double BRAKES[3] = {1, 0.6, 3};      /* m/s2, m/s2, rad/s2: before a target                   */
 static const double AHEAD = 0.22, AT_LAST = 0.25; /* s: what the policy is late by; of the last way         */
 
+static const double FORGETS = 0.15, LEANS = 1; /* s: of the felt speed, of the usual lean                    */
+static const double USUAL = 0.1;               /* rad, that a step leans to either side of that              */
+static const double FELT = 0.165;              /* of a fall through the leg: felt more than this, it was struck */
+static const double ROUGHER = 0.7, CHANGES = 0.3, CHANGED = 0.5; /* of it more: sideways and in turns; for s after
+                                                                    a change of the command */
+static const double REFLEX = 5, REACH = 0.6;   /* of what is felt beyond that, as speed; of what was trained     */
+static const double LASTS = 0.5, LEAST = 0.03; /* s, m/s: of the reflex                   */
+static const double RUSH = 5;                  /* of the ramp, for the reflex             */
+static const double WARY = 5, REBOUND = 1.5, TENDER = 0.7,
+                    CREEP = 0.12; /* s; s, without a reflex to the other
+                                     side; of FELT and of the speeds while wary */
+
 enum engine { MODEL, POLICY };
 
 struct walk_policy {
@@ -68,6 +80,11 @@ struct walk_policy {
     int64_t nearest_at;
     bool stuck, far; /* comes no nearer; the policy walks there    */
     bool lost;       /* its answer was no number                   */
+    /* of contacts, forwards and to the left */
+    double usual[2]; /* rad, how the trunk leans                     */
+    double moves[2]; /* m/s, of the trunk, by what it feels          */
+    double away[2];  /* m/s, it gives way                            */
+    double wary[2];  /* s left in which it is slow where it was struck; the sign is that of the way out */
 };
 
 /* ---- the policy's file ---- */
@@ -221,8 +238,55 @@ static bool wants_policy(const struct walk_policy *f, double share)
     return w->wish.mode == WalkCommand_VELOCITY || (w->wish.mode == WalkCommand_TARGET && f->far);
 }
 
+/* ---- giving way ---- */
+
+/* How much faster the trunk falls forwards and to the left than its feet carry it there, m/s. As of a pendulum it is
+ * v + w h lean: speed, by the accelerometer, against that of the odometry; lean against the usual one. */
+static void feel(struct walk_policy *f, const struct walk_sense *s, double felt[2])
+{
+    const struct walk_front *w = &f->front;
+    const Vector3 *a = &w->imu->linear_acceleration;
+    struct quat turn = QUAT_IDENTITY;
+    imu_to_torso(f->nm->body, w->imu, &turn);
+    struct vec3 up = quat_apply(quat_inv(s->torso_to_world), (struct vec3){0, 0, 1});
+    struct vec3 pull = quat_apply(quat_mul(s->torso_to_world, turn), (struct vec3){a->x, a->y, a->z});
+    double along = cos(w->heading), across = sin(w->heading), dt = nm_seconds(f->nm->dt);
+    const double lean[2] = {-up.x, -up.y}, *v = w->speed,
+                 grows[2] = {along * pull.x + across * pull.y + v[2] * v[1],
+                             along * pull.y - across * pull.x - v[2] * v[0]};
+    for (int i = 0; i < 2; i++) {
+        double off = lean[i] - f->usual[i];
+        f->usual[i] += dt / LEANS * nm_within(off, USUAL);
+        f->moves[i] += dt * grows[i] + dt / FORGETS * (v[i] - f->moves[i]);
+        felt[i] = f->moves[i] - v[i] + w->engine.w * w->engine.height * off;
+        if (!w->placed || !isfinite(felt[i])) felt[i] = 0, f->moves[i] = v[i];
+    }
+}
+
+/* A robot that walks into another one, or is pushed, goes at once where it is pushed to, and then for a while only
+ * slowly against it. Without this both robots lean against each other until they fall. */
+static void give_way(struct walk_policy *f, const struct walk_sense *s, double v[3])
+{
+    double felt[2], dt = nm_seconds(f->nm->dt);
+    double rough = fmin(fabs(f->asked[1]) / f->most[2] + fabs(f->asked[2]) / f->most[3], 1);
+    double least = FELT * f->gait.pace * (1 + ROUGHER * rough + (f->steady < CHANGED ? CHANGES : 0));
+    feel(f, s, felt);
+    for (int i = 0; i < 2; i++) {
+        bool again = f->wary[i] * felt[i] > 0, rebounds = f->wary[i] * felt[i] < 0 && fabs(f->wary[i]) > WARY - REBOUND;
+        double beyond = rebounds ? 0 : felt[i] - nm_within(felt[i], (again ? TENDER : 1) * least);
+        double reflex = nm_within(REFLEX * beyond, REACH * most_of(f, i, beyond));
+        f->away[i] -= dt / LASTS * f->away[i];
+        if (fabs(reflex) > fabs(f->away[i])) f->away[i] = reflex;
+        if (fabs(f->away[i]) < LEAST) f->away[i] = 0;
+        f->wary[i] = reflex * v[i] < 0 ? copysign(WARY, reflex) : f->wary[i] - nm_within(f->wary[i], dt);
+        if (f->wary[i] * v[i] < 0) v[i] = nm_within(v[i], CREEP * most_of(f, i, v[i]));
+        if (f->away[i] * v[i] < 0) v[i] = 0;
+        if (fabs(f->away[i]) > fabs(v[i])) v[i] = f->away[i];
+    }
+}
+
 /* What the policy is asked for: the command, or on the way to a hand-over what the model-based walk can take over. */
-static void ask(struct walk_policy *f, double share, bool leaves)
+static void ask(struct walk_policy *f, const struct walk_sense *s, double share, bool leaves)
 {
     const struct walk_front *w = &f->front;
     double v[3] = {0};
@@ -231,11 +295,12 @@ static void ask(struct walk_policy *f, double share, bool leaves)
     else if (w->wish.mode == WalkCommand_VELOCITY)
         memcpy(v, w->wish.velocity, sizeof v);
     if (leaves) walk_limit(&w->tuned, v);
+    give_way(f, s, v);
     limit(f, v, share > 0 ? share : CAREFUL);
     double change = 0;
     for (int i = 0; i < 3; i++) {
-        double most = most_of(f, i, v[i]);
-        v[i] = nm_gait_follow(f->asked[i], v[i], (leaves ? HASTE : 1) * f->ramp * most * nm_seconds(f->nm->dt));
+        double most = most_of(f, i, v[i]), haste = i < 2 && f->away[i] != 0 ? RUSH : leaves ? HASTE : 1;
+        v[i] = nm_gait_follow(f->asked[i], v[i], haste * f->ramp * most * nm_seconds(f->nm->dt));
         change = fmax(change, fabs(v[i] - f->asked[i]) / most);
     }
     f->steady = change > 0.005 ? 0 : f->steady + nm_seconds(f->nm->dt);
@@ -246,7 +311,8 @@ static void ask(struct walk_policy *f, double share, bool leaves)
 static void learn_trim(struct walk_policy *f)
 {
     double rate = f->trim_rate * nm_seconds(f->nm->dt);
-    if (!f->front.placed || f->steady < STEADY || f->worry[0]) return;
+    bool struck = f->wary[0] != 0 || f->wary[1] != 0;
+    if (!f->front.placed || f->steady < STEADY || f->worry[0] || struck) return;
     for (int i = 0; i < 3; i++) {
         double lacks = f->asked[i] - f->front.speed[i], *factor = &f->factor[2 * i + (f->asked[i] < 0)];
         bool asked = fabs(f->asked[i]) > ASKED * most_of(f, i, f->asked[i]);
@@ -323,6 +389,8 @@ static void to_policy(struct walk_policy *f)
     f->by = POLICY;
     f->by_since = f->nm->now;
     f->steady = 0;
+    memcpy(f->moves, w->speed, sizeof f->moves);
+    memset(f->away, 0, sizeof f->away);
     f->waited = NM_GAIT_PERIOD;
     memcpy(f->policy_goals, w->told, sizeof w->told);
     walk_front_blend(w, f->blend);
@@ -372,7 +440,7 @@ static void step_policy(struct walk_policy *f, const struct walk_sense *s, doubl
     struct walk_front *w = &f->front;
     double goals[NM_JOINTS];
     bool leaves = !wants_policy(f, share);
-    ask(f, share, leaves);
+    ask(f, s, share, leaves);
     if (share <= 0 || !by_policy(f, s, goals)) {
         to_model(f, s);
         step_model(f, s, share);
@@ -395,6 +463,8 @@ static void reset(struct walk_policy *f)
     f->worry[0] = 0;
     f->lost = f->stuck = f->far = false;
     f->same_legs = 0;
+    memset(f->usual, 0, sizeof f->usual);
+    memset(f->wary, 0, sizeof f->wary);
     for (int i = 0; i < WAYS; i++) f->factor[i] = 1;
     memset(f->offset, 0, sizeof f->offset);
 }
@@ -417,6 +487,8 @@ static void step(struct walk_policy *f)
         step_model(f, &s, share);
     nm_show(f->nm, "learned", f->by == POLICY);
     nm_show(f->nm, "trim x", f->factor[0]);
+    nm_show(f->nm, "gives way x", f->away[0]);
+    nm_show(f->nm, "gives way y", f->away[1]);
 }
 
 static void take_params(struct walk_policy *f) { walk_front_take(f); }

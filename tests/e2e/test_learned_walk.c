@@ -1,0 +1,97 @@
+/* labels: slow
+ * kid70's learned walk in the simulator, with its real policy: two robots that walk into each other, and a kick while
+ * walking. Limits are wide, because a policy that is trained anew falls elsewhere. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "sim/scenario.h"
+
+extern const struct nm_module *const __start_nm_modules[], *const __stop_nm_modules[];
+
+struct stage {
+    struct nm_arena arena;
+    struct nm_registry registry;
+    struct nm_scenario *scenario;
+};
+
+static void begin(struct stage *s, const char *file)
+{
+    struct nm_err err = {0};
+    *s = (struct stage){0};
+    nm_registry_init(&s->registry, &s->arena, __start_nm_modules, __stop_nm_modules);
+    s->scenario = nm_scenario_read(file, NM_ROOT, &err);
+    if (!s->scenario) fail_msg("%s", err.text);
+}
+
+static struct nm_result play(struct stage *s, uint64_t seed, const char *lineup)
+{
+    struct nm_err err = {0};
+    struct nm_result result;
+    struct nm_run *run = nm_run_new(
+        s->scenario, &(struct nm_run_options){.seed = seed, .lineup = lineup, .registry = &s->registry}, &err);
+    if (!run) fail_msg("%s", err.text);
+    while (nm_run_step(run) > 0) {}
+    nm_run_result(run, &result);
+    nm_run_free(run);
+    assert_int_equal(result.n_faults, 0);
+    return result;
+}
+
+/* Of all robots. */
+static double sum(const struct stage *s, const struct nm_result *r, const char *label)
+{
+    double total = 0;
+    for (uint32_t m = 0; m < s->scenario->n_measures; m++)
+        for (uint32_t k = 0; k < s->scenario->n_robots && !strcmp(s->scenario->measures[m].label, label); k++)
+            total += r->values[m][k];
+    return total;
+}
+
+static void end(struct stage *s)
+{
+    nm_scenario_free(s->scenario);
+    nm_arena_free(&s->arena);
+}
+
+/* Before they gave way, nearly every run ended with both of them on the ground, once or twice each. */
+static void robots_that_meet_give_way(void **state)
+{
+    (void)state;
+    struct stage s;
+    double falls = 0;
+    begin(&s, NM_ROOT "/scenarios/walk/collide.yaml");
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        struct nm_result r = play(&s, seed, NM_ROOT "/lineups/motion_policy.yaml");
+        assert_true(sum(&s, &r, "path") > 2); /* until they touch each of them walks 0.8 m */
+        falls += sum(&s, &r, "falls");
+    }
+    assert_true(falls <= 4);
+    end(&s);
+}
+
+static void it_kicks_while_it_walks(void **state)
+{
+    (void)state;
+    struct stage s;
+    uint32_t kicked = 0;
+    begin(&s, NM_ROOT "/scenarios/walk/kick.yaml");
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        struct nm_result r = play(&s, seed, NULL);
+        kicked += r.passed; /* without a fall, the ball faster than 0.6 m/s */
+    }
+    assert_true(kicked >= 2);
+    end(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(robots_that_meet_give_way),
+        cmocka_unit_test(it_kicks_while_it_walks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
