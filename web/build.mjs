@@ -42,7 +42,9 @@ for (const [name, bytes] of files) {
   const at = parts.findIndex((p) => name === `${p}.js`);
   renamed.set(at < 0 ? name : `part${at}.js`, text.trim() + "\n");
 }
-renamed.set("index.html", readFileSync(`${here}src/index.html`, "utf8"));
+// parts that main.js needs at once are fetched with it
+const early = [...renamed.keys()].filter((n) => renamed.get("main.js").includes(`from"./${n}"`)).map((n) => `    <link rel="modulepreload" href="${n}">\n`);
+renamed.set("index.html", readFileSync(`${here}src/index.html`, "utf8").replace("  </head>", `${early.join("")}  </head>`));
 renamed.set("licences.txt", readFileSync(`${here}src/licences.txt`, "utf8") + licences.sort().join("\n"));
 
 let total = 0;

@@ -60,6 +60,13 @@ function frame(at: number) {
   }
   frames.value++;
 }
+// Ends when all robots have told something and it was drawn: what is large or slow waits for it, but not for ever.
+export async function firstPicture() {
+  const began = performance.now();
+  const rest = (ms: number) => new Promise((done) => setTimeout(done, ms));
+  while (performance.now() - began < 3000 && !(players.peek().length && players.peek().every((r) => !Number.isNaN(r.now)))) await rest(50);
+  await rest(150);
+}
 export function onFrame(draw: Draw): () => void {
   drawings.add(draw);
   changed();

@@ -39,6 +39,15 @@ const kid = {
   penalty_mark: 1.5, circle_radius: 0.75, goal_width: 2.6, goal_depth: 0.6, border: 1,
 };
 export type Field = typeof kid;
+const AROUND = Array.from({ length: 49 }, (_, i) => (i * Math.PI) / 24);
+// The painted lines of a field as outlines, and its marks.
+export function paintOf(f: Field): { lines: [number, number][][]; spots: [number, number][] } {
+  const [l, w] = [f.field_length / 2, f.field_width / 2];
+  const box = (x0: number, x1: number, y: number): [number, number][] => [[x0, -y], [x1, -y], [x1, y], [x0, y], [x0, -y]];
+  const lines: [number, number][][] = [box(-l, l, w), [[0, -w], [0, w]], AROUND.map((a) => [f.circle_radius * Math.cos(a), f.circle_radius * Math.sin(a)])];
+  for (const side of [-1, 1]) lines.push(box(side * l, side * (l - f.goal_area_length), f.goal_area_width / 2), box(side * l, side * (l - f.penalty_area_length), f.penalty_area_width / 2));
+  return { lines, spots: [[0, 0], [f.penalty_mark - l, 0], [l - f.penalty_mark, 0]] };
+}
 export function fieldOf(robots: Robot[]): Field {
   for (const robot of robots)
     for (const [name, parameter] of robot.parameters.peek())

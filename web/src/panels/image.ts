@@ -1,5 +1,8 @@
-// A camera's image, or a picture that a module shows (nm_show), with what was found in it. Every topic that speaks of
-// places in the image is an overlay that switches on and off. Without images, the overlays lie on an empty picture.
+// A camera's image, or a picture that a module shows (nm_show), with what was found in it as layers that switch on and
+// off. Without images, the layers lie on an empty picture.
+import { players, world } from "../data/clock";
+import { apply, compose, horizon, invert, type Lens, lensOf, type Pixel, type Pose3, pose3 } from "../data/lens";
+import { fieldOf, paintOf } from "../data/plane";
 import type { Robot, Topic } from "../data/robot";
 import { canvasOf, colour, faded } from "../ui/canvas";
 import { type PanelContext, panel } from "../ui/panel";
@@ -7,43 +10,96 @@ import { say } from "../ui/shell";
 
 type Draw = (pen: Pen, m: any) => void;
 interface Pen {
-  line(points: { x: number; y: number }[], tint: string, width?: number): void;
+  line(points: (Pixel | undefined)[], tint: string, width?: number): void;
+  fill(points: Pixel[], tint: string): void;
   box(x: number, y: number, w: number, h: number, tint: string, text?: string): void;
   circle(x: number, y: number, r: number, tint: string): void;
 }
 const KINDS = ["?", "ball", "post", "L", "T", "X", "mark", "circle", "robot", "mate", "rival", "human", "obstacle", "referee"];
 const tintOf = (kind: number) => (kind === 1 ? colour("ball") : kind === 2 ? colour("accent") : kind >= 8 ? colour("bad") : colour("blue"));
 
-const overlays: Record<string, Draw> = {
-  Percepts: (pen, m) => {
-    for (const p of m.percepts) {
-      const text = `${KINDS[p.kind] ?? p.kind} ${Math.round(100 * p.confidence)}`;
-      if (p.box.width) pen.box(p.box.x_offset, p.box.y_offset, p.box.width, p.box.height, tintOf(p.kind), text);
-      else pen.circle(p.center.x, p.center.y, 4, tintOf(p.kind));
-    }
-  },
-  CameraTruth: (pen, m) => {
-    for (const o of m.objects) {
-      if (o.diameter > 0) pen.circle(o.center.x, o.center.y, o.diameter / 2, colour("good"));
-      else pen.box(o.box.x_offset, o.box.y_offset, o.box.width, o.box.height, colour("good"));
-    }
-    for (const l of m.lines) pen.line([l.start, l.end], faded(colour("good"), 0.7));
-  },
-  BallsInImage: (pen, m) => m.candidates.forEach((b: any) => pen.circle(b.center.x, b.center.y, b.diameter / 2, faded(colour("ball"), 0.3 + 0.7 * b.confidence))),
-  BallInImage: (pen, m) => m.confidence > 0 && pen.circle(m.center.x, m.center.y, m.diameter / 2, colour("ball")),
-  LineInformationInImage: (pen, m) => {
-    for (const s of m.segments) pen.line([s.start, s.end], colour("blue"), 2);
-    for (const c of m.circles) pen.line([c.left, c.middle, c.right], colour("blue"), 2);
-  },
-  ObstaclesInImage: (pen, m) => m.obstacles.forEach((o: any) => pen.box(o.top_left.x, o.top_left.y, o.width, o.height, colour("bad"))),
-  GoalPartsInImage: (pen, m) => m.posts.forEach((p: any) => pen.line([p.foot_point, p.top_point], colour("accent"), Math.max(2, p.width / 4))),
-  GoalInImage: (pen, m) => {
-    for (const p of [m.left_post, m.right_post]) if (p.confidence > 0) pen.line([p.foot_point, p.top_point], colour("accent"), 3);
-  },
-  FieldBorder: (pen, m) => pen.line(m.in_image, colour("warn"), 2),
-  RegionsOfInterest: (pen, m) => m.regions.forEach((r: any) => pen.box(r.x_offset, r.y_offset, r.width, r.height, colour("soft"))),
+// ---- layers: a topic belongs to the first one that names its type ----
+
+const drawBalls: Draw = (pen, m) => m.candidates.forEach((b: any) => pen.circle(b.center.x, b.center.y, b.diameter / 2, faded(colour("ball"), 0.3 + 0.7 * b.confidence)));
+const drawPercepts: Draw = (pen, m) => {
+  for (const p of m.percepts) {
+    const text = `${KINDS[p.kind] ?? p.kind} ${Math.round(100 * p.confidence)}`;
+    if (p.box.width) pen.box(p.box.x_offset, p.box.y_offset, p.box.width, p.box.height, tintOf(p.kind), text);
+    else pen.circle(p.center.x, p.center.y, 4, tintOf(p.kind));
+  }
 };
+const drawPosts = (pen: Pen, posts: any[]) => {
+  for (const p of posts) if (p.confidence !== 0) pen.line([p.foot_point, p.top_point], colour("accent"), Math.max(2, p.width / 4));
+};
+const layers: { id: string; about: string; off?: boolean; only?: RegExp; draws?: Record<string, Draw> }[] = [
+  {
+    id: "candidates",
+    about: "places that may be a ball",
+    only: /candidate|region/,
+    draws: {
+      BallsInImage: (pen, m) => m.candidates.forEach((b: any) => pen.circle(b.center.x, b.center.y, b.diameter / 2, colour("soft"))),
+      RegionsOfInterest: (pen, m) => m.regions.forEach((r: any) => pen.box(r.x_offset, r.y_offset, r.width, r.height, colour("soft"))),
+    },
+  },
+  { id: "ball", about: "balls, the surest drawn strongest", draws: { BallsInImage: drawBalls, BallInImage: (pen, m) => m.confidence > 0 && pen.circle(m.center.x, m.center.y, m.diameter / 2, colour("ball")) } },
+  {
+    id: "lines",
+    about: "lines of the field, their crossings and the marks",
+    only: /line|feature/,
+    draws: {
+      LineInformationInImage: (pen, m) => {
+        for (const s of m.segments) pen.line([s.start, s.end], colour("blue"), 2);
+        for (const c of m.circles) pen.line([c.left, c.middle, c.right], colour("blue"), 2);
+      },
+      Percepts: drawPercepts,
+    },
+  },
+  { id: "border", about: "where the field ends", draws: { FieldBorder: (pen, m) => pen.line(m.in_image, colour("warn"), 2) } },
+  { id: "body", about: "parts of the robot's own body", draws: { BodyInImage: (pen, m) => m.outlines.forEach((o: any) => pen.fill(o.points, colour("bad"))) } },
+  { id: "posts", about: "goal posts", draws: { GoalPartsInImage: (pen, m) => drawPosts(pen, m.posts), GoalInImage: (pen, m) => drawPosts(pen, [m.left_post, m.right_post]) } },
+  { id: "robots", about: "robots and other obstacles", draws: { ObstaclesInImage: (pen, m) => m.obstacles.forEach((o: any) => pen.box(o.top_left.x, o.top_left.y, o.width, o.height, colour("bad"))) } },
+  { id: "percepts", about: "everything that was found, with its name and how sure it is", draws: { Percepts: drawPercepts } },
+  { id: "horizon", about: "where the robot believes the horizon to be, by its joints and its inertial sensor" },
+  {
+    id: "truth",
+    about: "what is really there, in simulation",
+    off: true,
+    draws: {
+      CameraTruth: (pen, m) => {
+        for (const o of m.objects) {
+          if (o.diameter > 0) pen.circle(o.center.x, o.center.y, o.diameter / 2, colour("good"));
+          else pen.box(o.box.x_offset, o.box.y_offset, o.box.width, o.box.height, colour("good"));
+        }
+        for (const l of m.lines) pen.line([l.start, l.end], faded(colour("good"), 0.7));
+      },
+    },
+  },
+];
 const shortType = (t: string) => t.slice(t.lastIndexOf("/") + 1);
+const layerOf = (t: Topic) => layers.find((l) => l.draws?.[shortType(t.type)] && (l.only?.test(t.name) ?? true));
+
+// The field, the ball and the other robots through the lens of a camera whose pose in the field is known.
+function drawTruth(pen: Pen, bodies: any[], self: string, camera: Pose3, lens: Lens) {
+  const to = invert(camera);
+  const see = (x: number, y: number, z: number) => lens(apply(to, [x, y, z]));
+  const tint = colour("good");
+  for (const outline of paintOf(fieldOf(players.peek())).lines)
+    for (let i = 1; i < outline.length; i++) {
+      const [[x0, y0], [x1, y1]] = [outline[i - 1], outline[i]];
+      const n = Math.ceil(Math.hypot(x1 - x0, y1 - y0) / 0.25);
+      pen.line(Array.from({ length: n + 1 }, (_, k) => see(x0 + ((x1 - x0) * k) / n, y0 + ((y1 - y0) * k) / n, 0)), faded(tint, 0.8));
+    }
+  for (const b of bodies) {
+    const { x, y, z } = b.pose.position;
+    const middle = see(x, y, z);
+    if (b.name === self || !middle) continue;
+    const away = Math.hypot(x - camera.p[0], y - camera.p[1], z - camera.p[2]);
+    const side = see(x, y, z + 0.01);
+    const pixels = side ? 100 * Math.hypot(side.x - middle.x, side.y - middle.y) : 0; // a metre there
+    if (b.name === "ball") pen.circle(middle.x, middle.y, pixels * 0.07, tint);
+    else if (away > 0.3) pen.box(middle.x - 0.15 * pixels, middle.y - 0.3 * pixels, 0.3 * pixels, 0.6 * pixels, tint, b.name);
+  }
+}
 
 // ---- pixels ----
 
@@ -84,6 +140,9 @@ export function decodeImage(m: any): ImageData {
   }
   return image;
 }
+
+const FAR = !/^(localhost|127\.|\[::1\])/.test(location.host);
+const score = (t: Topic) => (/classes|mask|debug/.test(t.name) ? 0 : t.type.includes("Compressed") === FAR ? 2 : 1);
 
 function mount(ctx: PanelContext) {
   const { canvas, pen, fit } = canvasOf(ctx);
@@ -146,26 +205,33 @@ function mount(ctx: PanelContext) {
     }
   };
 
-  const isOn = (topic: string) => ctx.settings.peek().overlays?.[topic] ?? !topic.startsWith("/truth");
+  const isOn = (id: string) => ctx.settings.peek().layers?.[id] ?? !layers.find((l) => l.id === id)!.off;
   let listed = "";
   function list(robot: Robot): { images: Topic[]; drawn: Topic[] } {
     const all = [...robot.topics.peek().values()];
-    const images = all.filter((t) => /\/(Compressed)?Image$/.test(t.type));
-    const drawn = all.filter((t) => shortType(t.type) in overlays);
+    // over a network the smaller form of an image is the better one
+    const images = all.filter((t) => /\/(Compressed)?Image$/.test(t.type)).sort((a, b) => score(b) - score(a));
+    const drawn = all.filter((t) => layerOf(t));
+    const has = new Set(drawn.map((t) => layerOf(t)!.id));
+    if (robot.topics.peek().has("/camera/pose") && robot.topics.peek().has("/camera/camera_info")) {
+      has.add("horizon");
+      if (world.peek()) has.add("truth");
+    }
     const sources = [...images.map((t) => t.name), ...[...shows.keys()].map((n) => `show ${n}`)];
-    const key = JSON.stringify([robot.key, sources, drawn.map((t) => t.name), ctx.settings.peek()]);
+    const key = JSON.stringify([robot.key, sources, [...has], ctx.settings.peek()]);
     if (key !== listed) {
       listed = key;
       select.replaceChildren(...[...sources, "no image"].map((s) => new Option(s, s)));
       select.value = ctx.settings.peek().source ?? sources[0] ?? "no image";
       send.classList.toggle("on", !!ctx.settings.peek().clicks);
       bar.replaceChildren(
-        ...drawn.map((t) => {
+        ...layers.filter((l) => has.has(l.id)).map(({ id, about }) => {
           const chip = document.createElement("button");
-          chip.className = `chip ${isOn(t.name) ? "on" : ""}`;
-          chip.textContent = t.name.slice(1);
-          chip.dataset.layer = t.name;
-          chip.onclick = () => ctx.set({ overlays: { ...ctx.settings.peek().overlays, [t.name]: !isOn(t.name) } });
+          chip.className = `chip ${isOn(id) ? "on" : ""}`;
+          chip.textContent = id;
+          chip.title = about;
+          chip.dataset.layer = id;
+          chip.onclick = () => ctx.set({ layers: { ...ctx.settings.peek().layers, [id]: !isOn(id) } });
           return chip;
         }),
       );
@@ -208,12 +274,25 @@ function mount(ctx: PanelContext) {
         shown = time;
       });
     }
+    const read = (name: string, time = now, owner: Robot | undefined = robot): any => {
+      const topic = ctx.topic(owner, name);
+      if (!topic) return undefined;
+      hold.add(topic);
+      return topic.at(time)?.value;
+    };
+    // what was found in an image comes a little later than the image: the two are shown together
+    const found = drawn.filter((t) => isOn(layerOf(t)!.id)).flatMap((t) => {
+      ctx.topic(robot, t.name);
+      hold.add(t);
+      const entry = t.at(now);
+      return entry && now - entry.time < 1 ? [{ layer: layerOf(t)!, type: shortType(t.type), m: entry.value }] : [];
+    });
+    const stamp = Math.max(...found.map((f) => stampOf(f.m)));
     let message: any;
     if (source?.startsWith("show ")) message = shows.get(source.slice(5));
     else if (source) {
-      const topic = ctx.topic(robot, source);
-      if (topic) hold.add(topic);
-      message = topic?.at(now)?.value;
+      message = read(source);
+      if (message && stamp < stampOf(message)) ctx.topic(robot, source)!.each(now - 0.5, now, (_time, m) => stampOf(m) === stamp && (message = m));
     }
     if (message) {
       frame = message.header.frame_id;
@@ -223,12 +302,8 @@ function mount(ctx: PanelContext) {
       if (picture.width) size = { width: picture.width, height: picture.height };
     } else {
       pictured = undefined;
-      const info = ctx.topic(robot, "/camera/camera_info");
-      if (info) {
-        hold.add(info);
-        const m = info.at(now)?.value;
-        if (m?.width) size = { width: m.width, height: m.height };
-      }
+      const info = read("/camera/camera_info");
+      if (info?.width) size = { width: info.width, height: info.height };
     }
     const scale = Math.min(area.width / size.width, area.height / size.height) * view.zoom;
     place = { scale, x: (area.width - size.width * scale) / 2 + view.x, y: (area.height - size.height * scale) / 2 + view.y };
@@ -247,7 +322,17 @@ function mount(ctx: PanelContext) {
         pen.strokeStyle = tint;
         pen.lineWidth = width * thin;
         pen.beginPath();
+        points.forEach((p, i) => p && pen[points[i - 1] ? "lineTo" : "moveTo"](p.x, p.y));
+        pen.stroke();
+      },
+      fill(points, tint) {
+        pen.fillStyle = faded(tint, 0.25);
+        pen.strokeStyle = tint;
+        pen.lineWidth = thin;
+        pen.beginPath();
         points.forEach((p, i) => pen[i ? "lineTo" : "moveTo"](p.x, p.y));
+        pen.closePath();
+        pen.fill();
         pen.stroke();
       },
       box(x, y, w, h, tint, text) {
@@ -267,17 +352,32 @@ function mount(ctx: PanelContext) {
         pen.stroke();
       },
     };
-    for (const topic of drawn) {
-      if (!isOn(topic.name)) continue;
-      ctx.topic(robot, topic.name);
-      hold.add(topic);
-      const entry = topic.at(now);
-      if (entry && now - entry.time < 1) overlays[shortType(topic.type)](tools, entry.value);
-    }
+    pen.save();
+    pen.beginPath();
+    pen.rect(0, 0, size.width, size.height);
+    pen.clip();
+    for (const { layer, type, m } of found) layer.draws![type](tools, m);
+    if (isOn("horizon") || isOn("truth")) drawByPose(robot, tools, read, message ? stampOf(message) : now);
+    pen.restore();
     pen.restore();
     ctx.keepOnly(hold);
     canvas.dataset.image = message ? `${size.width}x${size.height}` : "";
   }
+  // Horizon and truth at the time of the image.
+  function drawByPose(robot: Robot, tools: Pen, read: (name: string, time?: number, owner?: Robot) => any, time: number) {
+    const [info, seen] = [read("/camera/camera_info"), read("/camera/pose")];
+    if (!info?.k[0] || !seen) return;
+    const lens = lensOf(info);
+    const camera = pose3(seen.pose);
+    if (isOn("horizon")) tools.line(horizon(camera, lens), colour(seen.valid ? "accent" : "faint"), 1.5);
+    const truth = isOn("truth") && !robot.topics.peek().has("/truth/camera") && read("/truth/world", time, world.peek());
+    const self = truth && truth.bodies.find((b: any) => b.name === robot.name);
+    const torso = self && read("/body_state", stampOf(seen))?.torso;
+    if (!self) return;
+    const base: Pose3 = torso ? compose(pose3(self.pose), compose(invert(pose3(torso)), camera)) : compose(pose3(self.pose), camera);
+    drawTruth(tools, truth.bodies, robot.name, base, lens);
+  }
   ctx.onFrame(draw);
 }
+const stampOf = (m: any): number => (m.header ? m.header.stamp.sec + m.header.stamp.nanosec * 1e-9 : -Infinity);
 panel({ id: "image", title: "Camera", about: "images with what was found in them", group: "robot", mount });

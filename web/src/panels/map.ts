@@ -1,7 +1,7 @@
 // The field from above: where every robot is and believes to be, the ball, and what each of them plans. The field lies as
 // team 0 sees it; robots of the other team, whose own map is turned by half a turn, are turned back.
 import { players, world } from "../data/clock";
-import { ellipse, fieldOf, HALF_TURN, HERE, inverse, place, type Pose2, pose2, times } from "../data/plane";
+import { ellipse, fieldOf, HALF_TURN, HERE, inverse, paintOf, place, type Pose2, pose2, times } from "../data/plane";
 import type { Robot, Topic } from "../data/robot";
 import { follow, followed } from "../data/session";
 import { canvasOf, colour, faded, teamColour } from "../ui/canvas";
@@ -12,6 +12,7 @@ const layers: { id: string; title: string; on: boolean; about: string }[] = [
   { id: "truth", title: "truth", on: true, about: "where everything really is, in simulation" },
   { id: "poses", title: "poses", on: true, about: "where each robot believes to be, with two standard deviations" },
   { id: "particles", title: "particles", on: false, about: "all beliefs of the followed robot about its pose" },
+  { id: "seen", title: "seen by each", on: false, about: "what the followed robot sees, as it would lie seen from each particle" },
   { id: "ball", title: "ball", on: true, about: "the ball of the followed robot, and where it will come to rest" },
   { id: "team", title: "team ball", on: false, about: "the ball as each team believes it to be" },
   { id: "obstacles", title: "obstacles", on: true, about: "obstacles of the followed robot" },
@@ -25,6 +26,7 @@ const TOPICS: Record<string, string[]> = {
   every: ["/pose", "/hcm_state", "/match_state"],
   paths: ["/path", "/odometry", "/navigation_state"],
   particles: ["/pose_hypotheses"],
+  seen: ["/pose_hypotheses", "/percepts", "/line_relative"],
   ball: ["/ball"],
   team: ["/team_ball"],
   obstacles: ["/obstacles"],
@@ -151,10 +153,6 @@ function mount(ctx: PanelContext) {
     pen.beginPath();
     pen.arc(u, v, Math.max(radius * scale, 0.5), 0, 2 * Math.PI);
   };
-  const box = (x: number, y: number, w: number, h: number) => {
-    const [u, v] = toScreen(x, y + h);
-    pen.strokeRect(u, v, w * scale, h * scale);
-  };
 
   function drawField() {
     const f = fieldOf(players.peek());
@@ -171,21 +169,13 @@ function mount(ctx: PanelContext) {
     pen.strokeStyle = faded(colour("paint"), 0.75);
     pen.fillStyle = pen.strokeStyle;
     pen.lineWidth = Math.max(f.line_width * scale, 1);
-    box(-l, -w, 2 * l, 2 * w);
-    line([
-      [0, -w],
-      [0, w],
-    ]);
-    disc(0, 0, f.circle_radius);
-    pen.stroke();
-    for (const side of [-1, 1]) {
-      for (const [length, width] of [
-        [f.goal_area_length, f.goal_area_width],
-        [f.penalty_area_length, f.penalty_area_width],
-      ])
-        box(side < 0 ? -l : l - length, -width / 2, length, width);
-      disc(side * (l - f.penalty_mark), 0, 0.05);
+    const paint = paintOf(f);
+    for (const outline of paint.lines) line(outline);
+    for (const [x, y] of paint.spots) {
+      disc(x, y, 0.05);
       pen.fill();
+    }
+    for (const side of [-1, 1]) {
       pen.save();
       pen.strokeStyle = side < 0 ? teamColour(0) : teamColour(1);
       if (!world.peek()) pen.strokeStyle = colour("paint");
@@ -198,8 +188,6 @@ function mount(ctx: PanelContext) {
       ]);
       pen.restore();
     }
-    disc(0, 0, 0.05);
-    pen.fill();
   }
 
   function shirt(at: Pose2, robot: Robot, solid: boolean, fallen: boolean, out: boolean) {
@@ -375,8 +363,30 @@ function mount(ctx: PanelContext) {
     }
     pen.stroke();
   }
+  const kindTint = (kind: number) => colour(kind === 1 ? "ball" : kind >= 8 ? "bad" : "accent");
+  // A cloud of observations that is narrow shows particles that agree with the field.
+  function drawSeen(robot: Robot, turn: Pose2, message: (r: Robot, n: string) => any) {
+    const h = message(robot, "/pose_hypotheses");
+    const located = (message(robot, "/percepts")?.percepts ?? []).filter((p: any) => p.located);
+    const segments = message(robot, "/line_relative")?.segments ?? [];
+    const from: any[] = h?.particles.length ? h.particles : (h?.hypotheses ?? []).map((p: any) => p.pose);
+    const alpha = Math.min(0.7, 0.15 + 4 / Math.max(from.length, 1));
+    for (const p of from) {
+      const at = times(turn, { x: p.x, y: p.y, a: p.theta });
+      for (const o of located) {
+        pen.fillStyle = faded(kindTint(o.kind), alpha);
+        const [u, v] = toScreen(...place(at, o.position.x, o.position.y));
+        pen.fillRect(u - 1, v - 1, 2, 2);
+      }
+      pen.strokeStyle = faded(colour("accent"), alpha);
+      pen.lineWidth = 1;
+      for (const s of segments) line([place(at, s.start.x, s.start.y), place(at, s.end.x, s.end.y)]);
+    }
+    canvas.dataset.seen = String(from.length * (located.length + segments.length));
+  }
   function drawChosen(robot: Robot, turn: Pose2, belief: Pose2 | undefined, message: (r: Robot, n: string) => any) {
     const tint = teamColour(robot.team);
+    if (isOn("seen")) drawSeen(robot, turn, message);
     if (isOn("particles")) {
       const h = message(robot, "/pose_hypotheses");
       for (const p of h?.particles ?? []) {
@@ -441,7 +451,7 @@ function mount(ctx: PanelContext) {
         if (!p.located) continue;
         const [x, y] = place(belief, p.position.x, p.position.y);
         const [u, v] = toScreen(x, y);
-        pen.strokeStyle = p.kind === 1 ? colour("ball") : p.kind >= 8 ? colour("bad") : colour("accent");
+        pen.strokeStyle = kindTint(p.kind);
         pen.lineWidth = 1.5;
         pen.beginPath();
         pen.moveTo(u - 4, v - 4);

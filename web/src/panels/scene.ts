@@ -1,4 +1,5 @@
 // The three-dimensional view. Its code is large, so it is loaded when the panel is opened.
+import { firstPicture } from "../data/clock";
 import { panel } from "../ui/panel";
 
 panel({
@@ -7,7 +8,7 @@ panel({
   about: "robots, field and ball in three dimensions",
   group: "match",
   mount: async (ctx) => {
-    await new Promise((done) => setTimeout(done, 400)); // the first picture of the other panels comes first
+    await firstPicture();
     const { mount } = await import("../scene/scene");
     mount(ctx);
   },

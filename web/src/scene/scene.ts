@@ -36,7 +36,7 @@ import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import { STLLoader } from "three/examples/jsm/loaders/STLLoader.js";
 import URDFLoader, { type URDFRobot } from "urdf-loader";
 import { changed, players, slowDown, world } from "../data/clock";
-import { type Field, fieldOf, HALF_TURN, HERE, pose2, times } from "../data/plane";
+import { type Field, fieldOf, HALF_TURN, HERE, paintOf, pose2, times } from "../data/plane";
 import type { Robot, Topic } from "../data/robot";
 import { followed } from "../data/session";
 import { colour, teamColour } from "../ui/canvas";
@@ -55,28 +55,15 @@ function fieldTexture(f: Field, pixels: number): CanvasTexture {
   pen.setTransform(pixels, 0, 0, -pixels, canvas.width / 2, canvas.height / 2);
   pen.strokeStyle = pen.fillStyle = colour("paint");
   pen.lineWidth = f.line_width;
-  const [l, w] = [f.field_length / 2, f.field_width / 2];
-  pen.strokeRect(-l, -w, 2 * l, 2 * w);
+  const paint = paintOf(f);
   pen.beginPath();
-  pen.moveTo(0, -w);
-  pen.lineTo(0, w);
+  for (const outline of paint.lines) outline.forEach(([x, y], i) => pen[i ? "lineTo" : "moveTo"](x, y));
   pen.stroke();
-  const circle = (x: number, r: number) => {
-    pen.beginPath();
-    pen.arc(x, 0, r, 0, 2 * Math.PI);
-  };
-  circle(0, f.circle_radius);
-  pen.stroke();
-  for (const side of [-1, 1]) {
-    for (const [a, b] of [
-      [f.goal_area_length, f.goal_area_width],
-      [f.penalty_area_length, f.penalty_area_width],
-    ])
-      pen.strokeRect(side < 0 ? -l : l - a, -b / 2, a, b);
-    circle(side * (l - f.penalty_mark), 0.06);
-    pen.fill();
+  pen.beginPath();
+  for (const [x, y] of paint.spots) {
+    pen.moveTo(x, y);
+    pen.arc(x, y, 0.06, 0, 2 * Math.PI);
   }
-  circle(0, 0.06);
   pen.fill();
   const texture = new CanvasTexture(canvas);
   texture.colorSpace = SRGBColorSpace;

@@ -22,7 +22,7 @@ export const shipped: View[] = [
     name: "match",
     layout: {
       row: [
-        { column: ["map", { row: ["scene", "log"], shares: [52, 48] }], shares: [62, 38] },
+        { column: ["map", { row: ["scene", "image", "log"], shares: [36, 30, 34] }], shares: [62, 38] },
         { column: ["robot", "behaviour"], shares: [50, 50] },
       ],
       shares: [73, 27],
