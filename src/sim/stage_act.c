@@ -282,7 +282,7 @@ static const char *push(struct nm_stage *stage, const SimCommand_Request *r)
     return NULL;
 }
 
-/* "imu lost", "servo limp" of a joint, "foot lost" of a side; those of a whole robot have no part. */
+/* "imu lost", "servo limp" of a joint, "foot lost" of a side; those of a whole robot have no part. "none" mends all. */
 static const char *fault(struct nm_stage *stage, const SimCommand_Request *r)
 {
     char name[32];
@@ -291,12 +291,18 @@ static const char *fault(struct nm_stage *stage, const SimCommand_Request *r)
     int32_t robot = nm_stage_find(stage, r->name);
     if (robot < 0) return "there is no robot of that name";
     if (stage->flat) return "robots of the flat fidelity have no parts that could break";
+    struct actor *actor = &stage->actors[robot];
+    if (!strcmp(r->fault, "none")) {
+        actor->n_ailments = 0;
+        return NULL;
+    }
+    if (actor->n_ailments == FAULTS_AT_ONCE) return "too much of this robot is broken; the fault none mends all of it";
     for (; kind < NM_FAULTS; kind++) {
         snprintf(name, sizeof name, "%s %s", nm_fault_names[kind].part, nm_fault_names[kind].what);
         if (!strcmp(name, r->fault)) break;
     }
     if (kind == NM_FAULTS) return "there is no such fault; docs/simulator.md lists them";
-    const struct nm_body *body = stage->actors[robot].body;
+    const struct nm_body *body = actor->body;
     if (!strcmp(nm_fault_names[kind].part, "servo")) {
         while (part < body->n_joints && strcmp(body->joints[part].name, r->part)) part++;
         if (part == body->n_joints) return "the robot has no joint of that name";

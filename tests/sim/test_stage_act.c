@@ -114,6 +114,13 @@ static void parts_break_by_command(void **state)
     run(stage, 2);
     nm_stage_whereabouts(stage, 0, &w);
     assert_true(w.fallen || w.base_to_field.pos.z < 0.3);
+    for (int i = 3; i < 32; i++) assert_true(broken(stage, "kid", "imu lost", "").success);
+    assert_false(broken(stage, "kid", "imu lost", "").success); /* a robot has room for so many */
+    assert_true(broken(stage, "kid", "none", "").success);
+    run(stage, 0.1);
+    nm_stage_whereabouts(stage, 0, &w);
+    assert_true(w.whole);
+    assert_true(broken(stage, "kid", "imu lost", "").success);
     close_theatre(&t, stage);
 }
 

@@ -5,16 +5,11 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { ask, patience } from "./ask.mjs";
 
 const [nutmeg, root, scratch, pictures] = process.argv.slice(2);
 const web = createRequire(`${root}/web/package.json`);
-const peers = createRequire(`${root}/tests/interop/package.json`);
 const { chromium } = web("playwright-core");
-const { parse } = peers("@foxglove/rosmsg");
-const { MessageReader } = peers("@foxglove/rosmsg2-serialization");
-const { FoxgloveClient } = peers("@foxglove/ws-protocol");
-const WebSocket = peers("ws");
-const patience = 120000; // ms; the machine may be busy
 
 // ---- a match, and its robots' own words ----
 
@@ -35,33 +30,6 @@ function play(...flags) {
   process.on("exit", () => child.kill("SIGKILL"));
   return { url, end };
 }
-// The newest message of topics of one server.
-async function ask(host, token, topics) {
-  const client = new FoxgloveClient({ ws: new WebSocket(`ws://${host}/?token=${token}`, ["foxglove.websocket.v1"]) });
-  const answers = {};
-  const info = await new Promise((resolve, reject) => {
-    const readers = new Map();
-    let about;
-    setTimeout(() => reject(new Error(`${host} did not tell ${topics}; it told ${Object.keys(answers)}`)), patience).unref();
-    client.on("error", reject);
-    client.on("serverInfo", (i) => {
-      about = i;
-      if (!topics.length) resolve(i);
-    });
-    client.on("advertise", (channels) => {
-      for (const c of channels)
-        if (topics.includes(c.topic)) readers.set(client.subscribe(c.id), { topic: c.topic, reader: new MessageReader(parse(c.schema, { ros2: true })) });
-    });
-    client.on("message", ({ subscriptionId, data }) => {
-      const { topic, reader } = readers.get(subscriptionId);
-      answers[topic] = reader.readMessage(data);
-      if (Object.keys(answers).length === topics.length) resolve(about);
-    });
-  });
-  client.close();
-  return { info, answers };
-}
-
 // ---- the page ----
 
 const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"] });

@@ -1,6 +1,7 @@
 // The panels, one group after the other. panels.sh starts the simulations.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { ask as hear } from "./ask.mjs";
 import { chromium } from "../../web/node_modules/playwright-core/index.mjs";
 
 const [group, address, program] = process.argv.slice(2);
@@ -98,8 +99,116 @@ async function match() {
   await until("the present one", async () => (await page.locator(".states .node.on").count()) === 1);
 }
 
+// The image that a robot took, its layers, and a camera that breaks and is mended.
+async function camera() {
+  await show("vision");
+  const canvas = page.locator("[data-panel=image] canvas");
+  const stamp = async () => Number(await canvas.getAttribute("data-stamp"));
+  const layer = async (id, on) => {
+    const drawn = async () => (await canvas.getAttribute("data-layers")).split(" ").includes(id);
+    if ((await drawn()) !== on) await page.locator(`[data-panel=image] [data-layer=${id}]`).click();
+    await until(`the layer ${id}`, async () => (await drawn()) === on);
+  };
+  // pixels of the image, each from the middle of its place on the canvas
+  await page.addInitScript(() => {
+    window.pixels = () => {
+      const c = document.querySelector("[data-panel=image] canvas");
+      const [x, y, scale] = c.dataset.place.split(" ").map(Number);
+      const ratio = c.width / c.getBoundingClientRect().width;
+      const { data } = c.getContext("2d").getImageData(0, 0, c.width, c.height);
+      const list = new Uint8Array(3 * 644 * 482);
+      for (let v = 0; v < 482; v++)
+        for (let u = 0; u < 644; u++) {
+          const at = 4 * (Math.floor((y + (v + 0.5) * scale) * ratio) * c.width + Math.floor((x + (u + 0.5) * scale) * ratio));
+          list.set(data.subarray(at, at + 3), 3 * (644 * v + u));
+        }
+      return list;
+    };
+    // places whose colour is not that of the plain image
+    window.changed = () => {
+      const now = pixels();
+      const list = [];
+      for (let i = 0; i < 644 * 482; i++) if ([0, 1, 2].some((k) => Math.abs(now[3 * i + k] - plain[3 * i + k]) > 40)) list.push(i);
+      return list;
+    };
+  });
+  await page.reload();
+  await until("an image", async () => (await canvas.getAttribute("data-image")) === "644x482");
+  const host = new URL(address).host;
+  const token = new URL(address).searchParams.get("token");
+  const clock = page.locator('[data-test="sim-pause"]');
+  await until("a look at lines", async () => {
+    const first = await stamp();
+    await until("the next image", async () => (await stamp()) > first);
+    await clock.click();
+    await clock.filter({ hasText: "run" }).waitFor();
+    const seen = (await hear(host, token, ["/lines_in_image"])).answers["/lines_in_image"];
+    const length = seen.segments.reduce((sum, s) => sum + Math.hypot(s.end.x - s.start.x, s.end.y - s.start.y), 0);
+    if (length > 300) return true;
+    await clock.click();
+    await clock.filter({ hasText: "freeze" }).waitFor();
+  });
+  const ids = await page.locator("[data-panel=image] [data-layer]").evaluateAll((all) => all.map((e) => e.dataset.layer));
+  assert.deepEqual(ids, ["candidates", "ball", "lines", "border", "body", "posts", "robots", "percepts", "horizon", "truth"]);
+  for (const id of ids) await layer(id, false);
+  const raw = (await hear(host, token, ["/camera/image_raw"])).answers["/camera/image_raw"];
+  await until("the newest image", async () => Math.abs((await stamp()) - raw.header.stamp.sec - raw.header.stamp.nanosec * 1e-9) < 0.002);
+  const luma = Uint8Array.from({ length: 644 * 482 }, (_, i) => raw.data[Math.floor(i / 644) * raw.step + 2 * (i % 644)]);
+  const off = await page.evaluate((text) => {
+    window.plain = pixels();
+    let sum = 0;
+    for (let i = 0; i < plain.length / 3; i++) sum += Math.abs(0.299 * plain[3 * i] + 0.587 * plain[3 * i + 1] + 0.114 * plain[3 * i + 2] - text.charCodeAt(i));
+    return sum / (644 * 482);
+  }, Buffer.from(luma).toString("latin1"));
+  assert.ok(off < 6, `the image on the page differs by ${off} in brightness`);
+  const changed = {};
+  for (const id of ids) {
+    await layer(id, true);
+    const see = async () => (changed[id] = await page.evaluate(() => changed()));
+    await see();
+    if (["lines", "horizon", "truth"].includes(id)) await until(`pixels of the layer ${id}`, async () => (await see()).length > 100);
+    await layer(id, false);
+  }
+  assert.equal(await page.evaluate(() => changed().length), 0, "layers leave the image as it was");
+  // where the truth has a line there is paint nearby, much more often than elsewhere
+  const paint = (u, v) => {
+    let most = 0;
+    for (let y = Math.max(v - 6, 0); y <= Math.min(v + 6, 481); y++) for (let x = Math.max(u - 6, 0); x <= Math.min(u + 6, 643); x++) most = Math.max(most, luma[644 * y + x]);
+    return most > 150;
+  };
+  const places = changed.truth.map((i) => [i % 644, Math.floor(i / 644)]).filter(([, v]) => v > 220 && v < 420);
+  const share = places.filter(([u, v]) => paint(u, v)).length / places.length;
+  const beside = places.filter(([u, v]) => paint((u + 50) % 644, v + 50)).length / places.length;
+  console.log(`${places.length} pixels of true lines, ${(100 * share).toFixed(0)} % of them on paint, ${(100 * beside).toFixed(0)} % beside them`);
+  assert.ok(places.length > 50 && share > 0.8 && share > 1.5 * beside, "the true lines lie on paint");
+  for (const id of ids) await layer(id, true);
+  await page.screenshot({ path: "out/camera.png" });
+
+  // break the camera, and mend it
+  await page.locator(".dv-tab", { hasText: "Around" }).click(); // the new panel comes there
+  await page.locator("[data-menu=panels]").click();
+  await page.locator("[data-add=faults]").click();
+  await page.getByLabel("for how long").selectOption("0");
+  await page.locator('[data-fault="eyes blind"]').click();
+  await page.locator('[data-test=broken]', { hasText: "eyes blind" }).waitFor();
+  await clock.click();
+  const world = JSON.parse((await hear(host, token, [])).info.metadata.peers).find((p) => p.name === "world");
+  const time = async () => (await hear(`127.0.0.1:${world.port}`, token, ["/truth/world"])).answers["/truth/world"].time;
+  const now = await time();
+  await until("time", async () => (await time()) > now + 2);
+  const blind = await stamp();
+  await until("time", async () => (await time()) > now + 4);
+  assert.equal(await stamp(), blind, "a blind robot gets no images");
+  await page.locator('[data-fault="none"]').click();
+  await until("images again", async () => (await stamp()) > blind);
+  // a servo that tells nothing, and a refusal
+  await page.locator('[data-test="fault-joint"]').selectOption("left_knee");
+  await page.locator('[data-fault="servo limp"]').click();
+  await page.locator("[data-test=broken]", { hasText: "servo limp left_knee" }).waitFor();
+}
+
 try {
-  await (group === "system" ? system() : match());
+  await { system, match, camera }[group]();
   assert.deepEqual(faults, []);
 } finally {
   await browser.close();

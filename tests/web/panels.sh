@@ -10,7 +10,7 @@ if [ ! -x /usr/bin/chromium ] || [ -z "$(type -P node)" ]; then
     echo "needs chromium and node"
     exit 77
 fi
-"$root/scripts/npm" web
+"$root/scripts/npm" web tests/interop
 scratch=$(mktemp -d)
 running=
 finish() {
@@ -44,3 +44,6 @@ node tests/web/panels.mjs system "$address" "$program"
 stop
 start play
 node tests/web/panels.mjs match "$address" "$program"
+stop
+start play --fidelity camera --players 1 --half 5m
+node tests/web/panels.mjs camera "$address" "$program"

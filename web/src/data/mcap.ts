@@ -3,7 +3,8 @@
 import { decompress as unzstd } from "fzstd";
 import { changed } from "./clock";
 import { type Entry, Robot, type Topic, type TopicStats } from "./robot";
-import { type Message, parseSchema, type Schema } from "./schema";
+import { type SchemaRecord, schemaMaker } from "./encodings";
+import type { Message, Schema } from "./schema";
 
 export interface Bytes {
   size: number;
@@ -124,6 +125,7 @@ interface Chunk {
   asked: boolean;
   used: number;
   size: number;
+  loose: boolean; // messages that lie in no chunk of the file
 }
 interface Channel {
   schema: number;
@@ -133,6 +135,8 @@ interface Channel {
 
 const CACHE = 160 << 20; // bytes of loaded chunks
 const SCAN = 1 << 18; // bytes read at once in a file without an index
+const LOOSE = 1 << 22; // bytes of messages without a chunk that are loaded together
+const LARGEST = 1 << 30; // bytes of an unpacked chunk
 
 class LogTopic implements Topic {
   holders = 0;
@@ -144,10 +148,10 @@ class LogTopic implements Topic {
     readonly robot: LogRobot,
     readonly name: string,
     readonly type: string,
-    private definition: string,
+    private make: () => Schema,
   ) {}
   get schema(): Schema {
-    return (this.made ??= parseSchema(this.type, this.definition));
+    return (this.made ??= this.make());
   }
   hold() {
     this.holders++;
@@ -172,9 +176,11 @@ class LogTopic implements Topic {
 
 export class LogRobot extends Robot {
   offset = 0; // s, added to all times
-  private chunks: Chunk[] = [];
+  private chunks: Chunk[] = []; // by their first time
+  private reach: number[] = []; // s, the last time of a chunk and all before it
   private channels = new Map<number, Channel>();
-  private schemas = new Map<number, { name: string; encoding: string; data: string }>();
+  private schemas = new Map<number, SchemaRecord>();
+  private unread = new Set<string>(); // topics whose messages nobody here can read
   private range: [number, number] = [NaN, NaN];
   private queue: Chunk[] = [];
   private busy = 0;
@@ -209,9 +215,13 @@ export class LogRobot extends Robot {
     const summary = whole ? footer.u64() : 0;
     if (summary) this.readSummary(await this.bytes.read(summary, size - 37 - summary));
     if (!this.chunks.length) await this.scan();
+    this.chunks.sort((a, b) => a.from - b.from);
+    for (const c of this.chunks) this.reach.push(Math.max(c.to, this.reach[this.reach.length - 1] ?? c.to));
+    // a summary may leave them out; then chunks have them
+    if (!this.channels.size) for (const chunk of this.chunks.slice(0, 3)) await this.load(chunk);
     for (const [id, channel] of this.channels) this.addTopic(id, channel);
     this.topics.value = new Map(this.topics.value);
-    this.chunks.sort((a, b) => a.from - b.from);
+    if (this.unread.size) this.notice(1, `not shown, for their encodings are not known here: ${[...this.unread].join(", ")}`);
     for (const c of this.chunks) {
       if (!(c.from >= this.range[0])) this.range[0] = c.from;
       if (!(c.to <= this.range[1])) this.range[1] = c.to;
@@ -223,7 +233,7 @@ export class LogRobot extends Robot {
     const r = new Reader(body);
     if (op === OP.SCHEMA) {
       const id = r.u16();
-      this.schemas.set(id, { name: r.string(), encoding: r.string(), data: text.decode(r.take(r.u32())) });
+      this.schemas.set(id, { name: r.string(), encoding: r.string(), data: r.take(r.u32()).slice() });
     } else if (op === OP.CHANNEL) {
       const id = r.u16();
       this.channels.set(id, { schema: r.u16(), topic: r.string(), encoding: r.string() });
@@ -234,7 +244,7 @@ export class LogRobot extends Robot {
       this.note(op, body);
       if (op !== OP.CHUNK_INDEX) continue;
       const r = new Reader(body);
-      const chunk: Chunk = { from: r.time(), to: r.time(), offset: r.u64(), length: r.u64(), channels: new Set(), asked: false, used: 0, size: 0 };
+      const chunk: Chunk = { from: r.time(), to: r.time(), offset: r.u64(), length: r.u64(), channels: new Set(), asked: false, used: 0, size: 0, loose: false };
       const map = new Reader(r.take(r.u32()));
       while (map.left >= 10) {
         chunk.channels!.add(map.u16());
@@ -247,7 +257,7 @@ export class LogRobot extends Robot {
   // A file without an index (its writer died, or wrote none) is walked through once. Only heads of records are read.
   private async scan() {
     let at = 8;
-    let loose: { from: number; to: number } | undefined; // messages outside of chunks
+    let loose: Chunk | undefined; // messages outside of chunks
     let block: Uint8Array = new Uint8Array(0); // the records between two chunks are small, and read together
     let start = 0;
     while (at + 9 <= this.bytes.size) {
@@ -260,30 +270,33 @@ export class LogRobot extends Robot {
       const length = head.u64();
       if (op === OP.DATA_END || op === OP.FOOTER || at + 9 + length > this.bytes.size) break;
       if (op === OP.CHUNK)
-        this.chunks.push({ from: head.time(), to: head.time(), offset: at, length: 9 + length, channels: undefined, asked: false, used: 0, size: 0 });
+        this.chunks.push({ from: head.time(), to: head.time(), offset: at, length: 9 + length, channels: undefined, asked: false, used: 0, size: 0, loose: false });
       else if (op === OP.SCHEMA || op === OP.CHANNEL) this.note(op, await this.bytes.read(at + 9, length));
-      else if (op === OP.MESSAGE) loose ??= { from: at, to: at };
-      if (op === OP.MESSAGE && loose) loose.to = at + 9 + length;
+      else if (op === OP.MESSAGE) {
+        const id = head.u16();
+        head.u32();
+        const time = head.time();
+        if (!loose || at - loose.offset > LOOSE)
+          this.chunks.push((loose = { from: time, to: time, offset: at, length: 0, channels: new Set(), asked: false, used: 0, size: 0, loose: true }));
+        loose.from = Math.min(loose.from, time);
+        loose.to = Math.max(loose.to, time);
+        loose.length = at + 9 + length - loose.offset;
+        loose.channels!.add(id);
+      }
       at += 9 + length;
     }
-    if (loose && loose.to - loose.from < CACHE) {
-      const chunk: Chunk = { from: NaN, to: NaN, offset: loose.from, length: loose.to - loose.from, channels: undefined, asked: true, used: 0, size: 0 };
-      this.take(chunk, await this.bytes.read(loose.from, chunk.length));
-      for (const list of chunk.messages!.values()) {
-        if (!(list.times[0] >= chunk.from)) chunk.from = list.times[0];
-        if (!(list.times[list.times.length - 1] <= chunk.to)) chunk.to = list.times[list.times.length - 1];
-      }
-      this.chunks.push(chunk);
-    }
-    if (!this.channels.size) for (const chunk of this.chunks.slice(0, 3)) await this.load(chunk);
   }
   private addTopic(id: number, channel: Channel) {
-    const schema = this.schemas.get(channel.schema);
-    if (!schema || channel.encoding !== "cdr" || schema.encoding !== "ros2msg") return;
+    const schema = this.schemas.get(channel.schema) ?? { name: channel.topic, encoding: "", data: new Uint8Array(0) };
+    const make = schemaMaker(channel.encoding, schema);
+    if (!make) {
+      this.unread.add(`${channel.topic} (${channel.encoding || "no encoding"}, ${schema.encoding || "no schema"})`);
+      return;
+    }
     const name = channel.topic.startsWith("/") ? channel.topic : `/${channel.topic}`;
     const topics = this.topics.value as Map<string, Topic>;
     let topic = topics.get(name) as LogTopic | undefined;
-    if (!topic) topics.set(name, (topic = new LogTopic(this, name, schema.name, schema.data)));
+    if (!topic) topics.set(name, (topic = new LogTopic(this, name, schema.name, make)));
     topic.channels.push(id);
   }
 
@@ -311,13 +324,15 @@ export class LogRobot extends Robot {
   async load(chunk: Chunk) {
     chunk.asked = true;
     const bytes = await this.bytes.read(chunk.offset, chunk.length);
+    this.version++;
+    if (chunk.loose) return this.take(chunk, bytes);
     const r = new Reader(bytes);
     r.at = 9 + 16;
     const size = r.u64();
     r.u32();
     const how = r.string();
+    if (size > LARGEST) throw new Error("a chunk is too large");
     this.take(chunk, unpack(how, r.take(r.u64()), size));
-    this.version++;
   }
   private take(chunk: Chunk, bytes: Uint8Array) {
     const messages: NonNullable<Chunk["messages"]> = new Map();
@@ -359,16 +374,18 @@ export class LogRobot extends Robot {
       oldest.asked = false;
     }
   }
+  // Chunks of other programs may overlap.
   find(channels: number[], time: number): { time: number; body: Uint8Array } | undefined {
+    let best: { time: number; body: Uint8Array } | undefined;
     for (let c = this.chunks.length - 1; c >= 0; c--) {
       const chunk = this.chunks[c];
-      if (chunk.from > time || (chunk.channels && !channels.some((id) => chunk.channels!.has(id)))) continue;
+      if (best && this.reach[c] <= best.time) break;
+      if (chunk.from > time || (best && chunk.to <= best.time) || (chunk.channels && !channels.some((id) => chunk.channels!.has(id)))) continue;
       if (!chunk.messages) {
         this.want(chunk);
-        return undefined;
+        return best;
       }
       chunk.used = ++this.tick;
-      let best: { time: number; body: Uint8Array } | undefined;
       for (const id of channels) {
         const list = chunk.messages.get(id);
         if (!list || list.times[0] > time) continue;
@@ -381,9 +398,8 @@ export class LogRobot extends Robot {
         }
         if (!best || list.times[low] > best.time) best = { time: list.times[low], body: list.bodies[low] };
       }
-      if (best) return best;
     }
-    return undefined;
+    return best;
   }
   each(channels: number[], after: number, until: number, tell: (time: number, body: Uint8Array) => void) {
     for (const chunk of this.chunks) {

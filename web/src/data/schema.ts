@@ -1,4 +1,5 @@
-// Messages as they travel: the text of a ROS 2 message definition (ros2msg) becomes a reader of CDR bytes.
+// Messages as they travel: the text of a ROS message definition becomes a reader of bytes, of CDR for ROS 2 (ros2msg),
+// and of ROS 1's own form for ros1msg.
 
 export interface Field {
   name: string;
@@ -40,21 +41,27 @@ function parseLine(line: string, shape: Shape, block: number) {
   shape.fields.push(field);
 }
 
-// A cursor over CDR bytes. Numbers are aligned to their size, counted from behind the header of four bytes.
+// A cursor over bytes. CDR aligns numbers to their size, counted from behind a header of four bytes, and ends texts with
+// a zero; ROS 1 does neither.
 class Cursor {
-  at = 4;
+  at: number;
   little: boolean;
   most: number; // alignment
+  zero: number; // bytes behind a text
+  view: DataView;
   constructor(
-    public view: DataView,
     public bytes: Uint8Array,
+    cdr: boolean,
   ) {
-    this.little = (bytes[1] & 1) === 1;
-    this.most = bytes[1] >= 6 ? 4 : 8; // XCDR2 aligns to four
+    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.at = cdr ? 4 : 0;
+    this.zero = cdr ? 1 : 0;
+    this.little = !cdr || (bytes[1] & 1) === 1;
+    this.most = !cdr ? 1 : bytes[1] >= 6 ? 4 : 8; // XCDR2 aligns to four
   }
   align(size: number) {
     const to = Math.min(size, this.most);
-    this.at += (to - ((this.at - 4) % to)) % to;
+    if (to > 1) this.at += (to - ((this.at - 4) % to)) % to;
   }
   count(): number {
     this.align(4);
@@ -85,7 +92,7 @@ const readString: Reader = (c) => {
   const n = c.count();
   if (n > c.bytes.length - c.at) throw new RangeError("a text is longer than its message");
   c.at += n;
-  return n > 1 ? text.decode(c.bytes.subarray(c.at - n, c.at - 1)) : "";
+  return n > c.zero ? text.decode(c.bytes.subarray(c.at - n, c.at - c.zero)) : "";
 };
 
 function readerOf(field: Field, shapes: Map<string, Shape>, made: Map<string, Reader>): Reader {
@@ -129,13 +136,15 @@ function messageReader(name: string, shapes: Map<string, Shape>, made: Map<strin
   };
   made.set(name, read);
   fields = shape.fields.map((f) => [f.name, readerOf(f, shapes, made)]);
-  // an empty struct has one byte on the wire
-  if (!fields.length) fields = [["structure_needs_at_least_one_member", numbers.uint8]];
+  // an empty struct has one byte in CDR
+  if (!fields.length) fields = [["structure_needs_at_least_one_member", (c) => (c.zero ? numbers.uint8(c) : 0)]];
   return read;
 }
 
-export function parseSchema(name: string, definition: string): Schema {
+export function parseSchema(name: string, definition: string, cdr = true): Schema {
   const shapes = new Map<string, Shape>();
+  const stamp = ["sec", "nanosec"].map((part) => ({ name: part, type: "uint32" }));
+  if (!cdr) for (const type of ["time", "duration"]) shapes.set(type, { name: `builtin_interfaces/${type === "time" ? "Time" : "Duration"}`, fields: stamp, constants: [] });
   const root: Shape = { name: short(name), fields: [], constants: [] };
   for (const [i, part] of definition.split(/^={20,}\s*$/m).entries()) {
     const lines = part.split("\n");
@@ -162,8 +171,8 @@ export function parseSchema(name: string, definition: string): Schema {
     }
   const reader = messageReader(root.name, shapes, new Map());
   const read = (bytes: Uint8Array) => {
-    if (bytes.length < 4) throw new RangeError("a message has at least four bytes");
-    return reader(new Cursor(new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), bytes));
+    if (cdr && bytes.length < 4) throw new RangeError("a message has at least four bytes");
+    return reader(new Cursor(bytes, cdr));
   };
   return { name, root, shapes, read };
 }

@@ -16,11 +16,13 @@ interface Pen {
   circle(x: number, y: number, r: number, tint: string): void;
 }
 const KINDS = ["?", "ball", "post", "L", "T", "X", "mark", "circle", "robot", "mate", "rival", "human", "obstacle", "referee"];
-const tintOf = (kind: number) => (kind === 1 ? colour("ball") : kind === 2 ? colour("accent") : kind >= 8 ? colour("bad") : colour("blue"));
+// the same by day and by night: an image has its own light
+const TINT = { candidate: "#e8e8f0", ball: "#ffa62b", line: "#4fd8ff", border: "#ffe14f", body: "#ff4fd8", post: "#ffe9a8", robot: "#ff5a4f", horizon: "#b69cff", truth: "#a8ff3e" };
+const tintOf = (kind: number) => (kind === 1 ? TINT.ball : kind === 2 ? TINT.post : kind >= 8 ? TINT.robot : TINT.line);
 
 // ---- layers: a topic belongs to the first one that names its type ----
 
-const drawBalls: Draw = (pen, m) => m.candidates.forEach((b: any) => pen.circle(b.center.x, b.center.y, b.diameter / 2, faded(colour("ball"), 0.3 + 0.7 * b.confidence)));
+const drawBalls: Draw = (pen, m) => m.candidates.forEach((b: any) => pen.circle(b.center.x, b.center.y, b.diameter / 2, faded(TINT.ball, 0.3 + 0.7 * b.confidence)));
 const drawPercepts: Draw = (pen, m) => {
   for (const p of m.percepts) {
     const text = `${KINDS[p.kind] ?? p.kind} ${Math.round(100 * p.confidence)}`;
@@ -29,7 +31,7 @@ const drawPercepts: Draw = (pen, m) => {
   }
 };
 const drawPosts = (pen: Pen, posts: any[]) => {
-  for (const p of posts) if (p.confidence !== 0) pen.line([p.foot_point, p.top_point], colour("accent"), Math.max(2, p.width / 4));
+  for (const p of posts) if (p.confidence !== 0) pen.line([p.foot_point, p.top_point], TINT.post, Math.max(2, p.width / 4));
 };
 const layers: { id: string; about: string; off?: boolean; only?: RegExp; draws?: Record<string, Draw> }[] = [
   {
@@ -37,27 +39,27 @@ const layers: { id: string; about: string; off?: boolean; only?: RegExp; draws?:
     about: "places that may be a ball",
     only: /candidate|region/,
     draws: {
-      BallsInImage: (pen, m) => m.candidates.forEach((b: any) => pen.circle(b.center.x, b.center.y, b.diameter / 2, colour("soft"))),
-      RegionsOfInterest: (pen, m) => m.regions.forEach((r: any) => pen.box(r.x_offset, r.y_offset, r.width, r.height, colour("soft"))),
+      BallsInImage: (pen, m) => m.candidates.forEach((b: any) => pen.circle(b.center.x, b.center.y, b.diameter / 2, TINT.candidate)),
+      RegionsOfInterest: (pen, m) => m.regions.forEach((r: any) => pen.box(r.x_offset, r.y_offset, r.width, r.height, TINT.candidate)),
     },
   },
-  { id: "ball", about: "balls, the surest drawn strongest", draws: { BallsInImage: drawBalls, BallInImage: (pen, m) => m.confidence > 0 && pen.circle(m.center.x, m.center.y, m.diameter / 2, colour("ball")) } },
+  { id: "ball", about: "balls, the surest drawn strongest", draws: { BallsInImage: drawBalls, BallInImage: (pen, m) => m.confidence > 0 && pen.circle(m.center.x, m.center.y, m.diameter / 2, TINT.ball) } },
   {
     id: "lines",
     about: "lines of the field, their crossings and the marks",
     only: /line|feature/,
     draws: {
       LineInformationInImage: (pen, m) => {
-        for (const s of m.segments) pen.line([s.start, s.end], colour("blue"), 2);
-        for (const c of m.circles) pen.line([c.left, c.middle, c.right], colour("blue"), 2);
+        for (const s of m.segments) pen.line([s.start, s.end], TINT.line, 2);
+        for (const c of m.circles) pen.line([c.left, c.middle, c.right], TINT.line, 2);
       },
       Percepts: drawPercepts,
     },
   },
-  { id: "border", about: "where the field ends", draws: { FieldBorder: (pen, m) => pen.line(m.in_image, colour("warn"), 2) } },
-  { id: "body", about: "parts of the robot's own body", draws: { BodyInImage: (pen, m) => m.outlines.forEach((o: any) => pen.fill(o.points, colour("bad"))) } },
+  { id: "border", about: "where the field ends", draws: { FieldBorder: (pen, m) => pen.line(m.in_image, TINT.border, 2) } },
+  { id: "body", about: "parts of the robot's own body", draws: { BodyInImage: (pen, m) => m.outlines.forEach((o: any) => pen.fill(o.points, TINT.body)) } },
   { id: "posts", about: "goal posts", draws: { GoalPartsInImage: (pen, m) => drawPosts(pen, m.posts), GoalInImage: (pen, m) => drawPosts(pen, [m.left_post, m.right_post]) } },
-  { id: "robots", about: "robots and other obstacles", draws: { ObstaclesInImage: (pen, m) => m.obstacles.forEach((o: any) => pen.box(o.top_left.x, o.top_left.y, o.width, o.height, colour("bad"))) } },
+  { id: "robots", about: "robots and other obstacles", draws: { ObstaclesInImage: (pen, m) => m.obstacles.forEach((o: any) => pen.box(o.top_left.x, o.top_left.y, o.width, o.height, TINT.robot)) } },
   { id: "percepts", about: "everything that was found, with its name and how sure it is", draws: { Percepts: drawPercepts } },
   { id: "horizon", about: "where the robot believes the horizon to be, by its joints and its inertial sensor" },
   {
@@ -67,10 +69,10 @@ const layers: { id: string; about: string; off?: boolean; only?: RegExp; draws?:
     draws: {
       CameraTruth: (pen, m) => {
         for (const o of m.objects) {
-          if (o.diameter > 0) pen.circle(o.center.x, o.center.y, o.diameter / 2, colour("good"));
-          else pen.box(o.box.x_offset, o.box.y_offset, o.box.width, o.box.height, colour("good"));
+          if (o.diameter > 0) pen.circle(o.center.x, o.center.y, o.diameter / 2, TINT.truth);
+          else pen.box(o.box.x_offset, o.box.y_offset, o.box.width, o.box.height, TINT.truth);
         }
-        for (const l of m.lines) pen.line([l.start, l.end], faded(colour("good"), 0.7));
+        for (const l of m.lines) pen.line([l.start, l.end], faded(TINT.truth, 0.7));
       },
     },
   },
@@ -82,7 +84,7 @@ const layerOf = (t: Topic) => layers.find((l) => l.draws?.[shortType(t.type)] &&
 function drawTruth(pen: Pen, bodies: any[], self: string, camera: Pose3, lens: Lens) {
   const to = invert(camera);
   const see = (x: number, y: number, z: number) => lens(apply(to, [x, y, z]));
-  const tint = colour("good");
+  const tint = TINT.truth;
   for (const outline of paintOf(fieldOf(players.peek())).lines)
     for (let i = 1; i < outline.length; i++) {
       const [[x0, y0], [x1, y1]] = [outline[i - 1], outline[i]];
@@ -311,8 +313,12 @@ function mount(ctx: PanelContext) {
     pen.translate(place.x, place.y);
     pen.scale(scale, scale);
     pen.imageSmoothingEnabled = scale < 2;
-    if (message && pictured) pen.drawImage(picture, 0, 0);
-    else {
+    const age = message && stampOf(message) > 0 ? now - stampOf(message) : 0;
+    if (message && pictured) {
+      pen.filter = age > 1 ? "grayscale(1) brightness(0.7)" : "none";
+      pen.drawImage(picture, 0, 0);
+      pen.filter = "none";
+    } else {
       pen.fillStyle = colour("raised");
       pen.fillRect(0, 0, size.width, size.height);
     }
@@ -360,8 +366,16 @@ function mount(ctx: PanelContext) {
     if (isOn("horizon") || isOn("truth")) drawByPose(robot, tools, read, message ? stampOf(message) : now);
     pen.restore();
     pen.restore();
+    if (age > 1) {
+      pen.fillStyle = colour("warn");
+      pen.font = "13px system-ui, sans-serif";
+      pen.fillText(`${age.toFixed(0)} s old`, 12, 48);
+    }
     ctx.keepOnly(hold);
     canvas.dataset.image = message ? `${size.width}x${size.height}` : "";
+    canvas.dataset.stamp = message ? stampOf(message).toFixed(3) : "";
+    canvas.dataset.layers = layers.filter((l) => isOn(l.id)).map((l) => l.id).join(" ");
+    canvas.dataset.place = `${place.x} ${place.y} ${place.scale}`;
   }
   // Horizon and truth at the time of the image.
   function drawByPose(robot: Robot, tools: Pen, read: (name: string, time?: number, owner?: Robot) => any, time: number) {
@@ -369,13 +383,15 @@ function mount(ctx: PanelContext) {
     if (!info?.k[0] || !seen) return;
     const lens = lensOf(info);
     const camera = pose3(seen.pose);
-    if (isOn("horizon")) tools.line(horizon(camera, lens), colour(seen.valid ? "accent" : "faint"), 1.5);
-    const truth = isOn("truth") && !robot.topics.peek().has("/truth/camera") && read("/truth/world", time, world.peek());
-    const self = truth && truth.bodies.find((b: any) => b.name === robot.name);
-    const torso = self && read("/body_state", stampOf(seen))?.torso;
-    if (!self) return;
-    const base: Pose3 = torso ? compose(pose3(self.pose), compose(invert(pose3(torso)), camera)) : compose(pose3(self.pose), camera);
-    drawTruth(tools, truth.bodies, robot.name, base, lens);
+    if (isOn("horizon")) tools.line(horizon(camera, lens), seen.valid ? TINT.horizon : faded(TINT.horizon, 0.4), 1.5);
+    if (!isOn("truth") || robot.topics.peek().has("/truth/camera")) return;
+    // at the time of the image or, where the page began to listen later, as soon after it as it knows
+    const near = (name: string, at: number, owner?: Robot) => read(name, at, owner) ?? read(name, undefined, owner);
+    const truth = near("/truth/world", time + 0.01, world.peek()); // it comes every 20 ms
+    const self = truth?.bodies.find((b: any) => b.name === robot.name);
+    const torso = self && near("/body_state", stampOf(seen))?.torso;
+    // the believed pose of the camera on the torso, on the real torso
+    if (torso) drawTruth(tools, truth.bodies, robot.name, compose(pose3(self.pose), compose(invert(pose3(torso)), camera)), lens);
   }
   ctx.onFrame(draw);
 }

@@ -17,3 +17,4 @@ import "./hcm";
 import "./team";
 import "./servos";
 import "./referee";
+import "./faults";

@@ -36,12 +36,13 @@ import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import { STLLoader } from "three/examples/jsm/loaders/STLLoader.js";
 import URDFLoader, { type URDFRobot } from "urdf-loader";
 import { changed, players, slowDown, world } from "../data/clock";
-import { type Field, fieldOf, HALF_TURN, HERE, paintOf, pose2, times } from "../data/plane";
+import { type Field, fieldOf, HALF_TURN, HERE, paintOf, pose2, times, yawOf } from "../data/plane";
 import type { Robot, Topic } from "../data/robot";
 import { followed } from "../data/session";
 import { colour, teamColour } from "../ui/canvas";
 import type { PanelContext } from "../ui/panel";
 import { numberOf } from "../panels/map";
+import { Markers } from "./markers";
 
 // The ground with its lines, drawn once.
 function fieldTexture(f: Field, pixels: number): CanvasTexture {
@@ -177,6 +178,9 @@ class Body {
     this.ring.position.set(x, y, 0.006);
     this.tag.position.set(x, y, Math.max(this.group.position.z + 0.42, 0.5));
   }
+  link(name: string): Object3D | undefined {
+    return name === "base_link" ? this.group : this.model?.links[name];
+  }
   showAxes(on: boolean) {
     if (on && !this.axes && this.model) {
       this.axes = new Group();
@@ -250,6 +254,12 @@ export function mount(ctx: PanelContext) {
   const bodies = new Map<Robot, Body>();
   const marks = new Group(); // centre of mass, capture point, feet
   scene.add(marks);
+
+  const markers = new Markers();
+  let marked: Robot | undefined; // whose markers they are
+  const inField = new Group(); // the field as the followed robot's team sees it
+  const underFeet = new Group(); // base_footprint
+  scene.add(inField, underFeet);
 
   let drawn = 0;
   let aimed = "";
@@ -326,6 +336,17 @@ export function mount(ctx: PanelContext) {
     const chosen = followed.peek();
     const chosenBody = chosen && bodies.get(chosen);
     if (settings.balance && chosen && chosenBody) drawBalance(message(chosen, "/body_state"), message(chosen, "/foot_pressure"), chosenBody);
+    if (marked !== chosen) markers.drop();
+    marked = chosen;
+    if (chosen) {
+      inField.rotation.z = chosen.team === 1 ? Math.PI : 0;
+      if (chosenBody) {
+        underFeet.position.set(chosenBody.group.position.x, chosenBody.group.position.y, 0);
+        underFeet.rotation.z = yawOf(chosenBody.group.quaternion);
+      }
+      const topicOf = (topic: Topic) => void (ctx.topic(chosen, topic.name), hold.add(topic));
+      markers.update(chosen, now, topicOf, (frame) => (frame === "base_footprint" ? underFeet : (chosenBody?.link(frame) ?? inField)));
+    }
     const b = real.get("ball");
     ball.visible = !!b;
     if (b) ball.position.set(b.pose.position.x, b.pose.position.y, Math.max(b.pose.position.z, 0.07));
@@ -340,6 +361,7 @@ export function mount(ctx: PanelContext) {
       wait = Math.min(Math.max(300, 8 * (drawn - at)), 4000);
     }
     renderer.domElement.dataset.frames = String(Number(renderer.domElement.dataset.frames ?? 0) + 1);
+    renderer.domElement.dataset.markers = String(markers.size);
     renderer.domElement.dataset.robots = String([...bodies.values()].filter((x) => x.isLoaded && x.group.visible).length);
     ctx.keepOnly(hold);
   });
@@ -347,10 +369,7 @@ export function mount(ctx: PanelContext) {
   // Centre of mass on the ground, the capture point (where a step would bring the robot to rest), and the centre of pressure.
   function drawBalance(state: any, feet: any, body: Body) {
     if (!state) return;
-    const yaw = Math.atan2(
-      2 * (body.group.quaternion.w * body.group.quaternion.z + body.group.quaternion.x * body.group.quaternion.y),
-      1 - 2 * (body.group.quaternion.y ** 2 + body.group.quaternion.z ** 2),
-    );
+    const yaw = yawOf(body.group.quaternion);
     const torso = new Vector3(state.torso.position.x, state.torso.position.y, 0).applyAxisAngle(up, yaw);
     const toField = (x: number, y: number) => new Vector3(x, y, 0).applyAxisAngle(up, yaw).sub(torso).add(new Vector3(body.group.position.x, body.group.position.y, 0.01));
     const spot = (x: number, y: number, tint: string, r: number) => {
@@ -381,7 +400,7 @@ export function mount(ctx: PanelContext) {
     const target = mode === "robot" && body ? body.group.position : mode === "ball" && ball.visible ? ball.position : new Vector3(0, 0, 0);
     if (aimed !== mode) {
       aimed = mode;
-      const offset = mode === "field" ? new Vector3(0, -7.6, 5.2) : mode === "robot" ? new Vector3(0.9, -1.5, 0.6) : new Vector3(0, -2.6, 1.6);
+      const offset = mode === "field" ? new Vector3(0, -7.6, 5.2).multiplyScalar(Math.max(1, 1.65 / camera.aspect)) : mode === "robot" ? new Vector3(0.9, -1.5, 0.6) : new Vector3(0, -2.6, 1.6);
       camera.position.copy(target).add(offset);
       controls.target.copy(target);
     } else if (mode !== "field") {

@@ -12,23 +12,28 @@ const RESET = 3;
 const MOVE = 4;
 const PUSH = 5;
 const SPEED = 6;
+const FAULT = 7;
 const LOOK = 8;
 
 export const simulation = signal<{ paused: boolean; speed: number } | undefined>(undefined);
-async function command(request: Record<string, unknown>) {
+// Whether it was done; a refusal is shown with its reason.
+async function command(request: Record<string, unknown>): Promise<boolean> {
   const robot = world.peek();
-  if (!robot) return;
+  if (!robot) return false;
   try {
     const answer = await robot.call("/sim/command", request);
     simulation.value = { paused: answer.paused, speed: answer.speed };
     if (!answer.success) say(answer.message, true);
     if (request.command !== LOOK) setTimeout(() => command({ command: LOOK }), 150); // a step ends a little later
+    return answer.success;
   } catch (error) {
     say((error as Error).message, true);
+    return false;
   }
 }
 export const moveBody = (name: string, x: number, y: number, a = 0) =>
   command({ command: MOVE, name, pose: { position: { x, y, z: name === "ball" ? 0.07 : 0 }, orientation: { x: 0, y: 0, z: Math.sin(a / 2), w: Math.cos(a / 2) } } });
+export const breakPart = (name: string, fault: string, part: string, duration: number) => command({ command: FAULT, name, fault, part, duration });
 export const pushBody = (name: string, x: number, y: number) => command({ command: PUSH, name, impulse: { x, y, z: 0 } });
 
 const SPEEDS: [number, string][] = [
