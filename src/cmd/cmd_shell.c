@@ -8,15 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include "cmd/asking.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
-#include "cmd/line_editor.h"
+#include "cmd/terminal.h"
 #include "codec/text.h"
-#include "core/files.h"
 
 enum { WORDS = 32, PATH_LENGTH = 512 };
 
@@ -35,7 +33,6 @@ struct shell {
     struct asking asking;     /* of the present line */
     struct leaf *leaves;
     uint32_t n, room;
-    struct line_editor editor;
 };
 
 static void add(struct shell *s, const struct nm_yaml *about, const char *path, const char *text)
@@ -369,7 +366,7 @@ static const char *dotted(struct shell *s, const char *word)
 
 static int outside(struct shell *s, int (*command)(int, char **), const char *const *words)
 {
-    char *argv[WORDS + 4];
+    char *argv[WORDS + 8];
     int argc = 0;
     for (; words[argc]; argc++) argv[argc] = (char *)(uintptr_t)words[argc];
     argv[argc++] = (char *)(uintptr_t) "--to";
@@ -387,64 +384,35 @@ static int do_set(struct shell *s, const struct words *w)
                    (const char *[]){"param", "set", nm_take_format(&s->asking.arena, "%s=%s", name, w->at[2]), NULL});
 }
 
-static int do_plot(struct shell *s, const struct words *w)
-{
-    const char *words[WORDS + 1] = {"plot"};
-    int n = 1;
-    for (int i = 1; i < w->n; i++) words[n++] = *w->at[i] == '-' ? w->at[i] : dotted(s, w->at[i]);
-    return outside(s, cmd_plot, words);
-}
-
-static int do_diff(struct shell *s, const struct words *w)
-{
-    return outside(s, cmd_param, (const char *[]){"param", "diff", w->n > 1 ? dotted(s, w->at[1]) : NULL, NULL});
-}
-
-static int do_save(struct shell *s, const struct words *w)
-{
-    return outside(s, cmd_param, (const char *[]){"param", "save", "--layer", w->at[1], NULL});
-}
-
-static int do_reset(struct shell *s, const struct words *w)
-{
-    return outside(s, cmd_param, (const char *[]){"param", "reset", w->n > 1 ? dotted(s, w->at[1]) : NULL, NULL});
-}
-
-static int do_tasks(struct shell *s, const struct words *w)
-{
-    (void)w;
-    return outside(s, cmd_tasks, (const char *[]){"tasks", NULL});
-}
-
-static int do_why(struct shell *s, const struct words *w)
-{
-    return outside(s, cmd_why, (const char *[]){"why", dotted(s, w->at[1]), NULL});
-}
-
 static int do_help(struct shell *s, const struct words *w);
 
-static const struct {
+static const struct row {
     const char *word, *arguments, *about;
     int least;
     int (*run)(struct shell *, const struct words *);
-    bool apart; /* in a process of its own, which Ctrl-C may end */
+    bool apart;                   /* in a process of its own, which Ctrl-C may end */
+    int (*outside)(int, char **); /* a command that exists outside, always apart   */
+    const char *begins[4];        /* how the line of the command outside begins; what the shell was given follows */
 } commands[] = {
-    {"ls", "[PATH]", "lists a folder, or the members of a topic's newest message", 0, do_ls, false},
-    {"cd", "[PATH]", "goes to a folder", 0, do_cd, false},
-    {"pwd", "", "says in which folder the shell is", 0, do_pwd, false},
-    {"cat", "PATH", "prints a message or a part of it, a parameter, a service's request, a module's times", 1, do_cat,
-     false},
-    {"watch", "PATH [N]", "prints a topic or a part of it as it comes, N times", 1, do_watch, true},
-    {"plot", "PATH…", "plots numbers in messages over time", 1, do_plot, true},
-    {"set", "PATH VALUE", "sets a parameter", 2, do_set, true},
-    {"diff", "[INSTANCE]", "lists parameters that differ from the defaults", 0, do_diff, true},
-    {"save", "LAYER", "writes what was set into the saved file of a layer", 1, do_save, true},
-    {"reset", "[PATH]", "undoes what was set", 0, do_reset, true},
-    {"call", "PATH [REQUEST]", "calls a service; the request is YAML such as {data: true}", 1, do_call, false},
-    {"tasks", "", "shows rates, deadlines and times of cycles and modules", 0, do_tasks, true},
-    {"why", "PATH", "says who makes a topic, how old it is, and why it is stale", 1, do_why, true},
-    {"help", "", "this list", 0, do_help, false},
-    {"quit", "", "ends the shell", 0, NULL, false},
+    {"ls", "[PATH]", "lists a folder, or the members of a topic's newest message", .run = do_ls},
+    {"cd", "[PATH]", "goes to a folder", .run = do_cd},
+    {"pwd", "", "says in which folder the shell is", .run = do_pwd},
+    {"cat", "PATH", "prints a message or a part of it, a parameter, a service's request, a module's times", 1,
+     .run = do_cat},
+    {"watch", "PATH [N]", "prints a topic or a part of it as it comes, N times", 1, .run = do_watch, .apart = true},
+    {"plot", "PATH…", "plots numbers in messages over time", 1, .outside = cmd_plot, .begins = {"plot"}},
+    {"set", "PATH VALUE", "sets a parameter", 2, .run = do_set, .apart = true},
+    {"diff", "[INSTANCE]", "lists parameters that differ from the defaults", .outside = cmd_param,
+     .begins = {"param", "diff"}},
+    {"save", "LAYER", "writes what was set into the saved file of a layer", 1, .outside = cmd_param,
+     .begins = {"param", "save", "--layer"}},
+    {"reset", "[PATH]", "undoes what was set", .outside = cmd_param, .begins = {"param", "reset"}},
+    {"call", "PATH [REQUEST]", "calls a service; the request is YAML such as {data: true}", 1, .run = do_call},
+    {"tasks", "", "shows rates, deadlines and times of cycles and modules", .outside = cmd_tasks, .begins = {"tasks"}},
+    {"why", "PATH", "says who makes a topic, how old it is, and why it is stale", 1, .outside = cmd_why,
+     .begins = {"why"}},
+    {"help", "", "this list", .run = do_help},
+    {"quit", "", "ends the shell", .run = NULL},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -462,14 +430,24 @@ static int do_help(struct shell *s, const struct words *w)
 
 /* ---- lines ---- */
 
-static int run_apart(struct shell *s, int (*run)(struct shell *, const struct words *), const struct words *w)
+static int run_row(struct shell *s, const struct row *row, const struct words *w)
+{
+    const char *words[WORDS + 4] = {0};
+    int n = 0;
+    if (row->run) return row->run(s, w);
+    while (row->begins[n]) words[n] = row->begins[n], n++;
+    for (int i = 1; i < w->n; i++) words[n++] = *w->at[i] == '-' ? w->at[i] : dotted(s, w->at[i]);
+    return outside(s, row->outside, words);
+}
+
+static int run_apart(struct shell *s, const struct row *row, const struct words *w)
 {
     int status = 0;
     fflush(stdout);
     pid_t child = fork();
     if (!child) {
         signal(SIGINT, SIG_DFL);
-        int code = run(s, w);
+        int code = run_row(s, row, w);
         fflush(stdout);
         _exit(code);
     }
@@ -492,7 +470,7 @@ static int run_line(struct shell *s, const char *line)
     for (int i = 0; i < COMMANDS; i++) {
         names[i] = commands[i].word;
         if (strcmp(names[i], w.at[0])) continue;
-        if (!commands[i].run) return QUIT;
+        if (!commands[i].run && !commands[i].outside) return QUIT;
         if (w.n - 1 < commands[i].least) {
             fprintf(stderr, "use %s %s\n", commands[i].word, commands[i].arguments);
             return EXIT_USAGE;
@@ -500,7 +478,9 @@ static int run_line(struct shell *s, const char *line)
         int code = asking_begin(&s->asking, s->robot);
         if (code) return code;
         code = look(s);
-        if (!code) code = commands[i].apart ? run_apart(s, commands[i].run, &w) : commands[i].run(s, &w);
+        if (!code)
+            code = commands[i].apart || commands[i].outside ? run_apart(s, &commands[i], &w)
+                                                            : run_row(s, &commands[i], &w);
         asking_end(&s->asking);
         return code;
     }
@@ -546,110 +526,35 @@ static void candidates(struct shell *s, const char *word, bool first, const char
     }
 }
 
-/* Adds what all candidates have in common; if that is nothing, they are listed. */
-static void complete(struct shell *s)
+static void complete(void *user, struct line_editor *e)
 {
     enum { MOST = 256 };
-    const char *found[MOST], *word;
-    char common[LINE_MOST];
+    struct shell *s = user;
+    const char *found[MOST];
+    char word[LINE_MOST];
     uint32_t n;
-    struct line_editor *e = &s->editor;
     if (asking_begin(&s->asking, s->robot) || look(s)) return;
-    char head[LINE_MOST];
-    snprintf(head, sizeof head, "%.*s", (int)e->at, e->line);
-    word = strrchr(head, ' ') ? strrchr(head, ' ') + 1 : head;
-    candidates(s, word, word == head, found, &n, MOST);
-    const char *tail = strrchr(word, '/') ? strrchr(word, '/') + 1 : word;
-    snprintf(common, sizeof common, "%s", n ? found[0] : tail);
-    for (uint32_t i = 1; i < n; i++) {
-        size_t k = 0;
-        while (common[k] && common[k] == found[i][k]) k++;
-        common[k] = '\0';
-    }
-    if (strlen(common) > strlen(tail)) {
-        line_insert(e, common + strlen(tail));
-        if (n == 1 && common[strlen(common) - 1] != '/') line_insert(e, " ");
-    } else if (n > 1) {
-        printf("\r\n");
-        for (uint32_t i = 0; i < n; i++) printf("%s  ", found[i]);
-        printf("\r\n");
-    }
+    bool first = terminal_word(e, word);
+    candidates(s, word, first, found, &n, MOST);
+    terminal_complete(e, word, found, n);
     asking_end(&s->asking);
-}
-
-static void draw(const struct shell *s)
-{
-    const struct line_editor *e = &s->editor;
-    char prompt[PATH_LENGTH + 160];
-    int n = snprintf(prompt, sizeof prompt, "%s:/%s> ", s->name, s->folder);
-    printf("\r\x1b[K%s%s\r\x1b[%dC", prompt, e->line, n + (int)e->at);
-    fflush(stdout);
-}
-
-static const char *history_file(struct shell *s, char to[PATH_LENGTH])
-{
-    const char *home = getenv("HOME");
-    (void)s;
-    snprintf(to, PATH_LENGTH, "%s/.local/state/nutmeg/shell_history", home ? home : ".");
-    return to;
-}
-
-static void history_read(struct shell *s)
-{
-    char path[PATH_LENGTH], line[LINE_MOST];
-    FILE *from = fopen(history_file(s, path), "re");
-    while (from && fgets(line, sizeof line, from)) {
-        line[strcspn(line, "\n")] = '\0';
-        line_remember(&s->editor, line);
-    }
-    if (from) fclose(from);
-}
-
-static void history_write(struct shell *s)
-{
-    char path[PATH_LENGTH], text[64 << 10] = "";
-    size_t used = 0;
-    for (uint32_t i = 0; i < s->editor.n_history && used < sizeof text; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s\n", s->editor.history[i]);
-    if (used && used < sizeof text) nm_file_replace(history_file(s, path), text, used, NULL);
-}
-
-/* Reads a line in raw mode; false: the end. Between lines the terminal is as it was. */
-static bool read_line(struct shell *s)
-{
-    struct termios was, raw;
-    char key;
-    enum line_event event = LINE_EDITED;
-    tcgetattr(STDIN_FILENO, &was);
-    raw = was;
-    raw.c_lflag &= ~(tcflag_t)(ECHO | ICANON | ISIG | IEXTEN);
-    raw.c_iflag &= ~(tcflag_t)(IXON | ICRNL);
-    tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
-    line_begin(&s->editor);
-    draw(s);
-    while (event != LINE_ENTER && event != LINE_BREAK && event != LINE_END) {
-        if (read(STDIN_FILENO, &key, 1) != 1) event = LINE_END;
-        if (event != LINE_END) event = line_feed(&s->editor, key);
-        if (event == LINE_TAB) complete(s);
-        draw(s);
-    }
-    tcsetattr(STDIN_FILENO, TCSADRAIN, &was);
-    putchar('\n');
-    if (event == LINE_BREAK) s->editor.line[0] = '\0';
-    return event != LINE_END;
 }
 
 static int talk(struct shell *s)
 {
+    static struct line_editor editor;
+    static const char history[] = "shell_history";
     int code = EXIT_OK;
     signal(SIGINT, SIG_IGN);
-    history_read(s);
+    terminal_recall(&editor, history);
     printf("nutmeg shell on %s; 'help' lists the commands, Tab completes\n", s->name);
-    while (code != QUIT && read_line(s)) {
-        line_remember(&s->editor, s->editor.line);
-        code = run_text(s, s->editor.line);
+    for (char prompt[PATH_LENGTH + 160]; code != QUIT;) {
+        snprintf(prompt, sizeof prompt, "%s:/%s> ", s->name, s->folder);
+        if (!terminal_line(&editor, prompt, complete, s)) break;
+        code = run_text(s, editor.line);
     }
-    history_write(s);
+    terminal_keep(&editor, history);
+    line_free(&editor);
     return EXIT_OK;
 }
 
@@ -685,7 +590,6 @@ int cmd_shell(int argc, char **argv)
     if ((code = asking_end(&s.asking))) return code;
     for (uint32_t i = 0; code == EXIT_OK && i < scripts.n; i++) code = run_text(&s, scripts.at[i]);
     if (!scripts.n) code = isatty(STDIN_FILENO) ? talk(&s) : run_input(&s);
-    line_free(&s.editor);
     free(s.leaves);
     return code == QUIT ? EXIT_OK : code;
 }
