@@ -226,11 +226,12 @@ static void put_goals(struct sink *s, const struct nm_body *body, const struct n
     put(s, "    goals: {");
     for (uint32_t j = 0; j < body->n_joints; j++) {
         if (!((f->joints & ~done) >> j & 1)) continue;
-        bool both = are_both(body, f, twin, sign, j);
-        double degrees = round(f->goal[j] / DEGREE * 10) / 10;
+        uint32_t left = are_both(body, f, twin, sign, twin[j]) ? twin[j] : j; /* the right one may come first */
+        bool both = are_both(body, f, twin, sign, left);
+        double degrees = round(f->goal[left] / DEGREE * 10) / 10;
         if (done) put(s, s->length - line > 80 ? ",\n            " : ", ");
         if (done && s->length - line > 80) line = s->length - 12;
-        put(s, "%s%s: %g", both ? "both_" : "", body->joints[j].name + (both ? 5 : 0), degrees == 0 ? 0 : degrees);
+        put(s, "%s%s: %g", both ? "both_" : "", body->joints[left].name + (both ? 5 : 0), degrees == 0 ? 0 : degrees);
         done |= 1ull << j | (both ? 1ull << twin[j] : 0);
     }
     put(s, "}\n");

@@ -32,6 +32,9 @@ int build_facing(struct body_build *b, struct nm_err *notes);
 void build_groups(struct body_build *b);
 void build_cameras(struct body_build *b);
 
+/* Whether a frame of that name is a camera. */
+bool build_looks(const char *name);
+
 /* Meshes become boxes and capsules: fitted around their corners, or modest ones where no file was found. `beside`: the
  * folder of the URDF. */
 void build_shapes(struct body_build *b, const char *beside);

@@ -7,6 +7,15 @@
 
 static bool ends_optical(const char *name) { return strcasestr(name, "optical") != NULL; }
 
+bool build_looks(const char *name)
+{
+    static const char *const words[] = {"camera", "realsense", "d435", "rgbd", "xtion"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcasestr(name, words[i])) return true;
+    const char *cam = strcasestr(name, "cam"); /* cam_link, head_cam */
+    return cam && (cam == name || cam[-1] == '_') && (!cam[3] || cam[3] == '_');
+}
+
 static size_t stem_of(const char *name)
 {
     size_t n = strlen(name);
@@ -94,7 +103,7 @@ void build_cameras(struct body_build *b)
     uint32_t n = body->n_frames;
     bool written = body->n_cameras > 0;
     for (uint32_t i = 0; i < n && !written; i++)
-        if (strcasestr(body->frames[i].name, "camera")) guess_camera(b, i);
+        if (build_looks(body->frames[i].name)) guess_camera(b, i);
 
     /* the head looks with the first camera it carries */
     struct nm_group *head = &body->head;

@@ -3,9 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "body/dynamics.h"
 #include "body/leg_ik.h"
 #include "body/look.h"
 #include "body/robot.h"
+#include "body/stance.h"
 
 struct page {
     char *text;
@@ -187,6 +189,51 @@ static bool has_shapes(const struct nm_body *body, uint32_t link)
     return false;
 }
 
+/* Nm that the motor of a joint has at stall, and Nm for each radian that it is off its goal; 0 if it is not known. */
+static double stall_of(const struct nm_body *body, uint32_t joint, double *stiffness)
+{
+    int32_t index = body->joints[joint].servo;
+    *stiffness = 0;
+    if (index < 0) return 0;
+    const struct nm_servo_type *t = &body->servo_types[body->servos[index].type];
+    if (!(t->resistance > 0)) return 0;
+    double stall = t->kt * body->voltage / t->resistance;
+    *stiffness = stall * t->duty_gain * body->servos[index].p;
+    return stall * t->max_duty;
+}
+
+/* A walk stands on one leg with bent knees; and like a pendulum on its head the body tips over unless its ankles are
+ * stiffer than its weight. */
+static void refuse_weak(const struct nm_body *body, const struct nm_leg *leg, struct nm_err *out)
+{
+    static const double BENT = 0.1, STIFFER = 1.2; /* of the leg; times */
+    double q[NM_JOINTS], zero[NM_JOINTS] = {0}, stiffness, stall;
+    struct nm_kin kin;
+    struct nm_effort effort;
+    nm_stance(body, BENT, q);
+    nm_forward(body, POSE_IDENTITY, q, &kin);
+    struct vec3 com = nm_com(body, &kin), sole = kin.pose[body->foot[NM_LEFT].sole].pos;
+    double weight = body->mass * 9.81, tips = weight * (com.z - sole.z);
+    struct vec3 force = {0, 0, weight}, lever = {com.x - sole.x, 0, 0};
+    struct nm_motion motion = {
+        .base_to_world = POSE_IDENTITY, .gravity = {0, 0, -9.81}, .q = q, .qd = zero, .qdd = zero};
+    struct nm_push push = {body->foot[NM_LEFT].sole, force, vec3_cross(lever, force)};
+    nm_inverse_dynamics(body, &motion, &push, 1, &effort);
+    nm_drive_followers(body, &effort);
+    for (int i = 0; i < 3; i++) {
+        uint32_t joint = leg->chain.joints[leg->pitch[i]];
+        stall = stall_of(body, joint, &stiffness);
+        if (stall > 0 && fabs(effort.torque[joint]) > stall)
+            nm_fail(out, "%s needs %.1f Nm to hold %.1f kg on one leg with a bent knee, and its motor has %.1f Nm",
+                    body->joints[joint].name, fabs(effort.torque[joint]), body->mass, stall);
+        if (i == 2 && stall > 0 && 2 * stiffness < STIFFER * tips)
+            nm_fail(out,
+                    "%s and its twin hold the body with %.0f Nm for each radian of tilt, but %.1f kg at %.2f m tip it "
+                    "with %.0f Nm: raise p in servos.yaml or take stronger motors",
+                    body->joints[joint].name, 2 * stiffness, body->mass, com.z - sole.z, tips);
+    }
+}
+
 uint32_t nm_body_refused(const struct nm_body *body, struct nm_err *out)
 {
     *out = (struct nm_err){0};
@@ -209,6 +256,8 @@ uint32_t nm_body_refused(const struct nm_body *body, struct nm_err *out)
         if (nm_leg_ik(&inverse, sole, q, NULL) != NM_REACHED)
             nm_fail(out, "the %s leg cannot bend its knee with a flat foot: look at the limits of its joints",
                     side == NM_LEFT ? "left" : "right");
+        else if (side == NM_LEFT)
+            refuse_weak(body, &inverse, out);
         if (!has_shapes(body, foot))
             nm_fail(out, "%s has no collision shape: in the simulator it would sink into the ground; give it a box",
                     body->frames[foot].name);

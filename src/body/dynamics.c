@@ -113,6 +113,16 @@ void nm_inverse_dynamics(const struct nm_body *body, const struct nm_motion *m, 
     effort->moment = mat3_apply(&base, s[0].moment);
 }
 
+void nm_drive_followers(const struct nm_body *body, struct nm_effort *effort)
+{
+    for (uint32_t j = 0; j < body->n_joints; j++) {
+        int32_t leads = body->joints[j].mimic;
+        if (leads < 0) continue;
+        effort->torque[leads] += body->joints[j].multiplier * effort->torque[j];
+        effort->torque[j] = 0;
+    }
+}
+
 /* With force f at the base's origin and moment m about it, the moment about p is m + (base - p) x f; the zero-moment
  * point is the p on the plane for which its x and y vanish (Vukobratovic). */
 bool nm_zmp(const struct nm_motion *motion, const struct nm_effort *e, double ground, struct vec3 *zmp)

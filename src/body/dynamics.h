@@ -31,6 +31,9 @@ struct nm_effort {
 NM_EXPORT void nm_inverse_dynamics(const struct nm_body *body, const struct nm_motion *motion,
                                    const struct nm_push *pushes, uint32_t n_pushes, struct nm_effort *effort);
 
+/* Motors also bear the torques of the joints that follow theirs. */
+NM_EXPORT void nm_drive_followers(const struct nm_body *body, struct nm_effort *effort);
+
 /* Zero-moment point on the plane z = ground: where the base's force, given without any push, meets the ground without
  * a tipping moment. False if the body does not press on the ground. */
 NM_EXPORT bool nm_zmp(const struct nm_motion *motion, const struct nm_effort *effort, double ground, struct vec3 *zmp);

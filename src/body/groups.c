@@ -8,6 +8,8 @@
 
 #include "body/build.h"
 
+static const struct vec3 AHEAD = {1, 0, 0}, LEFT = {0, 1, 0}, UP = {0, 0, 1};
+
 struct limb {
     uint32_t n, joints[NM_JOINTS], tip; /* all joints from the base; tip: link */
     uint32_t first;                     /* of its own joints: those before carry other limbs, too */
@@ -176,10 +178,46 @@ static void take(const struct search *s, struct limb *limb, uint32_t last, struc
     group->end = limb->joints[last - 1] + 1;
 }
 
+/* The last but one of the driven joints that turn about `left`; NULL if there are less than three. */
+static struct nm_joint *knee_of(const struct body_build *b, const struct limb *leg, struct vec3 left)
+{
+    uint32_t n = 0, at[NM_JOINTS];
+    for (uint32_t i = leg->first; i < leg->n; i++)
+        if (b->joints[leg->joints[i]].mimic < 0 && fabs(vec3_dot(axis_of(b, leg->joints[i]), left)) > 0.8)
+            at[n++] = leg->joints[i];
+    return n < 3 ? NULL : &b->joints[at[n - 2]];
+}
+
+/* A knee that bends farther to one side takes the foot backwards. */
+static double knee_vote(const struct body_build *b, const struct limb *leg, struct vec3 ahead, struct vec3 left)
+{
+    const struct nm_joint *knee = knee_of(b, leg, left);
+    if (!knee) return 0;
+    double up = fmin(knee->upper, M_PI), down = fmin(-knee->lower, M_PI);
+    if (fmax(up, down) < 0.5 || fmax(up, down) < 2 * fmin(fabs(up), fabs(down))) return 0;
+    struct vec3 hangs = vec3_sub(leg->end, b->zero.pose[knee - b->joints + 1].pos);
+    double way = vec3_dot(vec3_cross(axis_of(b, (uint32_t)(knee - b->joints)), hangs), ahead) * (up > down ? 1 : -1);
+    return way < 0 ? 1 : -1;
+}
+
+/* Knees that bend opposite ways by their limits: one of the two is written for the other side's axis. */
+static void same_knees(struct search *s, struct limb *pair[2])
+{
+    double vote[2] = {knee_vote(s->b, pair[0], AHEAD, LEFT), knee_vote(s->b, pair[1], AHEAD, LEFT)};
+    if (vote[0] * vote[1] >= 0) return;
+    struct nm_joint *knee = knee_of(s->b, pair[vote[0] < 0 ? 0 : 1], LEFT);
+    double upper = knee->upper;
+    knee->upper = -knee->lower;
+    knee->lower = -upper;
+    nm_fail(s->b->body->notes, "the limits of the two knees let them bend opposite ways: those of %s are turned round",
+            knee->name);
+}
+
 static void take_legs(struct search *s)
 {
     struct limb *pair[2];
     if (!find_pair(s, 4, leg_value, pair)) return;
+    same_knees(s, pair);
     for (int side = 0; side < 2; side++) take(s, pair[side], up_to_toes(s->b, pair[side]), &s->b->body->leg[side]);
 }
 
@@ -194,12 +232,10 @@ static void take_arms(struct search *s)
     }
 }
 
-static bool looks(const char *name) { return strcasestr(name, "camera") || strcasestr(name, "realsense"); }
-
 static bool has_camera(const struct nm_body *body, uint32_t link)
 {
     for (uint32_t i = 0; i < body->n_frames; i++)
-        if (body->frames[i].link == link && looks(body->frames[i].name)) return true;
+        if (body->frames[i].link == link && build_looks(body->frames[i].name)) return true;
     return false;
 }
 
@@ -228,28 +264,23 @@ struct votes {
     double names, knees, feet, cameras; /* for the first of two opposite directions, negative: for the other */
 };
 
-/* A knee that bends farther to one side takes the foot backwards. */
-static double knee_vote(const struct body_build *b, const struct limb *leg, struct vec3 ahead, struct vec3 left)
+/* Where the last joint that turns about `left` is, or else the last of all: the origin of a roll's link may lie
+ * anywhere along its axis. */
+static struct vec3 ankle_of(const struct body_build *b, const uint32_t joints[], uint32_t n, struct vec3 left)
 {
-    uint32_t n = 0, at[NM_JOINTS];
-    for (uint32_t i = leg->first; i < leg->n; i++)
-        if (fabs(vec3_dot(axis_of(b, leg->joints[i]), left)) > 0.8) at[n++] = leg->joints[i];
-    if (n < 3) return 0;
-    const struct nm_joint *knee = &b->joints[at[n - 2]];
-    double up = fmin(knee->upper, M_PI), down = fmin(-knee->lower, M_PI);
-    if (fmax(up, down) < 0.5 || fmax(up, down) < 2 * fmin(fabs(up), fabs(down))) return 0;
-    struct vec3 hangs = vec3_sub(leg->end, b->zero.pose[at[n - 2] + 1].pos);
-    double way = vec3_dot(vec3_cross(axis_of(b, at[n - 2]), hangs), ahead) * (up > down ? 1 : -1);
-    return way < 0 ? 1 : -1;
+    for (uint32_t i = n; i-- > 0;)
+        if (fabs(vec3_dot(axis_of(b, joints[i]), left)) > 0.8) return b->zero.pose[joints[i] + 1].pos;
+    return b->zero.pose[joints[n - 1] + 1].pos;
 }
 
 /* Feet are longer before the ankle than behind it. */
-static double foot_vote(const struct body_build *b, const struct limb *leg, struct vec3 ahead)
+static double foot_vote(const struct body_build *b, const struct limb *leg, struct vec3 ahead, struct vec3 left)
 {
     struct extent e = build_extent(b, (int32_t)leg->tip);
+    struct vec3 ankle = ankle_of(b, leg->joints + leg->first, leg->n - leg->first, left);
     if (!e.any) return 0;
     double low = fmin(vec3_dot(e.low, ahead), vec3_dot(e.high, ahead)),
-           high = fmax(vec3_dot(e.low, ahead), vec3_dot(e.high, ahead)), at = vec3_dot(leg->end, ahead);
+           high = fmax(vec3_dot(e.low, ahead), vec3_dot(e.high, ahead)), at = vec3_dot(ankle, ahead);
     double share = (high + low - 2 * at) / fmax(high - low, 1e-6);
     return fabs(share) < 0.06 ? 0 : share > 0 ? 1 : -1;
 }
@@ -261,7 +292,7 @@ static double camera_vote(const struct body_build *b, struct vec3 ahead)
     for (uint32_t i = body->n_links; i < body->n_frames; i++) {
         const struct nm_frame *f = &body->frames[i];
         struct vec3 off = vec3_sub(pose_apply(b->zero.pose[f->link], f->to_link.pos), b->zero.pose[f->link].pos);
-        if (looks(f->name) && fabs(vec3_dot(off, ahead)) > 0.01) sum += vec3_dot(off, ahead) > 0 ? 1 : -1;
+        if (build_looks(f->name) && fabs(vec3_dot(off, ahead)) > 0.01) sum += vec3_dot(off, ahead) > 0 ? 1 : -1;
     }
     return sum > 0 ? 1 : sum < 0 ? -1 : 0;
 }
@@ -287,8 +318,9 @@ int build_facing(struct body_build *b, struct nm_err *notes)
     }
     struct vec3 ahead = s->sideways ? (struct vec3){0, 1, 0} : (struct vec3){1, 0, 0};
     struct vec3 left = s->sideways ? (struct vec3){-1, 0, 0} : (struct vec3){0, 1, 0};
-    struct votes v = {name_vote(b, leg[0], leg[1]), knee_vote(b, leg[0], ahead, left), foot_vote(b, leg[0], ahead),
-                      camera_vote(b, ahead)};
+    struct votes v = {name_vote(b, leg[0], leg[1]),
+                      (knee_vote(b, leg[0], ahead, left) + knee_vote(b, leg[1], ahead, left)) / 2,
+                      foot_vote(b, leg[0], ahead, left), camera_vote(b, ahead)};
     double shape = 2 * v.knees + 2 * v.feet + v.cameras, sum = 3 * v.names + shape + 0.5;
     int quarter = (s->sideways ? 1 : 0) + (sum > 0 ? 0 : 2);
     if (shape * v.names < 0)
@@ -314,8 +346,6 @@ static int32_t frame_named(const struct nm_body *body, uint32_t link, const char
         if (body->frames[i].link == link && named(body->frames[i].name, words)) return (int32_t)i;
     return -1;
 }
-
-static const struct vec3 AHEAD = {1, 0, 0}, UP = {0, 0, 1};
 
 /* How a foot is turned at zero pose: as its largest box, if that is nearly level; otherwise as the base. */
 static struct quat foot_level(const struct body_build *b, uint32_t link)
@@ -382,14 +412,15 @@ static void guess_foot(struct body_build *b, uint32_t link, struct pose3 sole, d
  * ground; its axes are put right by whole turns. */
 static void find_sole(struct body_build *b, enum nm_side side, uint32_t link)
 {
-    static const char *const sole_words[] = {"sole", NULL};
-    static const double OFF = 0.012; /* m */
+    static const char *const sole_words[] = {"sole", "foot_plane", NULL};
+    static const double OFF = 0.012, ASIDE = 0.1; /* m; of the leg */
     struct nm_body *body = b->body;
     const struct nm_group *leg = &body->leg[side];
     struct pose3 foot = b->zero.pose[link];
+    struct vec3 ankle = {ankle_of(b, leg->joints, leg->n, LEFT).x, foot.pos.y, foot.pos.z};
     double length = b->zero.pose[leg->joints[0] + 1].pos.z - foot.pos.z;
     int32_t frame = frame_named(body, link, sole_words);
-    struct pose3 sole = {foot_level(b, link), foot.pos}, given = {0};
+    struct pose3 sole = {foot_level(b, link), ankle}, given = {0};
     bool any;
     double low = lowest(b, link, sole.rot, &any);
     const char *why = "no frame is called sole";
@@ -399,18 +430,21 @@ static void find_sole(struct body_build *b, enum nm_side side, uint32_t link)
         struct quat level = quat_mul(given.rot, turn);
         double at = vec3_dot(vec3_sub(given.pos, foot.pos), quat_apply(level, UP));
         double ground = lowest(b, link, level, &any);
-        bool turned = quat_angle(turn, QUAT_IDENTITY) > 0.1, off = any && fabs(at - ground) > OFF;
+        bool turned = quat_angle(turn, QUAT_IDENTITY) > 0.1, off = any && fabs(at - ground) > OFF,
+             aside = fabs(given.pos.x - ankle.x) > ASIDE * length;
         sole = (struct pose3){level, given.pos};
-        if (off) sole.pos = vec3_add(foot.pos, vec3_scale(quat_apply(level, UP), ground));
-        if (!turned && !off) {
+        if (off || aside) sole.pos = vec3_add(ankle, vec3_scale(quat_apply(level, UP), off ? ground : at));
+        if (!turned && !off && !aside) {
             body->foot[side].sole = (uint32_t)frame;
             if (!any) guess_foot(b, link, body->frames[frame].to_link, length);
             return;
         }
-        why = off ? "its frame sole does not lie on the ground under its shapes" : "the z of its frame sole is not up";
+        why = off     ? "its frame sole does not lie on the ground under its shapes"
+              : aside ? "its frame sole does not lie under the ankle"
+                      : "the z of its frame sole is not up";
     } else {
         if (!any) low = -fmax(0.12 * length, 1.6 * fmax(0, -quat_apply(foot.rot, b->inertia[link].com).z));
-        sole.pos = vec3_add(foot.pos, vec3_scale(quat_apply(sole.rot, UP), low));
+        sole.pos = vec3_add(ankle, vec3_scale(quat_apply(sole.rot, UP), low));
     }
     struct pose3 to_link = pose_mul(pose_inv(foot), sole);
     frame = build_frame(b, side == NM_LEFT ? "nm_left_sole" : "nm_right_sole", link, to_link);

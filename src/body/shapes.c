@@ -146,6 +146,28 @@ static double length_of(const struct nm_body *body, uint32_t link)
     return most;
 }
 
+/* The part of a box that lies between a link's own joint and its only other one, with some room: a shank does not reach
+ * through the foot. */
+static void cut(const struct nm_body *body, uint32_t link, struct nm_link_shape *s)
+{
+    static const double ROOM = 0.12, LEAST = 0.01; /* of the distance of the joints; m */
+    uint32_t n = 0, child = 0;
+    for (uint32_t j = 0; j < body->n_joints; j++)
+        if (body->joints[j].parent == link) child = j, n++;
+    if (!link || n != 1) return;
+    struct vec3 end = body->joints[child].to_parent.pos;
+    double room = ROOM * vec3_norm(end) + LEAST, at[3] = {end.x, end.y, end.z};
+    double *middle[3] = {&s->to_link.pos.x, &s->to_link.pos.y, &s->to_link.pos.z},
+           *edge[3] = {&s->size.x, &s->size.y, &s->size.z};
+    for (int k = 0; k < 3; k++) {
+        double low = fmax(*middle[k] - *edge[k] / 2, fmin(0, at[k]) - room),
+               high = fmin(*middle[k] + *edge[k] / 2, fmax(0, at[k]) + room);
+        if (high - low < LEAST) continue;
+        *middle[k] = (low + high) / 2;
+        *edge[k] = high - low;
+    }
+}
+
 /* The box with the same mass distribution, not larger than what is known of the link allows, around its centre. */
 static bool guess(const struct body_build *b, struct nm_link_shape *s)
 {
@@ -164,6 +186,7 @@ static bool guess(const struct body_build *b, struct nm_link_shape *s)
     s->kind = NM_BOX;
     s->guessed = true;
     s->to_link = (struct pose3){QUAT_IDENTITY, i->com};
+    cut(b->body, s->link, s);
     return true;
 }
 

@@ -85,7 +85,7 @@ static struct build build_of(const struct nm_body *body)
 static void limits_of(const struct nm_body *body, uint32_t joint, struct build b, double *torque, double *speed,
                       bool *guessed)
 {
-    static const double MOST = 5, LEAST[] = {0.1, 0.01}, USUAL[] = {0.65, 0.2}, FASTEST = 60, USUAL_SPEED = 1.1;
+    static const double MOST = 2.5, LEAST[] = {0.05, 0.01}, USUAL[] = {0.65, 0.2}, FASTEST = 60, USUAL_SPEED = 1.1;
     const struct nm_joint *j = &body->joints[joint];
     int leg = is_in(body->leg, joint) ? 0 : 1;
     *torque = j->effort, *speed = j->velocity;
@@ -96,7 +96,8 @@ static void limits_of(const struct nm_body *body, uint32_t joint, struct build b
     *guessed = odd || odd_speed;
 }
 
-static const double SMALL_GEAR = 10; /* rad/s: what is faster has a small gear */
+static const double SMALL_GEAR = 10;                      /* rad/s: what is faster has a small gear */
+static const double HEAVY_CELLS = 13, HEAVY_VOLTAGE = 50; /* of a body that is not for servos of 12 V */
 
 /* A direct-current motor with that stall torque and that no-load speed. A gain of 32 asks for all of the torque at a
  * fifth of a radian, as in servos. Fast joints have small gears, and so little friction and little inertia. */
@@ -128,9 +129,6 @@ static uint32_t type_named(struct motors *m, struct nm_arena *arena, const struc
             for (uint32_t k = 0; k < m->n_types; k++)
                 if (!strcmp(m->types[k].name, name)) return k;
             m->types[m->n_types] = like->servo_types[i];
-            m->p[m->n_types] = 32;
-            for (uint32_t k = 0; k < like->n_servos; k++)
-                if (like->servos[k].type == i) m->p[m->n_types] = like->servos[k].p;
             return m->n_types++;
         }
     if (as && as->stalls > 0) torque *= as->stalls;
@@ -144,8 +142,34 @@ static uint32_t type_named(struct motors *m, struct nm_arena *arena, const struc
     for (uint32_t k = 0; k < m->n_types; k++)
         if (!strcmp(m->types[k].name, name)) name = nm_take_format(arena, "%s_%u", name, m->n_types + 1);
     m->types[m->n_types] = motor_with(name, torque, speed, m->voltage, as ? as->armature : 0);
-    m->p[m->n_types] = speed > SMALL_GEAR ? 48 : 32;
     return m->n_types++;
+}
+
+/* Both legs together must be several times as stiff as the weight tips the body over. */
+static uint32_t gain_of(const struct nm_body *body, uint32_t joint, struct build b, const struct nm_servo_type *t,
+                        double voltage)
+{
+    static const double STIFF = 2.2, MOST = 254; /* times weight x legs, of each joint of a leg; as firmware allows */
+    double usual = t->no_load_speed > SMALL_GEAR ? 48 : 32, stall = t->kt * voltage / t->resistance;
+    double moves = 1; /* rad for each radian of the motor, with the joints that follow; it bears their torques, too */
+    for (uint32_t j = 0; j < body->n_joints; j++)
+        if (body->joints[j].mimic == (int32_t)joint && is_in(body->leg, j)) moves += fabs(body->joints[j].multiplier);
+    if (!is_in(body->leg, joint)) return (uint32_t)usual;
+    return (uint32_t)fmin(fmax(usual, ceil(STIFF * moves * moves * b.moment / (t->duty_gain * stall))), MOST);
+}
+
+/* Its voltage sinks under load as that of the other robot, whose motors are measured. */
+static struct nm_battery battery_of(const struct nm_body *body, const struct nm_body *like, const struct motors *m)
+{
+    double stall = 0, other = 0;
+    for (uint32_t j = 0; j < body->n_joints; j++)
+        if (body->joints[j].mimic < 0) stall += m->voltage / m->types[m->type_of[j]].resistance;
+    for (uint32_t i = 0; i < like->n_servos; i++)
+        other += like->voltage / like->servo_types[like->servos[i].type].resistance;
+    struct nm_battery b = {HEAVY_CELLS, like->battery.capacity * body->mass / like->mass * like->voltage / m->voltage,
+                           0, 60};
+    b.resistance = like->battery.resistance * m->voltage / like->voltage * other / stall;
+    return b;
 }
 
 /* Whether more joints have the limits of servos than those of other motors. */
@@ -164,13 +188,12 @@ static bool has_servos(const struct nm_body *body, struct build b)
 void motors_choose(struct nm_arena *arena, const struct nm_body *body, const struct nm_body *like, struct motors *to,
                    struct nm_err *said)
 {
-    static const double HEAVY = 12; /* kg: from here on 13 cells and 48 V */
+    static const double HEAVY = 12; /* kg */
     struct build b = build_of(body);
     uint32_t guessed = 0, known = 0, driven = 0;
     const char *first = NULL;
     bool heavy = body->mass > HEAVY;
-    *to = (struct motors){.voltage = heavy ? 48 : like->voltage, .protocol = 1};
-    to->battery = heavy ? (struct nm_battery){13, 10, 0.05, 60} : like->battery;
+    *to = (struct motors){.voltage = heavy ? HEAVY_VOLTAGE : like->voltage, .protocol = 1};
     bool servos = has_servos(body, b);
     for (uint32_t j = 0; j < body->n_joints; j++) {
         double torque, speed;
@@ -179,11 +202,13 @@ void motors_choose(struct nm_arena *arena, const struct nm_body *body, const str
         limits_of(body, j, b, &torque, &speed, &odd);
         const struct motor *as = odd ? NULL : motor_like(torque, speed, servos);
         to->type_of[j] = type_named(to, arena, like, as, torque, speed);
+        to->p[j] = gain_of(body, j, b, &to->types[to->type_of[j]], to->voltage);
         if (as && as->maker == DYNAMIXEL_2) to->protocol = 2;
         if (odd && !guessed++) first = body->joints[j].name;
         known += as != NULL;
         driven++;
     }
+    to->battery = heavy ? battery_of(body, like, to) : like->battery;
     nm_fail(said,
             "motors: %u of %u joints have the limits of a motor that is known, %u others get one with the limits "
             "of the URDF",

@@ -12,7 +12,7 @@ struct motors {
     uint32_t n_types, protocol; /* of the servos' bus */
     struct nm_servo_type types[NM_JOINTS];
     uint32_t type_of[NM_JOINTS]; /* of each joint */
-    uint32_t p[NM_JOINTS];       /* gain of each type */
+    uint32_t p[NM_JOINTS];       /* gain of each joint */
 };
 
 /* `like`: a robot whose motors were identified; where the catalogue names one of them, its model is taken. `said`: what

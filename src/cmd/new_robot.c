@@ -53,10 +53,12 @@ static void put_list(FILE *out, const struct nm_body *body, const struct nm_grou
 static void put_pose(FILE *out, struct pose3 p)
 {
     struct mat3 m = quat_to_mat3(p.rot);
+    double level = hypot(m.m[2][1], m.m[2][2]); /* 0: x points up or down, and only roll - yaw matters */
+    double roll = level > 1e-6 ? atan2(m.m[2][1], m.m[2][2]) : atan2(-m.m[1][2], m.m[1][1]);
     fprintf(out, "[%.5g, %.5g, %.5g", p.pos.x, p.pos.y, p.pos.z);
     if (quat_angle(p.rot, QUAT_IDENTITY) > 1e-6)
-        fprintf(out, ", %.6g, %.6g, %.6g", atan2(m.m[2][1], m.m[2][2]), atan2(-m.m[2][0], hypot(m.m[2][1], m.m[2][2])),
-                atan2(m.m[1][0], m.m[0][0]));
+        fprintf(out, ", %.6g, %.6g, %.6g", roll, atan2(-m.m[2][0], level),
+                level > 1e-6 ? atan2(m.m[1][0], m.m[0][0]) : 0);
     fputc(']', out);
 }
 
@@ -181,7 +183,7 @@ static const char *servos_yaml(struct nm_arena *arena, const struct new_robot *r
     for (uint32_t j = 0; j < body->n_joints; j++) {
         if (body->joints[j].mimic >= 0) continue; /* another one's servo moves it, too */
         fprintf(out, "  %s: {type: %s, id: %u, bus: main, direction: 1, offset: 0, p: %u, i: 0, d: 0}\n",
-                body->joints[j].name, m->types[m->type_of[j]].name, ++id, m->p[m->type_of[j]]);
+                body->joints[j].name, m->types[m->type_of[j]].name, ++id, m->p[j]);
     }
     return page_end(&page, arena);
 }

@@ -322,12 +322,16 @@ static void write_contacts(const struct writer *w)
     }
 }
 
+/* Rods and belts, as hard as two steps allow. */
 static void write_couplings(const struct writer *w)
 {
     for (uint32_t j = 0; j < w->body->n_joints; j++)
         if (w->body->joints[j].mimic >= 0 && !is_rigid(w, j) && !is_rigid(w, (uint32_t)w->body->joints[j].mimic))
-            fprintf(w->out, "<joint joint1=\"r%u_j%u\" joint2=\"r%u_j%d\" polycoef=\"%.9g %.9g 0 0 0\"/>\n", w->robot,
-                    j, w->robot, w->body->joints[j].mimic, w->body->joints[j].offset, w->body->joints[j].multiplier);
+            fprintf(w->out,
+                    "<joint joint1=\"r%u_j%u\" joint2=\"r%u_j%d\" polycoef=\"%.9g %.9g 0 0 0\" solref=\"%.9g 1\" "
+                    "solimp=\"0.99 0.999 0.001\"/>\n",
+                    w->robot, j, w->robot, w->body->joints[j].mimic, w->body->joints[j].offset,
+                    w->body->joints[j].multiplier, 2 * w->options->step);
 }
 
 char *nm_mjcf(const struct nm_pitch *pitch, const struct nm_body *const *robots, uint32_t n,

@@ -168,6 +168,41 @@ static void a_slider_on_a_turntable_feels_coriolis(void **state)
     nm_arena_free(&arena);
 }
 
+/* The torque of a motor is the slope of the potential along what it moves, with the joints that follow. */
+static void a_motor_bears_the_joints_that_follow(void **state)
+{
+    (void)state;
+    static const double D = 1e-6;
+    struct nm_arena arena = {0};
+    const struct nm_body *body = load(&arena, NM_ROOT "/tests/data/robots/coupled_knees.urdf");
+    uint64_t seed = 8;
+    double zero[NM_JOINTS] = {0}, q[NM_JOINTS];
+    for (int round = 0; round < 50; round++) {
+        struct nm_motion motion = {
+            .base_to_world = {dice_turn(&seed), {0, 0, 0}}, .gravity = {0, 0, -9.81}, .q = q, .qd = zero, .qdd = zero};
+        struct nm_effort effort;
+        for (uint32_t j = 0; j < body->n_joints; j++) q[j] = dice(&seed, -1, 1);
+        nm_apply_mimics(body, q);
+        nm_inverse_dynamics(body, &motion, NULL, 0, &effort);
+        nm_drive_followers(body, &effort);
+        for (uint32_t j = 0; j < body->n_joints; j++) {
+            double height[2], there[NM_JOINTS];
+            struct nm_kin kin;
+            if (body->joints[j].mimic >= 0) assert_near(effort.torque[j], 0, 0);
+            for (int k = 0; k < 2 && body->joints[j].mimic < 0; k++) {
+                memcpy(there, q, sizeof there);
+                there[j] += k ? D : -D;
+                nm_apply_mimics(body, there);
+                nm_forward(body, motion.base_to_world, there, &kin);
+                height[k] = nm_com(body, &kin).z;
+            }
+            if (body->joints[j].mimic < 0)
+                assert_near(effort.torque[j], body->mass * 9.81 * (height[1] - height[0]) / (2 * D), 1e-6);
+        }
+    }
+    nm_arena_free(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +211,7 @@ int main(void)
         cmocka_unit_test(a_body_at_rest_weighs_what_it_weighs_over_its_centre),
         cmocka_unit_test(acceleration_moves_the_zero_moment_point),
         cmocka_unit_test(a_slider_on_a_turntable_feels_coriolis),
+        cmocka_unit_test(a_motor_bears_the_joints_that_follow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

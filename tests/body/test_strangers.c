@@ -17,6 +17,7 @@ static const char *const all[] = {STRANGER("no_sole"),
                                   STRANGER("hip_pitch_first"),
                                   STRANGER("five_joint_legs"),
                                   STRANGER("forward_y"),
+                                  STRANGER("coupled_knees"),
                                   NM_ROOT "/tests/data/urdf/wolfgang.urdf",
                                   NM_ROOT "/tests/data/urdf/nao_v50.urdf"};
 enum { ALL = sizeof all / sizeof *all };
@@ -109,6 +110,63 @@ static void without_its_meshes_a_foot_is_modest_and_not_below_its_sole(void **st
     nm_arena_free(&arena);
 }
 
+/* Right before left, frames turned by a quarter, one knee with the other's limits, a foot plane, two cameras. */
+static void oddities_of_several_files_are_found_together(void **state)
+{
+    (void)state;
+    struct nm_arena arena = {0};
+    const struct nm_body *body = load(&arena, STRANGER("coupled_knees"));
+    double q[NM_JOINTS] = {0};
+    struct nm_kin kin;
+    nm_forward(body, POSE_IDENTITY, q, &kin);
+    for (int side = 0; side < 2; side++) {
+        struct nm_leg leg;
+        assert_int_equal(nm_leg_init(&leg, body, (enum nm_side)side, NULL), 0);
+        assert_true(leg.by_limits && !leg.backwards);
+        assert_non_null(strstr(body->frames[body->foot[side].sole].name, "foot_plane"));
+        struct vec3 ankle = kin.pose[leg.chain.joints[leg.pitch[2]] + 1].pos,
+                    sole = kin.pose[body->foot[side].sole].pos;
+        assert_true(fabs(ankle.x - sole.x) < 1e-9);
+    }
+    assert_non_null(strstr(body->notes->text, "those of left_knee are turned round"));
+    assert_int_equal(body->facing, 0);
+    assert_int_equal(body->n_cameras, 2);
+    /* each looks along z of its own frame: ahead, and down at the feet */
+    struct vec3 top = quat_apply(kin.pose[body->cameras[0].frame].rot, (struct vec3){0, 0, 1}),
+                bottom = quat_apply(kin.pose[body->cameras[1].frame].rot, (struct vec3){0, 0, 1});
+    assert_vec_near(top, 1, 0, 0, 1e-9);
+    assert_vec_near(bottom, cos(0.7), 0, -sin(0.7), 1e-9);
+    nm_arena_free(&arena);
+}
+
+/* A box that stands for a shank's mesh does not reach through the foot. */
+static void guessed_boxes_stay_between_their_joints(void **state)
+{
+    (void)state;
+    struct nm_arena arena = {0};
+    struct nm_err err = {0};
+    static const char urdf[] =
+        "<robot name='r'><link name='a'><inertial><mass value='1'/><inertia ixx='.01' iyy='.01' izz='.01' ixy='0' "
+        "ixz='0' iyz='0'/></inertial></link><link name='shank'><inertial><origin xyz='0 -0.137 0'/><mass value='0.12'/>"
+        "<inertia ixx='4e-4' iyy='4e-5' izz='4e-4' ixy='0' ixz='0' iyz='0'/></inertial><collision><geometry><mesh "
+        "filename='none.stl'/></geometry></collision></link><link name='foot'/><joint name='k' type='continuous'>"
+        "<parent link='a'/><child link='shank'/><origin xyz='0 0 -0.8'/><axis xyz='1 0 0'/></joint><joint name='f' "
+        "type='continuous'><parent "
+        "link='shank'/><child link='foot'/><origin xyz='0 -0.18 0'/><axis xyz='1 0 0'/></joint></robot>";
+    char path[] = "/tmp/nutmeg_shank_XXXXXX.urdf";
+    int fd = mkstemps(path, 5);
+    assert_int_equal(write(fd, urdf, sizeof urdf - 1), sizeof urdf - 1);
+    close(fd);
+    const struct nm_body *body = nm_body_load(&arena, path, &err);
+    unlink(path);
+    if (!body) fail_msg("%s", err.text);
+    assert_int_equal(body->n_collisions, 1);
+    const struct nm_link_shape *s = &body->collisions[0];
+    assert_true(s->to_link.pos.y - s->size.y / 2 > -0.22 && s->to_link.pos.y + s->size.y / 2 < 0.04);
+    assert_true(s->size.y > 0.1);
+    nm_arena_free(&arena);
+}
+
 static void five_joints_place_a_foot_but_do_not_turn_it(void **state)
 {
     (void)state;
@@ -174,6 +232,8 @@ int main(void)
         cmocka_unit_test(a_stance_is_level_and_in_balance_with_knees_in_front),
         cmocka_unit_test(a_mesh_has_the_box_of_its_corners),
         cmocka_unit_test(without_its_meshes_a_foot_is_modest_and_not_below_its_sole),
+        cmocka_unit_test(oddities_of_several_files_are_found_together),
+        cmocka_unit_test(guessed_boxes_stay_between_their_joints),
         cmocka_unit_test(five_joints_place_a_foot_but_do_not_turn_it),
         cmocka_unit_test(placeholders_are_replaced_on_demand),
         cmocka_unit_test(all_of_them_can_begin_to_learn_a_walk),

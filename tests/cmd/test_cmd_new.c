@@ -10,6 +10,30 @@ static int start(void **state)
     return enter_folder();
 }
 
+/* All of them in the file. */
+static void replace_in(const char *path, const char *old, const char *new)
+{
+    char text[1 << 16], more[1 << 16];
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    size_t n = fread(text, 1, sizeof text - 1, file), to = 0, found = 0;
+    fclose(file);
+    text[n] = 0;
+    for (size_t at = 0; at < n;) {
+        bool here = !strncmp(text + at, old, strlen(old));
+        assert_true(to + strlen(new) + 1 < sizeof more);
+        if (here) memcpy(more + to, new, strlen(new));
+        if (!here) more[to] = text[at];
+        to += here ? strlen(new) : 1;
+        at += here ? strlen(old) : 1;
+        found += here;
+    }
+    assert_true(found > 0);
+    file = fopen(path, "w");
+    assert_int_equal(fwrite(more, 1, to, file), to);
+    fclose(file);
+}
+
 static void a_urdf_becomes_a_robot_that_lacks_nothing(void **state)
 {
     (void)state;
@@ -38,8 +62,8 @@ static void strangers_become_folders_that_say_the_same(void **state)
 {
     (void)state;
     static const char *const names[] = {
-        "no_sole",     "right_first", "endless_knees",   "mesh_feet",       "placeholder_inertias",
-        "waist_below", "waist_above", "hip_pitch_first", "five_joint_legs", "forward_y"};
+        "no_sole",     "right_first",     "endless_knees",   "mesh_feet", "placeholder_inertias", "waist_below",
+        "waist_above", "hip_pitch_first", "five_joint_legs", "forward_y", "coupled_knees"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct nm_arena arena = {0};
         struct nm_err err = {0};
@@ -70,6 +94,22 @@ static void strangers_become_folders_that_say_the_same(void **state)
     }
 }
 
+/* Motors that cannot hold the body: the numbers are said, and the exit code is that of a body that cannot walk. */
+static void weak_motors_are_refused_with_numbers(void **state)
+{
+    (void)state;
+    assert_int_equal(run_line(cmd_new, "new robot weak " NM_ROOT "/robots/darwin/robot.urdf -d weak"), 0);
+    assert_int_equal(run_line(cmd_robot, "robot check weak"), 0);
+    replace_in("weak/servos.yaml", "duty_gain: 0.158", "duty_gain: 0.03");
+    assert_int_equal(run_line(cmd_robot, "robot check weak"), 1);
+    assert_said("it cannot walk");
+    assert_said("and its twin hold the body with");
+    replace_in("weak/servos.yaml", "duty_gain: 0.03", "duty_gain: 0.158");
+    replace_in("weak/servos.yaml", "max_duty: 1\n", "max_duty: 0.2\n");
+    assert_int_equal(run_line(cmd_robot, "robot check weak"), 1);
+    assert_said("on one leg with a bent knee, and its motor has");
+}
+
 static void what_will_not_do_is_refused(void **state)
 {
     (void)state;
@@ -88,6 +128,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_urdf_becomes_a_robot_that_lacks_nothing),
         cmocka_unit_test(strangers_become_folders_that_say_the_same),
+        cmocka_unit_test(weak_motors_are_refused_with_numbers),
         cmocka_unit_test(what_will_not_do_is_refused),
     };
     return cmocka_run_group_tests(tests, start, leave_folder);

@@ -37,8 +37,8 @@ void walk_engine_reset(struct walk_engine *e, const struct walk_params *p)
     e->steps = 0;
     e->phase = e->time = e->share = e->begin_lift = 0;
     e->duration = e->pace = p->period;
-    e->height = e->hips = e->ankle + p->stretch * e->legs;
-    e->width = fmax(p->width, e->nearest + p->room);
+    e->width = fmax(e->upright > 0 ? e->upright : p->width, e->nearest + p->room);
+    e->height = e->hips = e->ankle + walk_stretch(e, p) * e->legs;
     e->w = sqrt(WALK_GRAVITY / (e->height + COM_ABOVE_HIPS * e->size));
     memset(e->step, 0, sizeof e->step);
     memset(e->trim, 0, sizeof e->trim);

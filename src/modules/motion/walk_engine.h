@@ -52,6 +52,9 @@ struct walk_engine {
     double size;              /* legs, as share of WALK_LEG                                         */
     double legs, ankle, hip;  /* m: hip to ankle, ankle over the sole, hip in the torso (z)         */
     double nearest;           /* m, ankles may not come closer: the feet would touch                */
+    double outwards;          /* m that a foot reaches outwards from its ankle                      */
+    double upright;           /* m between the ankles, for feet that cannot roll; 0: any            */
+    double most_hip;          /* s, of the gyroscope's feedback to the hips                         */
     double lag[2][NM_GROUP];  /* s, of each servo behind a moving goal                              */
     double give[2][NM_GROUP]; /* rad for each Nm                                                    */
     struct nm_leg_joint hip_roll[2], hip_pitch[2], ankle_roll[2], ankle_pitch[2]; /* feedback acts there */

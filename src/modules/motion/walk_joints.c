@@ -24,18 +24,44 @@ static void servo_weakness(const struct nm_body *body, uint32_t joint, double *l
     *give = 1 / gain;
 }
 
-/* How far the foot reaches from the sole's origin towards the other foot. */
-static double inner_reach(const struct nm_body *body, int side)
+/* How far the foot reaches from the sole's origin to the left (way 1) or to the right (-1). */
+static double reach_of(const struct nm_body *body, int side, double way)
 {
     const struct nm_frame *sole = &body->frames[body->foot[side].sole];
-    double most = 0, inwards = walk_engine_side((enum nm_side)side);
+    double most = 0;
     for (uint32_t i = 0; i < body->n_collisions; i++) {
         const struct nm_link_shape *s = &body->collisions[i];
         if (s->link != sole->link) continue;
         struct pose3 p = pose_mul(pose_inv(sole->to_link), s->to_link);
-        most = fmax(most, inwards * p.pos.y + nm_shape_reach(s, p.rot, (struct vec3){0, 1, 0}));
+        most = fmax(most, way * p.pos.y + nm_shape_reach(s, p.rot, (struct vec3){0, 1, 0}));
     }
     return most;
+}
+
+static bool is_of_leg(const struct nm_body *body, uint32_t link)
+{
+    for (; link; link = body->joints[link - 1].parent)
+        for (int side = 0; side < 2; side++)
+            if (body->leg[side].joints[0] == link - 1) return true;
+    return false;
+}
+
+/* Feedback that is LATE (sensor, filter, bus and motor) shakes what it should calm if it is stronger than
+ *     gain x stiffness = pi / 2 x inertia / LATE + damping:
+ * there the delay is a quarter of the period in which the hips and the trunk that they carry would swing. */
+static double most_feedback(const struct walk_engine *e, const struct nm_kin *kin, struct vec3 hip)
+{
+    static const double LATE = 0.0355;
+    const struct nm_body *body = e->body;
+    uint32_t at = e->hip_pitch[NM_LEFT].at;
+    double inertia = body->joints[e->leg[NM_LEFT].chain.joints[at]].armature;
+    for (uint32_t l = 0; l < body->n_links; l++) {
+        const struct nm_inertia *i = &body->inertia[l];
+        struct vec3 off = vec3_sub(pose_apply(kin->pose[l], i->com), hip);
+        if (!is_of_leg(body, l)) inertia += i->mass * (off.x * off.x + off.z * off.z) + (i->xx + i->yy + i->zz) / 3;
+    }
+    if (!(e->give[NM_LEFT][at] > 0)) return INFINITY;
+    return e->give[NM_LEFT][at] * inertia * M_PI / 2 / LATE + e->lag[NM_LEFT][at];
 }
 
 int walk_joints_init(struct walk_engine *e, struct nm_err *err)
@@ -62,9 +88,29 @@ int walk_joints_init(struct walk_engine *e, struct nm_err *err)
     e->size = e->legs / WALK_LEG;
     e->hip = hip.z;
     e->ankle = ankle.z - kin.pose[body->foot[NM_LEFT].sole].pos.z;
-    e->nearest = inner_reach(body, NM_LEFT) + inner_reach(body, NM_RIGHT);
+    e->nearest = reach_of(body, NM_LEFT, -1) + reach_of(body, NM_RIGHT, 1);
+    e->outwards = fmin(reach_of(body, NM_LEFT, 1), reach_of(body, NM_RIGHT, -1));
+    e->upright = leg->released & 1 ? leg->home.pos.y - e->leg[NM_RIGHT].chain.home.pos.y : 0;
+    e->most_hip = most_feedback(e, &kin, hip);
     e->com_in_torso = nm_com(body, &kin);
     return 0;
+}
+
+double walk_stretch(const struct walk_engine *e, const struct walk_params *p)
+{
+    static const double ROOM = 0.02, STEP = 0.01, MOST = 0.97; /* of the leg: bent farther than it stands; … */
+    for (double stretch = p->stretch; stretch < MOST; stretch += STEP) {
+        bool both = true;
+        for (int side = 0; side < 2; side++) {
+            const struct nm_chain *chain = &e->leg[side].chain;
+            double q[NM_GROUP], y = 0.5 * walk_engine_side((enum nm_side) !side) * e->width;
+            struct vec3 sole = {chain->home.pos.x, y, e->hip - e->ankle - (stretch - ROOM) * e->legs};
+            nm_leg_crouch(&e->leg[side], q);
+            both &= nm_leg_ik(&e->leg[side], (struct pose3){QUAT_IDENTITY, sole}, q, NULL) == NM_REACHED;
+        }
+        if (both) return stretch;
+    }
+    return p->stretch;
 }
 
 /* ---- from feet and trunk to joints ---- */
@@ -136,6 +182,7 @@ static void weigh(const struct walk_engine *e, const struct walk_params *p, cons
     }
     struct nm_effort effort;
     nm_inverse_dynamics(e->body, &motion, pushes, 2, &effort);
+    nm_drive_followers(e->body, &effort);
     for (int side = 0; side < 2; side++)
         for (uint32_t i = 0; i < e->leg[side].chain.n; i++)
             torque[side][i] = effort.torque[e->leg[side].chain.joints[i]];
@@ -174,7 +221,7 @@ void walk_balance(struct walk_engine *e, const struct walk_params *p, const stru
         if (e->mode == WALK_STAND) share = STANDING;
         add(goals[side], e->ankle_pitch[side], share * walk_clip(ankle_pitch, -MOST_ANKLE, MOST_ANKLE));
         add(goals[side], e->ankle_roll[side], share * walk_clip(ankle_roll, -MOST_ANKLE, MOST_ANKLE));
-        add(goals[side], e->hip_pitch[side], share * p->gyro_hip_pitch * e->gyro.y);
-        add(goals[side], e->hip_roll[side], share * p->gyro_hip_roll * e->gyro.x);
+        add(goals[side], e->hip_pitch[side], share * fmin(p->gyro_hip_pitch, e->most_hip) * e->gyro.y);
+        add(goals[side], e->hip_roll[side], share * fmin(p->gyro_hip_roll, e->most_hip) * e->gyro.x);
     }
 }

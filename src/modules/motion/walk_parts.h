@@ -50,6 +50,8 @@ void walk_kick_offset(const struct walk_engine *e, const struct walk_params *p, 
 /* ---- walk_joints.c: from feet and trunk to joints ---- */
 
 int walk_joints_init(struct walk_engine *e, struct nm_err *err);
+/* How far the legs are stretched: as the parameter says, or as much more as limits of ankles and knees demand. */
+double walk_stretch(const struct walk_engine *e, const struct walk_params *p);
 void walk_pose_legs(struct walk_engine *e, const struct walk_params *p, const struct walk_seen *seen,
                     double goals[2][NM_GROUP]);
 /* Makes up in advance for what servos stay behind: lag behind moving goals, yielding to the weight. */

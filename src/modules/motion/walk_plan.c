@@ -22,6 +22,15 @@ static double complex foothold(const struct walk_engine *e, const struct walk_pa
     return step[0] * cexp(0.5 * I * *yaw) + 0.5 * across * I * (1 + cexp(I * *yaw));
 }
 
+/* The first step begins with the mass between the feet, so that the body falls towards the foot in the air for longer
+ * than in other steps. It must land before the capture point is beyond the middle of what that foot reaches outwards;
+ * the motors add their lag. */
+static double first_step(const struct walk_engine *e, const struct walk_params *p)
+{
+    double pivot = 0.5 * e->width - p->pivot_in, end = pivot + 0.5 * (e->width + e->outwards);
+    return log(end / pivot) / (e->w * p->rate) + e->lag[e->support][e->leg[e->support].pitch[1]];
+}
+
 /* For a constant command the capture point repeats itself every two steps: with d the foothold, r the turn back by its
  * yaw and p the pivot of each support, and E = e^(w T),
  *     b = r_l (p_l + E a - d_l) - p_r,    a = r_r (p_r + E b - d_r) - p_l,
@@ -34,6 +43,7 @@ void walk_plan_step(struct walk_engine *e, const struct walk_params *p)
     double yaw, next_yaw, ahead = walk_pivot(e, p, 0);
     e->duration = p->period * (1 + p->period_speed * fabs(step[0]));
     if (e->kick.active) e->duration *= p->kick_period;
+    if (e->steps == 0) e->duration = fmin(e->duration, first_step(e, p));
     double grow = exp(e->w * p->rate * e->duration);
     double complex land = foothold(e, p, here, step, &yaw), next = foothold(e, p, there, step, &next_yaw);
     double complex pivot = ahead + I * walk_engine_side(here) * p->pivot_in,
