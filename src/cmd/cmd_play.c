@@ -20,7 +20,7 @@ int cmd_play(int argc, char **argv)
 {
     const double line_up = 20; /* s */
     struct playing_options options = {.seconds = -1, .score = true, .log = LOGGING_NONE};
-    struct match_options match = {.league = "hsl", .fidelity = "percept", .air = {MATCH_AIR, MATCH_AIR}};
+    struct match_options match = {.league = "hsl", .air = {MATCH_AIR, MATCH_AIR}};
     const char *told = getenv("NM_PLAY_SECONDS"), *half = "2m", *speed = "1";
     const struct flag flags[] = {
         TEXT("league", &match.league, "NAME", "rules of a match: hl, spl or hsl (default: hsl)"),
@@ -30,7 +30,8 @@ int cmd_play(int argc, char **argv)
              "field of a match: kid, spl, hsl-small, … (default: kid, in the spl its own)"),
         WHOLE("players", &match.players, 1, 7, "N", "robots of a team (default: the league's)"),
         TEXT("fidelity", &match.fidelity, "HOW",
-             "percept: bodies with physics; camera: they see images; flat: discs on a plane, much faster"),
+             "camera: robots see pictures; percept: they are told what they would see; flat: discs on a plane, much "
+             "faster (default: camera if this machine is fast enough for it, else percept)"),
         TEXT("red", &match.teams[0], "WHO", "the red team: a robot, a line-up, or both, such as darwin,beginner"),
         TEXT("blue", &match.teams[1], "WHO", "the blue team (default of both: kid70 with the line-up match_policy)"),
         SWITCH("knock-out", &match.knock_out, "a draw is followed by extra time and a shoot-out"),

@@ -20,6 +20,7 @@ enum { PORT_WHISTLE, PORT_POSE, PORTS };
 static const uint32_t NETWORK = 0x0a000000;                         /* 10.0.0.0; the referee is 10.0.0.1    */
 static const uint8_t TEAM_NUMBERS[2] = {1, 2}, COLOURS[2] = {1, 0}; /* red and blue                        */
 static const int64_t LOOK = 100000000;                              /* ns between two looks at the poses    */
+static const double PICTURES = 1.0 / 15;                            /* s between two pictures of a camera     */
 static const double LONGEST = 20;                                   /* times the two halves: then it has hung */
 
 /* ---- words ---- */
@@ -131,14 +132,25 @@ static void add_settings(struct writer *w, const struct nm_lineup *lineup, uint3
     }
 }
 
+/* Somebody reads percepts, and nobody in the line-up makes them. */
+static bool is_blind(const struct nm_lineup *lineup)
+{
+    uint32_t topic = nm_lineup_topic(lineup, "percepts");
+    return topic != NM_NONE && lineup->topics[topic].n_consumers && !lineup->topics[topic].n_producers;
+}
+
 static int add_team(struct writer *w, struct setup *setup, uint32_t team, uint32_t players, const struct team *who,
-                    const struct nm_pitch_size *field, struct nm_err *err)
+                    bool pictures, const struct nm_pitch_size *field, struct nm_err *err)
 {
     static const char *const names[2] = {"red", "blue"};
     struct lineup_flags flags = {.robot = who->robot};
     struct nm_lineup_options options = setup_options(setup, &flags);
     struct nm_lineup *lineup = nm_lineup_load(who->lineup, &setup->registry, &options, err);
     if (!lineup) return -1;
+    if (pictures && is_blind(lineup)) {
+        nm_lineup_free(lineup);
+        return nm_fail(err, "line-up %s has no vision: it plays with --fidelity percept", who->lineup);
+    }
     for (uint32_t n = 1; n <= players; n++) {
         struct pose2 at = nm_start_place(field, team ? 1 : -1, n);
         add(w, "  - name: %s%u\n    team: %u\n    number: %u\n    robot: %s\n    lineup: %s\n", names[team], n,
@@ -163,10 +175,12 @@ static int make_scenario(struct match *m, struct setup *setup, const struct team
     w.at = nm_take(&setup->arena, w.room);
     add(&w, "about: a match, %u against %u\nfield: %s\nfidelity: %s\nseeds: %llu\nrandom: 0.5\n", players, players,
         field, m->options.fidelity, (unsigned long long)m->options.seed);
+    bool pictures = !strcmp(m->options.fidelity, nm_fidelity_names[NM_FIDELITY_CAMERA]);
+    if (pictures) add(&w, "camera_period: %g s\n", PICTURES);
     add(&w, "duration: %.0f s\ncolours: [red, blue]\nball: {at: [0, 0]}\nrobots:\n",
         LONGEST * 2 * m->options.half + 600);
     for (uint32_t t = 0; t < 2; t++)
-        if (add_team(&w, setup, t, players, &teams[t], &size, err)) return -1;
+        if (add_team(&w, setup, t, players, &teams[t], pictures, &size, err)) return -1;
     m->scenario = nm_scenario_parse("match", w.at, w.used, setup->root, err);
     return m->scenario ? 0 : -1;
 }

@@ -13,7 +13,7 @@
 
 struct match_options {
     const char *league;   /* hl, spl, hsl                                                          */
-    const char *fidelity; /* percept, flat                                                         */
+    const char *fidelity; /* camera, percept, flat                                                 */
     const char *field;    /* NULL: kid, or spl                                                     */
     const char *teams[2]; /* red and blue: a robot, a line-up, or both with a comma between; NULL  */
     int64_t players;      /* of a team; 0: the league's                                            */

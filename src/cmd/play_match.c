@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "cmd/console.h"
 #include "cmd/film.h"
 #include "cmd/match_sheet.h"
@@ -14,6 +15,7 @@
 #include "cmd/stopping.h"
 
 static const char folder[] = "out", picture[] = "out/match.png";
+enum { WORKERS = 2 };
 
 struct show {
     struct match match;
@@ -156,6 +158,45 @@ static struct nm_player *referee(void *user, struct nm_err *err)
     return s->desk ? referee_desk_player(s->desk) : NULL;
 }
 
+/* ---- pictures or percepts ---- */
+
+struct trial {
+    int64_t from, began,
+        until;    /* ns: simulated and real time where it begins to be measured; simulated where it ends */
+    double speed; /* of simulated against real time; 0: not yet known */
+};
+
+static bool time_trial(void *user, const struct nm_judge *judge, struct nm_stage *stage)
+{
+    struct trial *t = user;
+    int64_t now = nm_stage_now(stage);
+    (void)judge;
+    if (now >= t->from && !t->began) t->began = nm_clock();
+    if (now >= t->until) t->speed = nm_seconds(now - t->from) / nm_seconds(nm_clock() - t->began);
+    return t->speed > 0 || stopping();
+}
+
+/* Robots see pictures if their line-ups have a vision and this machine simulates eight cameras fast enough: a second of
+ * the match is tried. If not, `reason` says why. */
+static const char *choose_fidelity(struct setup *setup, const struct match_options *match, double speed, char *reason,
+                                   size_t size)
+{
+    const double reserve = 1.2; /* robots that walk cost more than those that wait */
+    struct trial trial = {.from = nm_ns(0.3), .until = nm_ns(1.3)};
+    struct match_options o = *match;
+    struct match_result result;
+    o.fidelity = nm_fidelity_names[NM_FIDELITY_CAMERA];
+    o.step = time_trial;
+    o.user = &trial;
+    match_play(setup, &o, WORKERS, &result);
+    if (trial.speed > speed * reserve) return o.fidelity;
+    if (trial.speed > 0)
+        snprintf(reason, size, "this machine would play from pictures at %.1f x real time", trial.speed);
+    else
+        snprintf(reason, size, "%s", result.died);
+    return nm_fidelity_names[NM_FIDELITY_PERCEPT];
+}
+
 /* ---- at the end ---- */
 
 static void tell(const struct show *s, const struct sim_outcome *outcome)
@@ -171,13 +212,16 @@ int play_match(struct setup *setup, const struct playing_options *options, struc
     struct nm_err err = {0};
     struct show show = {0};
     struct sim_outcome outcome;
+    char reason[200] = "";
     match->seed = options->seed ? (uint64_t)options->seed : 1;
+    stop_by_signals();
+    if (!match->fidelity) match->fidelity = choose_fidelity(setup, match, speed, reason, sizeof reason);
     struct sim_options o = {.scenario = "match",
                             .first = match->seed,
                             .last = match->seed,
                             .seconds = options->seconds,
                             .speed = speed,
-                            .workers = 2,
+                            .workers = WORKERS,
                             .jobs = 1,
                             .log = options->log,
                             .live = options->live.port ? options->live.port : "",
@@ -198,7 +242,7 @@ int play_match(struct setup *setup, const struct playing_options *options, struc
     }
     show.match.note = told;
     show.match.user = &show;
-    stop_by_signals();
+    if (*reason) printf("robots get percepts of the simulator, not pictures: %s\n", reason);
     int code = sim_play(setup, &o, show.match.scenario, match->seed, &outcome, &err) ? EXIT_FAILED : EXIT_OK;
     film_close(&show.film);
     if (code == EXIT_OK) tell(&show, &outcome);

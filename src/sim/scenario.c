@@ -251,6 +251,7 @@ static const struct row file_rows[] = {
     {"hardware", read_hardware, WHOLE(bus), 0, 0, false},
     {"bus_period", read_seconds, WHOLE(bus_period), 0.001, 0.1, false},
     {"camera_delay", read_seconds, WHOLE(camera_delay), 0.001, 0.5, false},
+    {"camera_period", read_seconds, WHOLE(camera_period), 0.005, 1, false},
     {"colours", read_colours, WHOLE(colours), 0, 0, false},
     {"ball", read_ball, 0, 0, 0, false},
     /* what needs the robots is read after them */

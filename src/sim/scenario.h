@@ -201,7 +201,7 @@ struct nm_scenario {
     uint64_t first_seed, last_seed;
     double duration; /* s */
     struct nm_world_options world;
-    double bus_period, camera_delay; /* s; 0: as on every stage */
+    double bus_period, camera_delay, camera_period; /* s; 0: as on every stage */
     bool listens;                    /* to what the brains say of themselves */
     bool bus;                        /* goals and measurements go through the real driver */
     float colours[2][3];

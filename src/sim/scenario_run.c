@@ -77,6 +77,7 @@ static int start(struct nm_run *run, struct nm_err *err)
     options.workers = run->options.workers;
     options.bus_period = nm_ns(s->bus_period);
     options.camera_delay = nm_ns(s->camera_delay);
+    options.camera_period = nm_ns(s->camera_period);
     options.enter = run->options.enter;
     options.leave = run->options.leave;
     options.ready = ready;

@@ -71,6 +71,7 @@ struct nm_stage_options {
     uint32_t workers;              /* threads for brains and cameras; 0: one     */
     int64_t bus_period;            /* ns between two rounds of a robot's bus; 0: 8 ms     */
     int64_t camera_delay;          /* ns from the exposure to the picture; 0: 20 ms */
+    int64_t camera_period;         /* ns between two pictures or percepts; 0: the robot's */
     struct nm_shutter shutter;
     double bend;           /* how far the legs are bent at the start, 0 to 0.5 */
     void (*enter)(void *); /* around every run of a cycle, as in nm_player_options */

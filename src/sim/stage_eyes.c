@@ -33,7 +33,7 @@ static int open_eye(struct nm_stage *stage, uint32_t robot, uint32_t camera, str
                           .camera = camera,
                           .eye = nm_eye_new(&stage->arena, lens),
                           .format = strcmp(c->format, "rgb8") ? NM_YUYV : NM_RGB8,
-                          .period = (int64_t)(1e9 / (c->fps > 0 ? c->fps : 30)),
+                          .period = stage_camera_period(stage, c),
                           .exposed = -1};
     l->next = (int64_t)((double)l->period * nm_dice_roll(&dice));
     if (!truth) return 0;

@@ -135,6 +135,7 @@ uint32_t stage_remotes(struct nm_stage *stage, const struct actor *actor, const 
 uint32_t stage_takes(const struct nm_stage *stage, const char **topics, uint32_t room); /* what it reads of a brain */
 int stage_bind(struct nm_stage *stage, struct actor *actor, struct nm_err *err);
 uint32_t stage_camera_port(uint32_t camera, uint32_t which);
+int64_t stage_camera_period(const struct nm_stage *stage, const struct nm_body_camera *camera); /* ns */
 
 /* stage_wire.c: what takes the place of a line-up that plays elsewhere; NULL with sentences */
 struct nm_lineup *stage_stand_in(struct nm_stage *stage, struct actor *actor, struct nm_err *err);

@@ -62,6 +62,12 @@ static const struct {
 
 uint32_t stage_camera_port(uint32_t camera, uint32_t which) { return FIXED_PORTS + CAMERA_PORTS * camera + which; }
 
+int64_t stage_camera_period(const struct nm_stage *stage, const struct nm_body_camera *camera)
+{
+    if (stage->options.camera_period) return stage->options.camera_period;
+    return (int64_t)(1e9 / (camera->fps > 0 ? camera->fps : 30));
+}
+
 /* Hardware of its own makes and takes what a bus carries; the stage only counts goals. */
 static bool elsewhere(const struct nm_stage *stage, uint32_t port)
 {

@@ -21,8 +21,7 @@ void stage_open_sight(struct nm_stage *stage)
         if (!s->wanted) continue;
         s->lines = nm_edge_out(a->edge, PORT_LINES) != NULL;
         struct nm_dice dice = nm_dice_new(stage->options.world.seed, 21, i);
-        double fps = a->body->cameras[0].fps;
-        s->period = (int64_t)(1e9 / (fps > 0 ? fps : 30));
+        s->period = stage_camera_period(stage, &a->body->cameras[0]);
         s->next = (int64_t)((double)s->period * nm_dice_roll(&dice));
         s->glimpse = nm_take(&stage->arena, sizeof *s->glimpse);
         nm_perceiver_new(&s->eyes, stage->options.world.seed, i);

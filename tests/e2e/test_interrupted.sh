@@ -64,7 +64,7 @@ until_ok nutmeg tasks --to red1
 interrupt "0 of 8 seeds of kickabout"
 
 # ---- the match of make play, and the training session
-starts match play
+starts match play --fidelity percept
 until_ok nutmeg tasks --to red1
 interrupt "the match was stopped after"
 starts training play training

@@ -47,7 +47,7 @@ PATH=$scratch/bin:$PATH NM_PLAY_SECONDS=1 "$program" play training --virtual > s
 says "pictures: out/training.png$"
 
 # a match: both teams in the table, the score last; on the flat field a whole one, from kick-off to the end
-NM_PLAY_SECONDS=2 "$program" play --virtual > said 2>&1 || wrong "it ended with $?"
+NM_PLAY_SECONDS=2 "$program" play --fidelity percept --virtual > said 2>&1 || wrong "it ended with $?"
 says "live at http"
 says "^red4 "
 says "^blue4 "
@@ -64,7 +64,7 @@ diff <(grep -E '^(red|blue|ball| *[0-9.]+ s  )' first) <(grep -E '^(red|blue|bal
 "$program" replay out/logs/blue3.mcap > said 2>&1 || wrong "it ended with $?"
 says "all identical"
 # bodies with physics, too, of both robots and on another field
-NM_PLAY_SECONDS=4 "$program" play --players 1 --blue darwin --field hsl-small --speed max --log out/bodies > said 2>&1 || wrong "it ended with $?"
+NM_PLAY_SECONDS=4 "$program" play --fidelity percept --players 1 --blue darwin --field hsl-small --speed max --log out/bodies > said 2>&1 || wrong "it ended with $?"
 for robot in red1 blue1; do
     "$program" replay out/bodies/$robot.mcap > said 2>&1 || wrong "it ended with $?"
     says "all identical"
