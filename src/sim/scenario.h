@@ -202,8 +202,8 @@ struct nm_scenario {
     double duration; /* s */
     struct nm_world_options world;
     double bus_period, camera_delay, camera_period; /* s; 0: as on every stage */
-    bool listens;                    /* to what the brains say of themselves */
-    bool bus;                        /* goals and measurements go through the real driver */
+    bool listens;                                   /* to what the brains say of themselves */
+    bool bus;                                       /* goals and measurements go through the real driver */
     float colours[2][3];
     uint32_t n_robots, n_events, n_measures, n_until, n_expect, n_score;
     struct nm_scenario_robot robots[NM_PLAYERS];

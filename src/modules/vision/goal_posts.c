@@ -23,7 +23,7 @@ struct goal_posts {
     GoalInImage *goal;
     /* params */
     struct nm_pitch_size field;
-    float edge, grey, width, sides, range, least;
+    float edge, grey, width, sides, range, least, height;
 };
 
 struct post {
@@ -135,7 +135,12 @@ static void try_post(struct look *l, uint32_t row, const struct edge *a, const s
     struct pixel top = {(a->at + b->at) / 2.0, row}, foot, side[2];
     double width = b->at - a->at;
     struct vec3 at;
-    if (!follow(l, top, &foot) || !frame_ground(f, foot.u, foot.v, &at)) return;
+    if (!follow(l, top, &foot)) return;
+    for (int s = -1; s <= 1; s += 2) { /* a line that ends at the post goes on below one side of it, not below both */
+        struct pixel beside = {top.u + 0.35 * s * width, top.v}, low;
+        if (follow(l, beside, &low) && low.v < foot.v) foot = (struct pixel){low.u - 0.35 * s * width, low.v};
+    }
+    if (!frame_ground(f, foot.u, foot.v, &at)) return;
     if (foot.v < border_at(l->f->border, foot.u) + 3) return; /* behind the goal lies more carpet */
     double dx = at.x - f->camera_to_robot.pos.x, dy = at.y - f->camera_to_robot.pos.y, d = hypot(dx, dy);
     double half = l->f->field.post / 2, nx = -dy / d * half, ny = dx / d * half;
@@ -146,6 +151,11 @@ static void try_post(struct look *l, uint32_t row, const struct edge *a, const s
         return;
     double wanted = hypot(side[0].u - side[1].u, side[0].v - side[1].v), ratio = width / fmax(wanted, 1);
     if (ratio < 1 / (1 + l->f->width) - 1.5 / wanted || ratio > 1 + l->f->width + 1.5 / wanted) return;
+    /* a post is higher than a robot: all of it up to there must look like one, as far as the image shows it */
+    struct pixel high;
+    if (nm_camera_from_world(f->lens, f->camera_to_robot, (struct vec3){at.x, at.y, l->f->height}, &high) &&
+        high.v < top.v)
+        top = high.v > 2 ? high : (struct pixel){top.u + (high.u - top.u) * (top.v - 2) / (top.v - high.v), 2};
     float rating = judge(l, top, foot, wanted);
     if (rating <= 0) return;
     rating -= 0.2f * (float)fabs(log(ratio));
@@ -278,6 +288,7 @@ static const struct nm_param params[] = {
     NM_PARAM(grey, 0.3, 0.05, 2, "1", "posts have less colour than this share of their brightness"),
     NM_PARAM(width, 0.5, 0.05, 3, "1", "a post may be wider or narrower than it should be by this share"),
     NM_PARAM(sides, 0.55, 0.1, 1, "1", "share of both sides that must differ from what is behind them"),
+    NM_PARAM(height, 0.8, 0.1, 3, "m", "posts are looked at up to this height: above robots, below the bar"),
     NM_PARAM(range, 9, 1, 40, "m", "posts farther than this are left out"),
     NM_PARAM(least, 0.6, 0, 1, "1", "posts rated lower are left out"),
     {0},

@@ -347,7 +347,7 @@ static const struct nm_param params[] = {
     NM_PARAM_WORD(ball_by, "both", "ray size both",
                   "distance of the ball: where the ray meets the ground, by its size, or both weighed"),
     NM_PARAM(ball_radius, 0.07, 0.02, 0.2, "m", "of the ball"),
-    NM_PARAM(robot_radius, 0.1, 0, 0.5, "m", "from the side of a robot that is seen to its middle"),
+    NM_PARAM(robot_radius, 0.05, 0, 0.5, "m", "from the side of a robot that is seen to its middle"),
     NM_PARAM(pixel_noise, 1, 0.1, 20, "px", "standard deviation of a pixel"),
     NM_PARAM(size_noise, 0.8, 0.1, 20, "px", "standard deviation of a ball's radius"),
     NM_PARAM(range, 12, 1, 100, "m", "what seems to be farther has no place"),

@@ -1,14 +1,18 @@
 /* Robots and other things that stand on the field (after B-Human 2013, section 2.3). In each column, from below, the
- * first stretch without carpet that is as high as a robot's legs has its foot on the ground there: lines and balls are
- * too low. Feet that stand together on the ground are one robot. Its shirt's colour is the hue that is most frequent at
- * the height of its chest; what wears no shirt is an obstacle and no robot. */
+ * first stretch that is mostly without carpet and as high as a robot's legs has its foot on the ground there: lines and
+ * balls are too low. Columns that wear a shirt where a robot of that distance has its chest, and stand together, are
+ * one robot; the columns of its feet and arms go with it. What wears no shirt is an obstacle and no robot, unless the
+ * image ends below its chest. */
+#include <stdlib.h>
+
+#include "humanoid_league_msgs/BallInImage.h"
 #include "humanoid_league_msgs/GoalPartsInImage.h"
 #include "humanoid_league_msgs/LineInformationInImage.h"
 #include "humanoid_league_msgs/ObstaclesInImage.h"
 #include "modules/vision/sketch.h"
 #include "nutmeg_msgs/ImageSegments.h"
 
-enum { THINGS = 24, FEET = 64 };
+enum { THINGS = 24, COLUMNS = FRAME_SIDE / 2, FEET = 64 };
 
 struct robots_in_image {
     struct nm *nm;
@@ -19,31 +23,36 @@ struct robots_in_image {
     const ImageSegments *segments;
     const FieldBorder *border;
     const GoalPartsInImage *goal;
+    const BallInImage *ball;
     const LineInformationInImage *lines;
     /* out */
     ObstaclesInImage *obstacles;
     /* params */
-    float legs, height, solid, apart, narrow, wide, range, shirt, shoulders;
+    float legs, height, solid, apart, narrow, wide, range, shirt, shoulders, inside, carpet;
 };
 
-struct foot {
+struct foot { /* of what stands in one column */
     uint32_t column;
-    double v;    /* px, lowest row of the thing */
-    double x, y; /* m                           */
-    bool cut;    /* it goes on below the image  */
+    double v;          /* px, lowest row of the thing                       */
+    double x, y, away; /* m, on the ground; from the camera                 */
+    float red, blue;   /* shares of the chest that a robot would have there */
+    bool cut;          /* it goes on below the image                        */
+    bool taken;
 };
 
 struct thing {
-    uint32_t n, first, last; /* columns; those of arms count too */
-    double v, x, y;          /* of the nearest foot         */
-    uint16_t feet[FEET];     /* rows of the first columns   */
-    bool cut;
+    uint32_t n, first, last; /* columns                        */
+    double x, y, away;       /* of the nearest foot            */
+    double red, blue;        /* sums over its columns          */
+    uint16_t feet[FEET];     /* rows of the first columns      */
+    bool cut, shirt;
 };
 
 struct look {
     struct robots_in_image *f;
     struct frame frame;
-    uint32_t n;
+    uint32_t n_feet, n;
+    struct foot feet[COLUMNS];
     struct thing things[THINGS];
 };
 
@@ -69,143 +78,227 @@ static bool on_line(const struct look *l, double u, double v)
     return false;
 }
 
+/* px of a height over a place on the ground; false if it lies behind the camera */
+static bool row_at(const struct look *l, double x, double y, double height, double *row)
+{
+    struct pixel at;
+    if (!nm_camera_from_world(l->frame.lens, l->frame.camera_to_robot, (struct vec3){x, y, height}, &at)) return false;
+    *row = at.v;
+    return true;
+}
+
+/* Shares of red and blue where a robot that stands there has its chest. Reddish hues are the thesis' magenta, bluish
+ * ones its cyan. */
+static void look_at_chest(const struct look *l, struct foot *foot)
+{
+    const Image *c = l->f->classes;
+    double from, to;
+    uint32_t n = 0, red = 0, blue = 0, x = foot->column / 2;
+    if (!row_at(l, foot->x, foot->y, 0.85 * l->f->height, &from) ||
+        !row_at(l, foot->x, foot->y, 0.45 * l->f->height, &to))
+        return;
+    for (uint32_t y = (uint32_t)fmax(from / 2, 0); y < c->height && y < to / 2; y++, n++) {
+        uint8_t hue = (uint8_t)(c->data.data[y * c->step + x] - CLASS_HUE);
+        red += hue >= 1 && hue <= 3;
+        blue += hue == 7 || hue == 0 || hue == 6;
+    }
+    if (!n) return;
+    foot->red = (float)red / (float)n;
+    foot->blue = (float)blue / (float)n;
+}
+
 static bool find_foot(const struct look *l, const ImageSegment *g, uint32_t n, struct foot *foot)
 {
     const struct frame *f = &l->frame;
     double border = border_at(l->f->border, g->line);
+    struct vec3 edge, at;
+    if (border > 0 && frame_ground(f, g->line, border, &edge)) { /* who plays stands inside */
+        double away = hypot(edge.x - f->camera_to_robot.pos.x, edge.y - f->camera_to_robot.pos.y);
+        border += fmin(l->f->inside * f->lens->fy * f->camera_to_robot.pos.z / (away * away), 30);
+    }
     for (uint32_t i = n; i-- > 0;) {
         if (g[i].label == ImageSegment_BODY) continue;
         if (g[i].label == ImageSegment_FIELD || g[i].end <= border + 4) continue;
-        struct vec3 at;
-        struct pixel top;
-        double v = g[i].end;
+        if (g[i].label == ImageSegment_LINE && i && g[i - 1].label == ImageSegment_FIELD) continue; /* only a line */
+        double v = g[i].end, top;
         *foot = (struct foot){.column = g->line, .v = v, .cut = v >= f->height - 1};
         if (i + 1 < n && g[i + 1].label == ImageSegment_BODY) continue; /* behind our own body */
         if (!frame_ground(f, g->line, v - 1, &at)) return false;
         foot->x = at.x, foot->y = at.y;
-        double away = hypot(at.x - f->camera_to_robot.pos.x, at.y - f->camera_to_robot.pos.y);
-        if (away > l->f->range) return false;
-        if (!nm_camera_from_world(f->lens, f->camera_to_robot, (struct vec3){at.x, at.y, l->f->legs}, &top))
-            return false;
-        double high = v - fmax(top.v, g[0].begin);
+        foot->away = hypot(at.x - f->camera_to_robot.pos.x, at.y - f->camera_to_robot.pos.y);
+        if (foot->away > l->f->range || !row_at(l, at.x, at.y, l->f->legs, &top)) return false;
+        double high = v - fmax(top, g[0].begin);
         if (on_line(l, g->line, v - 2) && on_line(l, g->line, v - 0.3 * high)) continue;
-        if (high > 6 && rows_without_carpet(g, n, fmax(top.v, g[0].begin), v) >= l->f->solid * high) return true;
+        if (high > 6 && rows_without_carpet(g, n, fmax(top, g[0].begin), v) >= l->f->solid * high) return true;
     }
     return false;
 }
 
-static bool is_post(const struct look *l, double u)
+/* ---- things: columns that stand together ---- */
+
+static bool wears(const struct look *l, const struct foot *foot) { return foot->red + foot->blue > l->f->shirt; }
+
+static bool alike(double away, double other) { return fabs(away - other) < 0.1 + 0.2 * fmin(away, other); }
+
+static void join(struct thing *t, const struct foot *foot)
 {
-    for (uint32_t i = 0; i < l->f->goal->posts.n; i++) {
-        const PostInImage *p = &l->f->goal->posts.at[i];
-        if (fabs(p->foot_point.x - u) < 0.8 * p->width + 3) return true;
-    }
-    return false;
+    if (t->n < FEET) t->feet[t->n] = (uint16_t)foot->v;
+    if (!t->n || foot->column < t->first) t->first = foot->column;
+    if (!t->n || foot->column > t->last) t->last = foot->column;
+    if (!t->n || foot->away < t->away) t->x = foot->x, t->y = foot->y, t->away = foot->away;
+    t->red += foot->red, t->blue += foot->blue;
+    t->cut |= foot->cut;
+    t->n++;
 }
 
-static void add_foot(struct look *l, const struct foot *foot)
+static double width_of(const struct look *l, const struct thing *t)
 {
-    for (uint32_t i = l->n; i-- > 0;) {
+    return (t->last - t->first + l->f->segments->columns_apart) / l->frame.lens->fx * t->away;
+}
+
+/* Gathers the columns with a shirt, or those that are left. */
+static void gather(struct look *l, bool shirt)
+{
+    uint32_t begin = l->n;
+    for (uint32_t i = 0; i < l->n_feet; i++) {
+        struct foot *foot = &l->feet[i];
+        struct thing *t = NULL;
+        if (foot->taken || wears(l, foot) != shirt) continue;
+        for (uint32_t k = l->n; k-- > begin && !t;) {
+            struct thing *o = &l->things[k];
+            double gap = (foot->column - o->last) / l->frame.lens->fx * foot->away;
+            if (gap < l->f->apart && alike(foot->away, o->away)) t = o;
+        }
+        if (!t && l->n < THINGS) {
+            t = &l->things[l->n++];
+            *t = (struct thing){.shirt = shirt};
+        }
+        if (!t) continue;
+        join(t, foot);
+        foot->taken = shirt;
+    }
+}
+
+static double middle_of(const struct thing *t) { return (t->first + t->last) / 2.0; }
+
+/* px of half the shoulders of a robot that is so far */
+static double half_width(const struct look *l, double away)
+{
+    return 0.5 * l->f->shoulders / fmax(away, 0.2) * l->frame.lens->fx;
+}
+
+static int by_distance(const void *a, const void *b)
+{
+    double x = ((const struct thing *)a)->away, y = ((const struct thing *)b)->away;
+    return (x > y) - (x < y);
+}
+
+/* Columns of feet and arms beside a shirt belong to the nearest robot that wears one there. Feet stand as near as its
+ * other columns, or nearer where those end at its hips; arms end higher in the image and seem to be farther. */
+static void complete(struct look *l)
+{
+    qsort(l->things, l->n, sizeof *l->things, by_distance);
+    for (uint32_t i = 0; i < l->n; i++) {
         struct thing *t = &l->things[i];
-        double away = hypot(foot->x, foot->y), gap = (foot->column - t->last) / l->frame.lens->fx * away;
-        if (gap > l->f->apart || fabs(away - hypot(t->x, t->y)) > 0.1 + 0.2 * away) continue;
-        if (t->n < FEET) t->feet[t->n] = (uint16_t)foot->v;
-        t->n++;
-        t->last = foot->column;
-        if (foot->v > t->v) t->v = foot->v, t->x = foot->x, t->y = foot->y;
-        t->cut |= foot->cut;
-        return;
+        double middle = middle_of(t);
+        for (uint32_t k = 0; k < l->n_feet; k++) {
+            struct foot *foot = &l->feet[k];
+            double half = half_width(l, fmin(foot->away, t->away));
+            if (foot->taken || wears(l, foot) || fabs(foot->column - middle) > half) continue;
+            bool near = foot->away < t->away && !alike(foot->away, t->away);
+            if (near && foot->away < 0.4 * t->away) continue;
+            foot->taken = true;
+            if (near) t->n = 0;
+            if (near || alike(foot->away, t->away)) join(t, foot);
+        }
     }
-    if (l->n == THINGS) return;
-    l->things[l->n++] = (struct thing){.n = 1,
-                                       .first = foot->column,
-                                       .last = foot->column,
-                                       .v = foot->v,
-                                       .x = foot->x,
-                                       .y = foot->y,
-                                       .feet = {(uint16_t)foot->v},
-                                       .cut = foot->cut};
 }
 
-/* Reddish hues are the thesis' magenta, bluish ones its cyan. */
-static uint8_t shirt(const struct look *l, uint32_t left, uint32_t right, double from, double to)
+/* The upper arms wear the shirt, too: what is narrow, of the same colour and within the shoulders of a wider thing is
+ * its arm. */
+static void drop_arms(struct look *l)
+{
+    for (uint32_t i = 0; i < l->n; i++) {
+        const struct thing *t = &l->things[i];
+        bool arm = width_of(l, t) < l->f->narrow;
+        for (uint32_t k = 0; k < l->n && !arm; k++) {
+            const struct thing *o = &l->things[k];
+            bool beside = fabs(middle_of(t) - middle_of(o)) < 1.2 * half_width(l, o->away);
+            bool same = (o->red > o->blue) == (t->red > t->blue);
+            arm = k != i && beside && same && t->last - t->first < o->last - o->first &&
+                  width_of(l, t) < 0.5 * l->f->shoulders;
+        }
+        if (arm) l->things[i--] = l->things[--l->n];
+    }
+}
+
+/* Who plays stands on carpet: beside his feet there is some. Boards, nets and those who watch stand behind it. */
+static bool on_carpet(const struct look *l, const struct thing *t, double foot)
 {
     const Image *c = l->f->classes;
-    uint32_t red = 0, blue = 0, all = 0;
-    for (uint32_t y = (uint32_t)fmax(from / 2, 0); y < c->height && y < to / 2; y++)
-        for (uint32_t x = left / 2; x < c->width && x <= right / 2; x++) {
-            uint8_t hue = (uint8_t)(c->data.data[y * c->step + x] - CLASS_HUE);
-            red += hue >= 1 && hue <= 3;
-            blue += hue == 7 || hue == 0 || hue == 6;
-            all++;
-        }
-    if (red > blue && (float)red > l->f->shirt * (float)all) return ObstacleInImage_ROBOT_MAGENTA;
-    if (blue > red && (float)blue > l->f->shirt * (float)all) return ObstacleInImage_ROBOT_CYAN;
-    return ObstacleInImage_UNDEFINED;
+    double side = 0.8 * l->f->shoulders / fmax(t->away, 0.2) * l->frame.lens->fx, up = foot, best = 0;
+    row_at(l, t->x, t->y, 0.06, &up);
+    for (int s = -1; s <= 1; s += 2) {
+        uint32_t n = 0, green = 0;
+        double from = middle_of(t) + (s < 0 ? -side : 0.6 * side), to = middle_of(t) + (s < 0 ? -0.6 * side : side);
+        for (uint32_t y = (uint32_t)fmax(up / 2, 0); y < c->height && y <= foot / 2; y++)
+            for (uint32_t x = (uint32_t)fmax(from / 2, 0); x < c->width && x <= to / 2; x++, n++)
+                green += c->data.data[y * c->step + x] == CLASS_FIELD;
+        if (n) best = fmax(best, (double)green / n);
+    }
+    return best > l->f->carpet;
+}
+
+/* A post or a ball with boards behind it stands like legs below a shirt. */
+static bool is_other(const struct look *l, const struct thing *t, double foot)
+{
+    const BallInImage *ball = l->f->ball;
+    double r = ball->diameter / 2, half = (t->last - t->first) / 2.0;
+    bool same = ball->confidence > 0 && nm_stamp_ns(ball->header.stamp) == nm_stamp_ns(l->f->image->header.stamp);
+    if (same && half < 1.3 * r && fabs(middle_of(t) - ball->center.x) < r && fabs(foot - ball->center.y) < 1.5 * r)
+        return true;
+    for (uint32_t i = 0; i < l->f->goal->posts.n; i++) {
+        const PostInImage *p = &l->f->goal->posts.at[i];
+        if (fabs(p->foot_point.x - middle_of(t)) < p->width + half && half < 1.2 * p->width) return true;
+    }
+    return false;
 }
 
 /* Where most of the columns of the nearest parts end: a shadow or a ball before a foot ends lower than the foot. */
 static double foot_row(const struct thing *t)
 {
-    uint32_t n = t->n < FEET ? t->n : FEET, above = 0;
-    double best = t->v;
+    uint32_t n = t->n < FEET ? t->n : FEET;
+    double best = INFINITY, lowest = 0;
     for (uint32_t i = 0; i < n; i++) {
-        above = 0;
-        for (uint32_t k = 0; k < n; k++) above += t->feet[k] > t->feet[i];
-        if (above <= n / 4 && t->feet[i] < best) best = t->feet[i];
+        uint32_t below = 0;
+        for (uint32_t k = 0; k < n; k++) below += t->feet[k] > t->feet[i];
+        if (below <= n / 4) best = fmin(best, t->feet[i]);
+        lowest = fmax(lowest, t->feet[i]);
     }
-    return best;
-}
-
-/* A robot's arms and what stands close behind it end higher in the image than its feet: they belong to the nearest
- * thing that is as wide as a robot there. */
-static void merge(struct look *l)
-{
-    for (uint32_t done = 0; done < l->n; done++) {
-        uint32_t best = done;
-        for (uint32_t i = done + 1; i < l->n; i++)
-            if (l->things[i].v > l->things[best].v) best = i;
-        struct thing t = l->things[best];
-        l->things[best] = l->things[done];
-        double away = hypot(t.x, t.y), half = 0.5 * l->f->shoulders / fmax(away, 0.2) * l->frame.lens->fx;
-        double middle = (t.first + t.last) / 2.0;
-        for (uint32_t i = done + 1; i < l->n;) {
-            const struct thing *o = &l->things[i];
-            if ((o->first + o->last) / 2.0 < middle - half || (o->first + o->last) / 2.0 > middle + half) {
-                i++;
-                continue;
-            }
-            t.n += o->n;
-            t.first = o->first < t.first ? o->first : t.first;
-            t.last = o->last > t.last ? o->last : t.last;
-            l->things[i] = l->things[--l->n];
-        }
-        l->things[done] = t;
-    }
+    return fmin(best, lowest);
 }
 
 static void tell(struct look *l)
 {
     for (uint32_t i = 0; i < l->n; i++) {
         const struct thing *t = &l->things[i];
-        double away = hypot(t->x - l->frame.camera_to_robot.pos.x, t->y - l->frame.camera_to_robot.pos.y);
-        double width = (t->last - t->first + l->f->segments->columns_apart) / l->frame.lens->fx * away;
-        struct pixel top, chest[2];
-        double foot = foot_row(t);
-        if (t->n < 2 || width < l->f->narrow || width > l->f->wide || is_post(l, (t->first + t->last) / 2.0)) continue;
-        struct pose3 camera = l->frame.camera_to_robot;
-        if (!nm_camera_from_world(l->frame.lens, camera, (struct vec3){t->x, t->y, l->f->height}, &top) ||
-            !nm_camera_from_world(l->frame.lens, camera, (struct vec3){t->x, t->y, 0.45 * l->f->height}, &chest[0]) ||
-            !nm_camera_from_world(l->frame.lens, camera, (struct vec3){t->x, t->y, 0.85 * l->f->height}, &chest[1]))
+        double width = width_of(l, t), foot = foot_row(t), top, waist, knees;
+        if (t->n < 2 || width < l->f->narrow || width > l->f->wide || !row_at(l, t->x, t->y, l->f->height, &top) ||
+            !row_at(l, t->x, t->y, 0.45 * l->f->height, &waist) || !row_at(l, t->x, t->y, 0.8 * l->f->legs, &knees))
             continue;
+        if (is_other(l, t, foot) || !on_carpet(l, t, foot)) continue;
+        bool headless = waist < 8 && knees >= 0; /* the image ends between its legs and its shirt */
         ObstacleInImage *to = nm_append(&l->f->obstacles->obstacles, &ObstacleInImage_type);
         if (!to) return;
-        double high = fmax(foot - fmax(top.v, 0), 1);
+        double high = fmax(foot - fmax(top, 0), 1);
         to->header = l->f->image->header;
         to->top_left = (Point){t->first, foot - high, 0};
         to->width = (uint16_t)(t->last - t->first + 1);
         to->height = (uint16_t)high;
-        to->color = t->cut ? ObstacleInImage_UNDEFINED : shirt(l, t->first, t->last, chest[1].v, chest[0].v);
+        to->color = t->cut || (!t->shirt && !headless) ? ObstacleInImage_UNDEFINED
+                    : !t->shirt                        ? ObstacleInImage_ROBOT_UNDEFINED
+                    : t->red > t->blue                 ? ObstacleInImage_ROBOT_MAGENTA
+                                                       : ObstacleInImage_ROBOT_CYAN;
         to->confidence = to->color == ObstacleInImage_UNDEFINED ? 0.6f : 0.85f;
     }
 }
@@ -231,12 +324,17 @@ static void step(struct robots_in_image *f)
     f->obstacles->header = f->image->header;
     bool classes = f->classes->width == l.frame.width / 2 && f->classes->height == l.frame.height / 2;
     for (uint32_t i = 0, next; l.frame.level && classes && i < s->vertical.n; i = next) {
-        struct foot foot;
         next = i + 1;
         while (next < s->vertical.n && s->vertical.at[next].line == s->vertical.at[i].line) next++;
-        if (find_foot(&l, &s->vertical.at[i], next - i, &foot)) add_foot(&l, &foot);
+        struct foot *foot = &l.feet[l.n_feet];
+        if (l.n_feet == COLUMNS || !find_foot(&l, &s->vertical.at[i], next - i, foot)) continue;
+        look_at_chest(&l, foot);
+        l.n_feet++;
     }
-    merge(&l);
+    gather(&l, true);
+    complete(&l);
+    drop_arms(&l);
+    gather(&l, false);
     tell(&l);
     if (f->nm->watched) show(&l);
     nm_put(f->nm, f->obstacles);
@@ -250,6 +348,7 @@ static const struct nm_port ports[] = {
     NM_IN(segments, ImageSegments, "image_segments"),
     NM_IN(border, FieldBorder, "field_border"),
     NM_IN(goal, GoalPartsInImage, "goal_parts_in_image", .optional = true),
+    NM_IN(ball, BallInImage, "ball_in_image", .optional = true),
     NM_IN(lines, LineInformationInImage, "lines_in_image", .optional = true),
     NM_OUT(obstacles, ObstaclesInImage, "obstacles_in_image"),
     {0},
@@ -257,13 +356,15 @@ static const struct nm_port ports[] = {
 static const struct nm_param params[] = {
     NM_PARAM(legs, 0.35, 0.1, 1, "m", "what is lower than this is no robot"),
     NM_PARAM(height, 0.7, 0.2, 2, "m", "of a robot"),
-    NM_PARAM(solid, 0.7, 0.3, 1, "1", "share of this height that shows no carpet"),
-    NM_PARAM(apart, 0.2, 0.02, 1, "m", "two feet farther from each other are two robots"),
-    NM_PARAM(narrow, 0.06, 0, 1, "m", "what is narrower is no robot"),
+    NM_PARAM(solid, 0.5, 0.3, 1, "1", "share of this height that shows no carpet"),
+    NM_PARAM(apart, 0.12, 0.02, 1, "m", "two feet farther from each other are two robots"),
+    NM_PARAM(narrow, 0.08, 0, 1, "m", "what is narrower is no robot"),
     NM_PARAM(wide, 1, 0.1, 4, "m", "what is wider is no robot"),
     NM_PARAM(range, 7, 1, 30, "m", "robots farther than this are left out"),
-    NM_PARAM(shoulders, 0.5, 0, 2, "m", "what begins in the image within this width around a robot belongs to it"),
-    NM_PARAM(shirt, 0.06, 0.01, 1, "1", "share of its chest that has the shirt's colour"),
+    NM_PARAM(inside, 0.3, 0, 2, "m", "what stands nearer to the end of the carpet is no robot"),
+    NM_PARAM(carpet, 0.5, 0, 1, "1", "share of carpet beside the feet of a robot, on its better side"),
+    NM_PARAM(shoulders, 0.4, 0, 2, "m", "what begins in the image within this width around a robot belongs to it"),
+    NM_PARAM(shirt, 0.4, 0.01, 1, "1", "share of a column of its chest that has the shirt's colour"),
     {0},
 };
 NM_MODULE(robots_in_image, "Robots that stand on the field, with the colour of their shirts.", NM_PORTS(ports),
