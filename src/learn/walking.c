@@ -332,7 +332,8 @@ static double price_actions(const struct nm_walking *w)
 static double reward_of(const struct nm_walking *w, const struct period *p)
 {
     const struct nm_gait *g = w->gait;
-    double weight = g->body->mass * GRAVITY, sharp = 0.0085 * g->pace * g->pace;
+    double weight = g->body->mass * GRAVITY, fast = hypot(w->command[0], w->command[1]) / (FULL * g->pace);
+    double sharp = 0.0085 * g->pace * g->pace * (1 + 2 * fast * fast); /* who is asked to be fast may miss by more */
     double x = w->command[0] - w->speed[0], y = w->command[1] - w->speed[1], turn = w->command[2] - w->speed[2];
     struct vec3 up = quat_apply(quat_inv(p->to.base_to_field.rot), (struct vec3){0, 0, 1});
     double r = PRICE.speed * (exp(-(x * x + y * y) / sharp) - 0.94 * hypot(x, y) / g->pace) +
