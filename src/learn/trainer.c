@@ -28,17 +28,17 @@ enum {
 static const uint32_t ACTOR[] = {NM_GAIT_OBS, 256, 256, 128, NM_GAIT_ACTS}, CRITIC[] = {BOTH, 256, 256, 128, 1};
 static const double DISCOUNT = 0.99, TRACE = 0.95, CLIP = 0.2, ENTROPY = 0.002, WANTED_CHANGE = 0.012;
 static const double FIRST_RATE = 1e-3, LEAST_RATE = 2e-5, MOST_RATE = 2e-3, LONGEST = 1; /* of a gradient */
-static const double FIRST_NOISE = -0.6, LEAST_NOISE = -2, MOST_NOISE = 0.3;            /* ln, of the actions */
+static const double FIRST_NOISE = -0.6, LEAST_NOISE = -2, MOST_NOISE = 0.3;              /* ln, of the actions */
 
 /* What is asked first and at most: shares of the body's pace; turns in rad/s. */
-static const double FIRST[NM_WALK_WAYS] = {0.16, 0.13, 0.11, 0.8}, MOST[NM_WALK_WAYS] = {0.75, 0.52, 0.42, 4.8};
+static const double FIRST[NM_WALK_WAYS] = {0.16, 0.13, 0.11, 0.8}, MOST[NM_WALK_WAYS] = {0.88, 0.52, 0.42, 4.8};
 static const double LEAST_STRICT = 0.1, WALKS_STRICT = 0.3; /* the second: who does not walk yet pays no more */
 
 /* Who inherits a policy begins with less of what the other robot reached, with less noise and with small steps. The
  * critic cannot be inherited. It learns alone until it explains most of the returns: before that it does not know what
  * comes later, and a policy that learns from it stops to walk, because effort costs now and speed pays later. */
 static const double INHERITED_SHARE = 0.6, INHERITED_STRICT = 0.5, INHERITED_NOISE = -1.5, INHERITED_RATE = 3e-4;
-static const double EXPLAINED = 0.75; /* of the variance of the returns */
+static const double EXPLAINED = 0.85; /* of the variance of the returns */
 enum { CRITIC_ALONE = 60 };           /* batches, at most */
 
 struct scratch { /* of one thread */
@@ -549,8 +549,8 @@ static void raise_limits(struct nm_trainer *t, size_t n, double falls)
         double scale = k == NM_WALK_TURN ? 1 : t->gait.pace, *most = &t->limits.most[k];
         if (count[k] < 30) continue;
         t->reached[k] += 0.2 * fmin(batch, 1) * (sum[k] / count[k] - t->reached[k]);
-        if (t->reached[k] > 0.84 && falls < 0.12) *most *= 1 + 0.008 * batch;
-        if (t->reached[k] < 0.72) *most *= 1 - 0.003 * batch;
+        if (t->reached[k] > 0.78 && falls < 0.12) *most *= 1 + 0.008 * batch;
+        if (t->reached[k] < 0.68) *most *= 1 - 0.003 * batch;
         *most = nm_clamp(*most, FIRST[k] * scale, MOST[k] * scale);
     }
     /* prices that make a robot stand instead of walk are too high for this body */
@@ -591,6 +591,16 @@ static void tell_row(struct nm_trainer *t, uint32_t n, struct nm_learned *row)
     memcpy(row->reached, t->reached, sizeof row->reached);
 }
 
+/* The policy's first gradients find no memory of gradients that were held back: it would take far too large steps. */
+static void begin_together(struct nm_trainer *t)
+{
+    t->alone = 0;
+    t->rate = INHERITED_RATE;
+    t->adam.steps = 0;
+    memset(t->adam.mean, 0, t->n * sizeof(float));
+    memset(t->adam.square, 0, t->n * sizeof(float));
+}
+
 int nm_trainer_batch(struct nm_trainer *t, struct nm_err *err)
 {
     uint32_t n = t->options.worlds * HORIZON;
@@ -611,7 +621,7 @@ int nm_trainer_batch(struct nm_trainer *t, struct nm_err *err)
         return nm_fail(err, "the numbers of the network are lost: go back to an earlier checkpoint");
     t->steps += n * others(t);
     t->batches++;
-    if (t->alone && (explained > EXPLAINED || !--t->alone)) t->alone = 0, t->rate = INHERITED_RATE;
+    if (t->alone && (explained > EXPLAINED || !--t->alone)) begin_together(t);
     row.steps = t->steps;
     row.seconds = t->seconds + 1e-9 * (double)(nm_clock() - t->started);
     *new_row(t) = row;
@@ -641,7 +651,7 @@ struct header {
     struct nm_walk_limits limits;
     struct nm_dice dice;
 };
-static const char MAGIC[8] = "nmlearn2";
+static const char MAGIC[8] = "nmlearn3";
 
 static size_t file_size(const struct nm_trainer *t, uint64_t n_curve)
 {

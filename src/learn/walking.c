@@ -200,6 +200,24 @@ void nm_walking_reset(struct nm_walking *w)
     w->push_at = w->begun + (int64_t)(between(d, 1, 6) * 1e9);
 }
 
+static double strict(const struct nm_walking *w) { return w->limits ? w->limits->strict : 1; }
+
+/* How well the robot does what is asked: from 1 down to 0, and what is missing as shares of pace and of 1 rad/s. */
+struct following {
+    double speed, turn, missing, missing_turn;
+};
+
+static struct following follows(const struct nm_walking *w)
+{
+    double pace = w->gait->pace, fast = hypot(w->command[0], w->command[1]) / (FULL * pace);
+    double sharp = 0.0085 * pace * pace * (1 + 2 * fast * fast); /* who is asked to be fast may miss by more */
+    double missing = hypot(w->command[0] - w->speed[0], w->command[1] - w->speed[1]),
+           turn = w->command[2] - w->speed[2];
+    return (struct following){exp(-missing * missing / sharp), exp(-turn * turn / 0.35), missing / pace, fabs(turn)};
+}
+
+/* The critic is told how well commands are followed. If it had to find out by itself, it would first take for good what
+ * helps with most of them, speed ahead, and the policy would learn to do that whatever it is asked. */
 void nm_walking_observe(struct nm_walking *w, float obs[NM_GAIT_OBS], float extra[NM_WALKING_EXTRA])
 {
     const struct nm_gait *g = w->gait;
@@ -211,6 +229,7 @@ void nm_walking_observe(struct nm_walking *w, float obs[NM_GAIT_OBS], float extr
     if (!extra) return;
     const struct nm_power *power = nm_world_power(w->world, 0);
     double since = 1e-9 * (double)(nm_world_now(w->world) - w->command_since);
+    struct following f = follows(w);
     const double all[NM_WALKING_EXTRA] = {2 * w->velocity.x,
                                           2 * w->velocity.y,
                                           w->velocity.z,
@@ -229,7 +248,12 @@ void nm_walking_observe(struct nm_walking *w, float obs[NM_GAIT_OBS], float extr
                                           1e-8 * (double)w->delays[0],
                                           1e-8 * (double)w->delays[1],
                                           w->watts / (weight * g->pace),
-                                          fmin(since, 1)};
+                                          fmin(since, 1),
+                                          f.speed,
+                                          f.turn,
+                                          4 * f.missing,
+                                          f.missing_turn,
+                                          strict(w)};
     for (int i = 0; i < NM_WALKING_EXTRA; i++) extra[i] = (float)nm_within(all[i], 20);
 }
 
@@ -288,8 +312,6 @@ static void measure_speed(struct nm_walking *w, const struct period *p)
     w->height = p->to.base_to_field.pos.z;
 }
 
-static double strict(const struct nm_walking *w) { return w->limits ? w->limits->strict : 1; }
-
 /* How well feet keep to the clock, how high they swing, how they stand. */
 static double price_feet(const struct nm_walking *w, const struct period *p)
 {
@@ -332,12 +354,10 @@ static double price_actions(const struct nm_walking *w)
 static double reward_of(const struct nm_walking *w, const struct period *p)
 {
     const struct nm_gait *g = w->gait;
-    double weight = g->body->mass * GRAVITY, fast = hypot(w->command[0], w->command[1]) / (FULL * g->pace);
-    double sharp = 0.0085 * g->pace * g->pace * (1 + 2 * fast * fast); /* who is asked to be fast may miss by more */
-    double x = w->command[0] - w->speed[0], y = w->command[1] - w->speed[1], turn = w->command[2] - w->speed[2];
+    double weight = g->body->mass * GRAVITY;
+    struct following f = follows(w);
     struct vec3 up = quat_apply(quat_inv(p->to.base_to_field.rot), (struct vec3){0, 0, 1});
-    double r = PRICE.speed * (exp(-(x * x + y * y) / sharp) - 0.94 * hypot(x, y) / g->pace) +
-               PRICE.turn * (exp(-turn * turn / 0.35) - 0.15 * fabs(turn)) + PRICE.alive;
+    double r = PRICE.speed * (f.speed - 0.94 * f.missing) + PRICE.turn * (f.turn - 0.15 * f.missing_turn) + PRICE.alive;
     double hard = fmax(0, w->hit / weight - 2.5); /* a footfall beyond two and a half of its weight */
     r -= PRICE.tilt * (up.x * up.x + up.y * up.y);
     r -= strict(w) *

@@ -22,7 +22,7 @@ struct nm_walk_limits {
 
 #define NM_WALKING_PUSH 0.34 /* of mass times pace: the hardest push that is ever asked for */
 
-enum { NM_WALKING_EXTRA = 19 }; /* numbers that only the critic sees */
+enum { NM_WALKING_EXTRA = 24 }; /* numbers that only the critic sees */
 
 struct nm_walking {
     const struct nm_gait *gait;
