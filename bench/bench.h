@@ -40,6 +40,7 @@ struct nm_bench_options {
     double randomise;    /* share of the spread; negative: the scenarios' */
     uint32_t jobs;       /* processes; 0: two                    */
     const char *engine;  /* of the group walk; NULL: its first   */
+    double learn;        /* of the group robots: minutes that each learns to walk; 0: none */
     FILE *to;
 };
 /* Runs a group; returns the number of goals missed, -1 with a sentence where there is no such group or it cannot be

@@ -1,24 +1,28 @@
 /* nutmeg bench robots: strangers' URDFs and the two commands that make them walk. Each file of tests/data/robots is
  * written in the manner of one difficulty that URDFs of others have; Wolfgang-OP and NAO V5 are real ones. `nutmeg new
  * robot` makes a folder of each, and nothing is changed in it: it must load with true sentences, stand, and walk at a
- * speed that follows from its legs. `--robot FILE` measures another URDF. */
+ * speed that follows from its legs. `--robot FILE` measures another URDF. With `--learn MINUTES` each learns to walk
+ * first, and walks faster and longer with what it has learned. */
 #include <ftw.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "body/leg_ik.h"
+#include "cmd/commands.h"
 #include "cmd/new_robot.h"
 #include "cmd/stopping.h"
 #include "trials.h"
 
 enum { FIRST_SEED = 80001, SEEDS = 10, TEXT = 1 << 16, SENTENCES = 6 };
-static const double PACE = 0.15;  /* of the speed of a fall through the legs   */
-static const double SHARE = 0.7;  /* of that speed must be walked              */
-static const double STAYS = 0.25; /* of its height; who walks off does not stand */
+static const double PACE = 0.15, LEARNED_PACE = 0.25; /* of the speed of a fall through the legs */
+static const double SHARE = 0.7;                      /* of that speed must be walked              */
+static const double STAYS = 0.25;                     /* of its height; who walks off does not stand */
 
 static const struct stranger {
     const char *file;               /* below tests/data                    */
@@ -50,8 +54,8 @@ static const struct stranger {
 };
 enum { OWN = 10, ALL = sizeof strangers / sizeof *strangers };
 
-/* Standing and walking, of one robot. */
-enum { STANDS, WALKS, TRIALS };
+/* Standing and walking, of one robot; and walking as it has learned. */
+enum { STANDS, WALKS, LEARNED, TRIALS };
 
 static double pace_of(const struct nm_body *body)
 {
@@ -87,48 +91,85 @@ static bool says_the_truth(struct setup *setup, const struct stranger *s, const 
     return all;
 }
 
-static uint32_t seeds_that(const struct trial *t, int which, double pace, double height)
+static uint32_t seeds_that(const struct trial *t, int which, double height)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < t->n; i++)
-        n += trial_value(t, i, "falls") == 0 && (which == STANDS ? trial_value(t, i, "distance") < STAYS * height
-                                                                 : trial_value(t, i, "speed_x") > SHARE * PACE * pace);
+        n += trial_value(t, i, "falls") == 0 &&
+             (which == STANDS ? trial_value(t, i, "distance") < STAYS * height
+                              : trial_value(t, i, "speed_x") > SHARE * t->velocity[0]);
     return n;
 }
 
+static double mean_speed(const struct trial *t)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < t->n; i++) sum += trial_value(t, i, "speed_x") / t->n;
+    return sum;
+}
+
+/* As `nutmeg learn walk` does it, into the robot's folder; false if it ended with a fault. */
+static bool learn_walk(struct setup *setup, const char *folder, double minutes, uint32_t threads)
+{
+    char *words[] = {"learn",     "walk",
+                     "--robot",   nm_take_text(&setup->arena, folder),
+                     "--minutes", nm_take_format(&setup->arena, "%g", minutes),
+                     "--threads", nm_take_format(&setup->arena, "%u", threads ? threads : 2),
+                     "--output",  nm_take_format(&setup->arena, "%s/walk.onnx", folder),
+                     NULL};
+    return cmd_learn(sizeof words / sizeof *words - 1, words) == 0;
+}
+
 struct outcome {
-    bool loads, stands, walks;
+    bool loads, stands, walks, learned;
 };
+
+static const char *today(char *text, size_t size)
+{
+    time_t now = (time_t)(nm_wall() / NM_SECOND);
+    struct tm tm;
+    strftime(text, size, "%e %B %Y", gmtime_r(&now, &tm));
+    return text;
+}
 
 static struct outcome play(struct nm_bench *bench, struct setup *setup, struct trial_options *o, const char *urdf,
                            const char *folder, const struct stranger *s)
 {
     struct outcome out = {0};
     struct nm_err err = {0};
+    char date[40];
     struct trial trials[TRIALS] = {
         {.scenario = "robots/stand", .seeds = SEEDS, .quick = 1, .seconds = 4},
         {.scenario = "robots/walk", .seeds = SEEDS, .quick = 1, .seconds = 10},
+        {.scenario = "robots/learned", .seeds = SEEDS, .quick = 1, .seconds = 20},
     };
+    double minutes = nm_bench_options(bench)->learn;
     const char *name = strrchr(urdf, '/') ? strrchr(urdf, '/') + 1 : urdf;
     out.loads = says_the_truth(setup, s, urdf, &err);
     const struct nm_body *body = make_folder(setup, urdf, folder, &err);
     if (body) {
-        double pace = pace_of(body), speed = 0;
+        double pace = pace_of(body);
+        bool learns = minutes > 0 && learn_walk(setup, folder, minutes, nm_bench_options(bench)->jobs);
         trials[WALKS].velocity[0] = PACE * pace;
+        trials[LEARNED].velocity[0] = LEARNED_PACE * pace;
         o->robot = folder;
-        trials_play(trials, TRIALS, o);
-        uint32_t stood = seeds_that(&trials[STANDS], STANDS, pace, body->height),
-                 walked = seeds_that(&trials[WALKS], WALKS, pace, body->height);
-        for (uint32_t i = 0; i < trials[WALKS].n; i++)
-            speed += trial_value(&trials[WALKS], i, "speed_x") / trials[WALKS].n;
+        trials_play(trials, learns ? TRIALS : LEARNED, o);
+        uint32_t stood = seeds_that(&trials[STANDS], STANDS, body->height),
+                 walked = seeds_that(&trials[WALKS], WALKS, body->height),
+                 went = learns ? seeds_that(&trials[LEARNED], LEARNED, body->height) : 0;
         out.stands = trials[STANDS].n && stood == trials[STANDS].n;
         out.walks = trials[WALKS].n && walked == trials[WALKS].n;
+        out.learned = learns && trials[LEARNED].n && 10 * went >= 9 * trials[LEARNED].n;
         nm_bench_say(bench, "%-28s %4.1f kg %.2f m: %s, stood %u of %u, walked %u of %u at %.2f m/s (%.2f asked)", name,
                      body->mass, body->height, out.loads ? "loads" : "loads with a false sentence", stood,
-                     trials[STANDS].n, walked, trials[WALKS].n, speed, PACE * pace);
-        for (int i = 0; i < TRIALS; i++)
+                     trials[STANDS].n, walked, trials[WALKS].n, mean_speed(&trials[WALKS]), PACE * pace);
+        if (learns)
+            nm_bench_say(bench, "  learned %g min on %u threads: walked %u of %u for 60 s at %.2f m/s (%.2f asked), %s",
+                         minutes, nm_bench_options(bench)->jobs, went, trials[LEARNED].n, mean_speed(&trials[LEARNED]),
+                         LEARNED_PACE * pace, today(date, sizeof date));
+        for (int i = 0; i < (learns ? TRIALS : LEARNED); i++)
             if (*trials[i].why) nm_bench_say(bench, "  %s", trials[i].why);
-        trials_free(trials, TRIALS);
+        trials_free(trials, learns ? TRIALS : LEARNED);
     } else {
         nm_bench_say(bench, "%-28s refused", name);
     }
@@ -148,7 +189,7 @@ void bench_robots(struct nm_bench *bench)
     struct trial_options options;
     struct nm_err err = {0};
     char folder[] = "/tmp/nutmeg-robots-XXXXXX";
-    uint32_t loads = 0, stands = 0, walks = 0, real = 0;
+    uint32_t loads = 0, stands = 0, walks = 0, learned = 0, real = 0;
     const char *other = nm_bench_options(bench)->robot;
     setup_begin(&setup);
     if (trial_options(&options, bench, &setup, FIRST_SEED, &err) || !mkdtemp(folder)) {
@@ -161,7 +202,7 @@ void bench_robots(struct nm_bench *bench)
             other ? other : nm_take_format(&setup.arena, "%s/tests/data/%s", setup.root, strangers[i].file);
         const char *to = nm_take_format(&setup.arena, "%s/%u", folder, i);
         struct outcome o = play(bench, &setup, &options, urdf, to, other ? NULL : &strangers[i]);
-        if (i < OWN) loads += o.loads, stands += o.stands, walks += o.walks;
+        if (i < OWN) loads += o.loads, stands += o.stands, walks += o.walks, learned += o.learned;
         if (i >= OWN) real += o.loads && o.stands && o.walks;
         if (other) break;
     }
@@ -170,6 +211,9 @@ void bench_robots(struct nm_bench *bench)
         nm_bench_report(bench, "made robots that stand in all seeds", stands, "of 10", NAN, ">= 9", stands >= 9);
         nm_bench_report(bench, "made robots that walk at 0.15 sqrt(g leg) for 20 s", walks, "of 10", NAN, ">= 8",
                         walks >= 8);
+        if (nm_bench_options(bench)->learn > 0)
+            nm_bench_report(bench, "learned robots that walk at 0.25 sqrt(g leg) for 60 s", learned, "of 10", NAN,
+                            ">= 9", learned >= 9);
         nm_bench_report(bench, "Wolfgang-OP and NAO V5 that do all of it", real, "of 2", NAN, ">= 2", real >= 2);
     }
     nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);

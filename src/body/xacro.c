@@ -13,6 +13,7 @@
 
 #include "base/whole.h"
 #include "body/urdf.h"
+#include "codec/yaml.h"
 
 enum { NODES = 200000, STEPS = 500000, DEPTH = 64, NESTED = 48, FILES = 64, PARAMS = 64, OUTPUT = NM_URDF_SIZE };
 
@@ -28,9 +29,10 @@ struct node {
 
 struct binding { /* a property, a parameter, a block or a macro */
     const char *name, *text;
-    const struct node *block; /* of a block or a macro       */
-    bool contents;            /* of a block: what is in it   */
-    struct scope *where;      /* in which the text has its meaning */
+    const struct nm_yaml *tree; /* of a list or a dictionary, instead of a text */
+    const struct node *block;   /* of a block or a macro       */
+    bool contents;              /* of a block: what is in it   */
+    struct scope *where;        /* in which the text has its meaning */
     struct binding *next;
 };
 
@@ -139,8 +141,9 @@ static const char *attribute(const struct node *n, const char *name)
 /* ---- expressions ---- */
 
 struct value {
-    const char *text; /* NULL: a number */
+    const char *text; /* NULL: a number, or the tree */
     double number;
+    const struct nm_yaml *tree; /* of a list or a dictionary */
 };
 
 struct parsing {
@@ -151,8 +154,12 @@ struct parsing {
 
 static struct value expression(struct parsing *p);
 static const char *evaluate(struct xacro *x, struct scope *scope, const char *text);
+static struct value value_of_text(struct xacro *x, struct scope *scope, const char *text);
+static const char *folder_of(struct xacro *x, const char *file) { return dirname(nm_take_text(x->arena, file)); }
 
-static struct value number(double n) { return (struct value){NULL, n}; }
+static struct value number(double n) { return (struct value){NULL, n, NULL}; }
+static struct value word(const char *text) { return (struct value){text, 0, NULL}; }
+static struct value tree(const struct nm_yaml *t) { return (struct value){NULL, 0, t}; }
 
 static void skip_space(struct parsing *p)
 {
@@ -186,16 +193,87 @@ static struct value value_of(const char *text)
     if (end != text && !*end && !strpbrk(text, "xXnN")) return number(n);
     if (!strcasecmp(text, "true")) return number(1);
     if (!strcasecmp(text, "false")) return number(0);
-    return (struct value){text, 0};
+    return word(text);
 }
 
 static double as_number(struct parsing *p, struct value v)
 {
+    if (v.text) v = value_of(v.text);
     if (v.text) fail(p->x, "'%.60s' is not a number", v.text);
+    if (v.tree) fail(p->x, "a list or a dictionary is not a number");
     return v.text ? 0 : v.number;
 }
 
-static bool truth(struct value v) { return v.text ? *v.text != '\0' : v.number != 0; }
+static bool truth(struct value v) { return v.tree ? v.tree->n > 0 : v.text ? *v.text != '\0' : v.number != 0; }
+
+static const char *text_of(struct xacro *x, struct value v)
+{
+    if (v.tree) fail(x, "a list or a dictionary cannot be written as a text");
+    return v.text ? v.text : nm_take_format(x->arena, "%.15g", v.number + 0.0);
+}
+
+/* ---- lists and dictionaries ---- */
+
+static struct value value_in(const struct nm_yaml *node)
+{
+    if (node->kind != NM_YAML_SCALAR) return tree(node);
+    return node->quoted ? word(node->text) : value_of(node->text);
+}
+
+static void append(struct parsing *p, struct nm_yaml *to, struct nm_yaml **last, const char *key, struct value v)
+{
+    struct nm_yaml *node = nm_take_n(p->x->arena, struct nm_yaml, 1);
+    if (v.tree)
+        *node = *v.tree;
+    else
+        *node = (struct nm_yaml){.quoted = v.text, .text = text_of(p->x, v)};
+    node->key = key;
+    node->next = NULL;
+    if (*last)
+        (*last)->next = node;
+    else
+        to->first = node;
+    *last = node;
+    to->n++;
+}
+
+/* [1, 2], {'a': 1} or the arguments of dict(a=1), after the opening bracket. */
+static struct value collection(struct parsing *p, const char *close, const char *colon)
+{
+    struct nm_yaml *made = nm_take_n(p->x->arena, struct nm_yaml, 1), *last = NULL;
+    *made = (struct nm_yaml){.kind = colon ? NM_YAML_MAP : NM_YAML_LIST, .text = "", .file = ""};
+    while (!p->x->failed && !taken(p, close)) {
+        const char *key = NULL;
+        if (made->n && !taken(p, ",")) return fail(p->x, "',' or '%s' is missing", close), number(0);
+        if (made->n && taken(p, close)) break;
+        if (colon && *colon == '=') {
+            skip_space(p);
+            size_t n = strcspn(p->at, "= ),");
+            key = nm_take_format(p->x->arena, "%.*s", (int)n, p->at);
+            p->at += n;
+        } else if (colon) {
+            key = text_of(p->x, expression(p));
+        }
+        if (colon && !taken(p, colon)) return fail(p->x, "'%s' is missing after a key", colon), number(0);
+        append(p, made, &last, key, expression(p));
+    }
+    return tree(made);
+}
+
+static struct value item(struct parsing *p, struct value v, struct value index)
+{
+    const struct nm_yaml *node = v.tree ? v.tree->first : NULL;
+    if (!v.tree) return fail(p->x, "what is before '[' or '.' is neither a list nor a dictionary"), number(0);
+    if (v.tree->kind == NM_YAML_MAP) {
+        const char *key = text_of(p->x, index);
+        node = nm_yaml_get(v.tree, key);
+        return node ? value_in(node) : (fail(p->x, "the dictionary has no key %.60s", key), number(0));
+    }
+    double at = as_number(p, index);
+    if (at < 0) at += v.tree->n;
+    while (node && at-- >= 1) node = node->next;
+    return node && at >= -1 ? value_in(node) : (fail(p->x, "the list has no such element"), number(0));
+}
 
 static double min_of(double a, double b) { return a < b ? a : b; }
 static double max_of(double a, double b) { return a > b ? a : b; }
@@ -204,8 +282,41 @@ static double degrees(double a) { return a * 180 / M_PI; }
 static double truncated(double a) { return trunc(a); }
 static double as_it_is(double a) { return a; }
 
+static struct value load_yaml(struct parsing *p, const char *name)
+{
+    struct xacro *x = p->x;
+    const char *path = evaluate(x, p->scope, name);
+    if (!x->reads) return fail(x, "%.60s: no other files are read here", name), number(0);
+    if (x->files++ == FILES) return fail(x, "more than %d files", FILES), number(0);
+    if (*path != '/') path = nm_take_format(x->arena, "%s/%s", folder_of(x, x->at->file), path);
+    const struct nm_yaml *file = x->failed ? NULL : nm_yaml_read(x->arena, path, x->err);
+    if (!file) fail(x, "%.200s cannot be read", name);
+    return file ? value_in(file) : number(0);
+}
+
+/* Functions that take more than numbers; false if it is none of them. */
+static bool call_other(struct parsing *p, const char *name, struct value *v)
+{
+    static const char *const names[] = {"str", "len", "load_yaml", "list", "bool"};
+    size_t i = 0;
+    if (!strcmp(name, "dict")) return *v = collection(p, ")", "="), true;
+    while (i < 5 && strcmp(names[i], name)) i++;
+    if (i == 5) return false;
+    struct value a = expression(p);
+    if (!taken(p, ")")) fail(p->x, "')' is missing after the argument of %s", name);
+    if (p->x->failed) return true;
+    if (i == 0) *v = word(text_of(p->x, a));
+    if (i == 1) *v = number(a.tree ? a.tree->n : (double)strlen(text_of(p->x, a)));
+    if (i == 2) *v = load_yaml(p, text_of(p->x, a));
+    if (i == 3) *v = a;
+    if (i == 4) *v = number(truth(a));
+    return true;
+}
+
 static struct value call(struct parsing *p, const char *name)
 {
+    struct value other = number(0);
+    if (call_other(p, name, &other)) return other;
     static const struct {
         const char *name;
         double (*one)(double);
@@ -216,7 +327,7 @@ static struct value call(struct parsing *p, const char *name)
         {"abs", fabs, NULL},        {"floor", floor, NULL},   {"ceil", ceil, NULL},      {"exp", exp, NULL},
         {"log", log, NULL},         {"int", truncated, NULL}, {"float", as_it_is, NULL}, {"radians", radians, NULL},
         {"degrees", degrees, NULL}, {"atan2", NULL, atan2},   {"pow", NULL, pow},        {"hypot", NULL, hypot},
-        {"min", NULL, min_of},      {"max", NULL, max_of}};
+        {"min", NULL, min_of},      {"max", NULL, max_of},    {"round", rint, NULL}};
     double a[2] = {0};
     uint32_t n = 0;
     do {
@@ -234,7 +345,8 @@ static struct value name_value(struct parsing *p)
 {
     char name[NM_URDF_NAME + 1];
     size_t n = 0;
-    while (isalnum((unsigned char)*p->at) || *p->at == '_' || *p->at == '.') {
+    while (isalnum((unsigned char)*p->at) || *p->at == '_' ||
+           (*p->at == '.' && ((n == 4 && !strncmp(name, "math", 4)) || (n == 5 && !strncmp(name, "xacro", 5))))) {
         if (n == NM_URDF_NAME) return fail(p->x, "a name is longer than %d characters", NM_URDF_NAME), number(0);
         name[n++] = *p->at++;
     }
@@ -242,7 +354,7 @@ static struct value name_value(struct parsing *p)
     const char *plain = !strncmp(name, "math.", 5) ? name + 5 : !strncmp(name, "xacro.", 6) ? name + 6 : name;
     if (taken(p, "(")) return call(p, plain);
     struct binding *b = find(p->scope, plain);
-    if (b && b->text) return value_of(evaluate(p->x, b->where, b->text));
+    if (b && (b->tree || b->text)) return b->tree ? tree(b->tree) : value_of_text(p->x, b->where, b->text);
     if (!strcmp(plain, "pi")) return number(M_PI);
     if (!strcasecmp(plain, "true")) return number(1);
     if (!strcasecmp(plain, "false") || !strcmp(plain, "None")) return number(0);
@@ -255,13 +367,17 @@ static struct value primary(struct parsing *p)
     if (p->x->failed || ++p->x->depth > NESTED)
         return p->x->failed ? number(0) : (fail(p->x, "expressions nested deeper than %d", NESTED), number(0));
     struct value v;
-    if (taken(p, "(")) {
+    if (taken(p, "[")) {
+        v = collection(p, "]", NULL);
+    } else if (taken(p, "{")) {
+        v = collection(p, "}", ":");
+    } else if (taken(p, "(")) {
         v = expression(p);
         if (!taken(p, ")")) fail(p->x, "')' is missing");
     } else if (*p->at == '\'' || *p->at == '"') {
         const char *end = strchr(p->at + 1, *p->at);
         if (!end) return fail(p->x, "a quotation mark is missing"), number(0);
-        v = (struct value){nm_take_format(p->x->arena, "%.*s", (int)(end - p->at - 1), p->at + 1), 0};
+        v = word(nm_take_format(p->x->arena, "%.*s", (int)(end - p->at - 1), p->at + 1));
         p->at = end + 1;
     } else if (isdigit((unsigned char)*p->at) || (*p->at == '.' && isdigit((unsigned char)p->at[1]))) {
         char *end;
@@ -273,8 +389,19 @@ static struct value primary(struct parsing *p)
         fail(p->x, "'%.20s' is not understood in an expression", p->at);
         v = number(0);
     }
-    skip_space(p);
-    if (*p->at == '[') fail(p->x, "lists and dictionaries are not read");
+    while (!p->x->failed)
+        if (taken(p, "[")) {
+            v = item(p, v, expression(p));
+            if (!taken(p, "]")) fail(p->x, "']' is missing");
+        } else if (v.tree && taken(p, ".")) {
+            size_t n = strspn(p->at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+            const char *key = nm_take_format(p->x->arena, "%.*s", (int)n, p->at);
+            p->at += n;
+            if (*p->at == '(') fail(p->x, "the function .%s() is not known here", key);
+            v = item(p, v, word(key));
+        } else {
+            break;
+        }
     p->x->depth--;
     return v;
 }
@@ -318,19 +445,14 @@ static struct value product(struct parsing *p)
     return v;
 }
 
-static const char *text_of(struct xacro *x, struct value v)
-{
-    return v.text ? v.text : nm_take_format(x->arena, "%.15g", v.number + 0.0);
-}
-
 static struct value sum(struct parsing *p)
 {
     struct value v = product(p);
     while (!p->x->failed) {
         if (taken(p, "+")) {
             struct value w = product(p);
-            v = v.text || w.text
-                    ? (struct value){nm_take_format(p->x->arena, "%s%s", text_of(p->x, v), text_of(p->x, w)), 0}
+            v = v.text || w.text || v.tree || w.tree
+                    ? word(nm_take_format(p->x->arena, "%s%s", text_of(p->x, v), text_of(p->x, w)))
                     : number(v.number + w.number);
         } else if (taken(p, "-")) {
             v = number(as_number(p, v) - as_number(p, product(p)));
@@ -344,13 +466,23 @@ static struct value sum(struct parsing *p)
 static int compared(struct value a, struct value b)
 {
     if (a.text && b.text) return strcmp(a.text, b.text);
-    if (a.text || b.text) return 1;
+    if (a.text || b.text || a.tree || b.tree) return 1;
     return a.number < b.number ? -1 : a.number > b.number;
+}
+
+static bool is_in(struct parsing *p, struct value v, struct value among)
+{
+    if (!among.tree) return strstr(text_of(p->x, among), text_of(p->x, v)) != NULL;
+    nm_yaml_each(child, among.tree) if (!compared(v, child->key ? word(child->key) : value_in(child))) return true;
+    return false;
 }
 
 static struct value comparison(struct parsing *p)
 {
     struct value v = sum(p);
+    bool no = taken(p, "not");
+    if (taken(p, "in")) return number(is_in(p, v, sum(p)) != no);
+    if (no) return fail(p->x, "'in' is missing after 'not'"), number(0);
     static const char *const signs[] = {"==", "!=", "<=", ">=", "<", ">"};
     for (int i = 0; i < 6; i++) {
         if (!taken(p, signs[i])) continue;
@@ -393,23 +525,28 @@ static struct value expression(struct parsing *p)
 
 /* ---- substitution ---- */
 
-static const char *folder_of(struct xacro *x, const char *file) { return dirname(nm_take_text(x->arena, file)); }
-
 static bool is_folder(const char *path)
 {
     struct stat info;
     return !stat(path, &info) && S_ISDIR(info.st_mode);
 }
 
+static const char *absolute(struct xacro *x, const char *path)
+{
+    char *real = realpath(path, NULL);
+    const char *kept = real ? nm_take_text(x->arena, real) : path;
+    free(real);
+    return kept;
+}
+
 static const char *find_package(struct xacro *x, const char *name)
 {
     enum { HIGHEST = 6 };
-    const char *folder = folder_of(x, x->at->file), *paths = getenv("ROS_PACKAGE_PATH");
-    char real[4096];
-    for (int up = 0; up < HIGHEST && x->reads; up++, folder = nm_take_format(x->arena, "%s/..", folder)) {
-        const char *here = nm_take_format(x->arena, "%s/%s", folder, name);
+    const char *folder = absolute(x, folder_of(x, x->at->file)), *paths = getenv("ROS_PACKAGE_PATH");
+    for (int up = 0; up < HIGHEST && x->reads; up++, folder = folder_of(x, folder)) {
+        const char *here = nm_take_format(x->arena, "%s/%s", folder, name), *own = strrchr(folder, '/');
         if (is_folder(here)) return here;
-        if (strlen(folder) < 2048 && realpath(folder, real) && !strcmp(basename(real), name)) return folder;
+        if (own && !strcmp(own + 1, name)) return folder;
     }
     while (paths && *paths && x->reads) {
         size_t n = strcspn(paths, ":");
@@ -421,21 +558,57 @@ static const char *find_package(struct xacro *x, const char *name)
     return "";
 }
 
-/* $(find …), $(arg …), $(dirname) */
+/* $(find …), $(arg …), $(optenv … default), $(dirname) */
 static const char *command(struct xacro *x, struct scope *scope, const char *text)
 {
-    char word[16], name[NM_URDF_NAME + 1] = "";
+    char verb[16], name[NM_URDF_NAME + 1] = "";
     const char *inner = evaluate(x, scope, text);
-    int n = sscanf(inner, " %15s %128s", word, name);
-    if (n >= 1 && !strcmp(word, "dirname")) return folder_of(x, x->at->file);
-    if (n == 2 && !strcmp(word, "find")) return find_package(x, name);
-    for (struct binding *b = x->args; b && n == 2 && !strcmp(word, "arg"); b = b->next)
+    int rest = 0, n = sscanf(inner, " %15s %128s %n", verb, name, &rest);
+    if (n >= 1 && !strcmp(verb, "dirname")) return absolute(x, folder_of(x, x->at->file));
+    if (n == 2 && !strcmp(verb, "find")) return find_package(x, name);
+    if (n == 2 && !strcmp(verb, "optenv")) return inner + (rest ? (size_t)rest : strlen(inner));
+    for (struct binding *b = x->args; b && n == 2 && !strcmp(verb, "arg"); b = b->next)
         if (!strcmp(b->name, name)) return b->text;
-    if (n == 2 && !strcmp(word, "arg"))
+    if (n == 2 && !strcmp(verb, "arg"))
         fail(x, "$(arg %s): the file does not give this argument a default", name);
     else
-        fail(x, "$(%.40s) is not understood; $(find …), $(arg …) and $(dirname) are", inner);
+        fail(x, "$(%.40s) is not understood; $(find …), $(arg …), $(optenv …) and $(dirname) are", inner);
     return "";
+}
+
+/* The end of a ${…} or $(…) that begins here: its closing bracket, or NULL. Brackets in quotes do not count. */
+static const char *end_of(const char *text)
+{
+    char open = text[1], close = open == '{' ? '}' : ')', quote = 0;
+    int deep = 0;
+    for (const char *at = text + 1; *at; at++) {
+        if (open == '{' && (quote ? *at == quote : *at == '\'' || *at == '"')) quote = quote ? 0 : *at;
+        if (quote) continue;
+        deep += (*at == open) - (*at == close);
+        if (!deep) return at;
+    }
+    return NULL;
+}
+
+static struct value compute(struct xacro *x, struct scope *scope, const char *from, const char *to)
+{
+    struct parsing p = {x, scope, nm_take_format(x->arena, "%.*s", (int)(to - from), from)};
+    struct value v = expression(&p);
+    skip_space(&p);
+    if (*p.at) fail(x, "'%.40s' is not understood in an expression", p.at);
+    return v;
+}
+
+/* A text that is one ${…} as a whole may be a list or a dictionary. */
+static struct value value_of_text(struct xacro *x, struct scope *scope, const char *text)
+{
+    const char *end = text[0] == '$' && text[1] == '{' ? end_of(text) : NULL;
+    if (!end || end[1]) return value_of(evaluate(x, scope, text));
+    if (++x->depth > NESTED)
+        return fail(x, "values nested deeper than %d: does a property name itself?", NESTED), number(0);
+    struct value v = compute(x, scope, text + 2, end);
+    x->depth--;
+    return v.text ? value_of(v.text) : v;
 }
 
 /* Replaces ${…} and $(…). A property that names itself ends at the limit of depth. */
@@ -454,26 +627,15 @@ static const char *evaluate(struct xacro *x, struct scope *scope, const char *te
             fputc(*text++, out);
             continue;
         }
-        char open = text[1], close = open == '{' ? '}' : ')';
-        const char *end = text + 2;
-        for (int deep = 1; *end; end++) {
-            deep += (*end == open) - (*end == close);
-            if (!deep) break;
-        }
-        if (!*end) {
-            fail(x, "'%c' is missing in %.40s", close, text);
+        const char *end = end_of(text);
+        if (!end) {
+            fail(x, "'%c' is missing in %.40s", text[1] == '{' ? '}' : ')', text);
             break;
         }
-        const char *inner = nm_take_format(x->arena, "%.*s", (int)(end - text - 2), text + 2);
-        if (open == '(') {
-            fputs(command(x, scope, inner), out);
-        } else {
-            struct parsing p = {x, scope, inner};
-            struct value v = expression(&p);
-            skip_space(&p);
-            if (*p.at) fail(x, "'%.40s' is not understood in an expression", p.at);
-            fputs(text_of(x, v), out);
-        }
+        if (text[1] == '(')
+            fputs(command(x, scope, nm_take_format(x->arena, "%.*s", (int)(end - text - 2), text + 2)), out);
+        else
+            fputs(text_of(x, compute(x, scope, text + 2, end)), out);
         if (ftell(out) > OUTPUT) fail(x, "a value becomes too long");
         text = end + 1;
     }
@@ -508,6 +670,25 @@ static const char *needed(struct xacro *x, const struct node *n, const char *nam
     return value ? value : "";
 }
 
+/* Text, or a list or a dictionary. */
+static void bind_value(struct xacro *x, struct scope *scope, const char *text, struct binding *b)
+{
+    struct value v = text[0] == '$' && text[1] == '{' ? value_of_text(x, scope, text) : number(0);
+    b->tree = v.tree;
+    b->text = v.tree ? NULL : evaluate(x, scope, text);
+}
+
+/* Whether an expression names a property: as a word of its own. */
+static bool mentions(const char *text, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *at = text; n && (at = strstr(at, name)); at++) {
+        unsigned char before = at == text ? ' ' : (unsigned char)at[-1], after = (unsigned char)at[n];
+        if (!isalnum(before) && before != '_' && !isalnum(after) && after != '_') return true;
+    }
+    return false;
+}
+
 static void on_property(struct xacro *x, struct scope *scope, const struct node *n)
 {
     const char *name = evaluate(x, scope, needed(x, n, "name")), *value = attribute(n, "value"),
@@ -517,10 +698,11 @@ static void on_property(struct xacro *x, struct scope *scope, const struct node 
     if (where && !strcmp(where, "parent") && scope->outer) to = scope->outer;
     if (usual && find(scope, name)) return;
     if (!value) value = usual;
-    if (value) value = where ? evaluate(x, scope, value) : value;
-    /* what refers to its own old value has its meaning before */
-    if (value && strstr(value, name) && strchr(value, '$')) value = evaluate(x, scope, value);
-    bind(x, &to->bindings, (struct binding){name, value, value ? NULL : n, true, scope, NULL});
+    /* what refers to its own old value has its meaning before; a file is read once */
+    bool early = value && strchr(value, '$') && (where || mentions(value, name) || mentions(value, "load_yaml"));
+    struct binding b = {.name = name, .text = value, .block = value ? NULL : n, .contents = true, .where = scope};
+    if (early) bind_value(x, scope, value, &b);
+    bind(x, &to->bindings, b);
 }
 
 static void on_arg(struct xacro *x, struct scope *scope, const struct node *n)
@@ -528,14 +710,14 @@ static void on_arg(struct xacro *x, struct scope *scope, const struct node *n)
     const char *usual = attribute(n, "default"), *name = needed(x, n, "name");
     for (struct binding *b = x->args; b; b = b->next)
         if (!strcmp(b->name, name)) return; /* the first default counts */
-    if (usual) bind(x, &x->args, (struct binding){name, evaluate(x, scope, usual), NULL, false, scope, NULL});
+    if (usual) bind(x, &x->args, (struct binding){.name = name, .text = evaluate(x, scope, usual), .where = scope});
 }
 
 static void on_macro(struct xacro *x, struct scope *scope, const struct node *n)
 {
     const char *name = needed(x, n, "name");
     if (!strncmp(name, "xacro:", 6)) name += 6;
-    bind(x, &x->macros, (struct binding){name, attribute(n, "params"), n, false, scope, NULL});
+    bind(x, &x->macros, (struct binding){.name = name, .text = attribute(n, "params"), .block = n, .where = scope});
 }
 
 static void on_condition(struct xacro *x, struct scope *scope, const struct node *n)
@@ -614,17 +796,18 @@ static void call_macro(struct xacro *x, struct scope *scope, const struct node *
         if (params++ == PARAMS) return fail(x, "more than %d parameters", PARAMS);
         bool block = name[0] == '*', contents = block && name[1] == '*';
         const char *plain = nm_take_text(x->arena, name + block + contents), *value = attribute(n, plain);
-        struct binding b = {plain, NULL, NULL, contents, scope, NULL};
+        struct binding b = {.name = plain, .contents = contents, .where = scope};
         if (block) {
             if (!child) return fail(x, "%s lacks the block %s", n->name, plain);
             b.block = child;
             child = child->next;
         } else if (value) {
-            b.text = evaluate(x, scope, value);
+            bind_value(x, scope, value, &b);
         } else if (usual && !strncmp(usual, "^", 1)) { /* from around the call, or the default after | */
             struct binding *outer = find(scope, plain);
             const char *rest = strchr(usual, '|');
             if (!outer && !rest) return fail(x, "%s lacks the parameter %s", n->name, plain);
+            b.tree = outer ? outer->tree : NULL;
             b.text = outer && outer->text ? evaluate(x, outer->where, outer->text)
                                           : evaluate(x, scope, rest ? rest + 1 : "");
         } else if (usual) {
@@ -637,6 +820,22 @@ static void call_macro(struct xacro *x, struct scope *scope, const struct node *
     if (++x->depth > NESTED) return fail(x, "macros nested deeper than %d", NESTED);
     expand_all(x, inner, macro->block->first);
     x->depth--;
+}
+
+static void call_named(struct xacro *x, struct scope *scope, const struct node *n, const char *name)
+{
+    const struct binding *macro = x->macros;
+    while (macro && strcmp(macro->name, name)) macro = macro->next;
+    if (macro)
+        call_macro(x, scope, n, macro);
+    else
+        fail(x, "there is no macro called %.60s", name);
+}
+
+static void on_call(struct xacro *x, struct scope *scope, const struct node *n)
+{
+    const char *name = evaluate(x, scope, needed(x, n, "macro"));
+    call_named(x, scope, n, strncmp(name, "xacro:", 6) ? name : name + 6);
 }
 
 static void put_text(struct xacro *x, const char *text)
@@ -671,7 +870,7 @@ static void expand(struct xacro *x, struct scope *scope, const struct node *n)
         const char *name;
         void (*act)(struct xacro *, struct scope *, const struct node *);
     } acts[] = {{"property", on_property},  {"macro", on_macro},     {"if", on_condition}, {"unless", on_condition},
-                {"insert_block", on_block}, {"include", on_include}, {"arg", on_arg}};
+                {"insert_block", on_block}, {"include", on_include}, {"arg", on_arg},      {"call", on_call}};
     const struct node *before = x->at;
     if (x->failed) return;
     x->at = n;
@@ -692,12 +891,7 @@ static void expand(struct xacro *x, struct scope *scope, const struct node *n)
             x->at = before;
             return;
         }
-    struct binding *macro = x->macros;
-    while (macro && strcmp(macro->name, name)) macro = macro->next;
-    if (macro)
-        call_macro(x, scope, n, macro);
-    else
-        fail(x, "there is no macro called %s", name);
+    call_named(x, scope, n, name);
     x->at = before;
 }
 

@@ -1,7 +1,8 @@
-/* Expands a xacro file to URDF: properties, macros with parameters and blocks, includes, conditions, arguments and
- * arithmetic. `$(find PACKAGE)` is looked for in the folders above the file and in those of ROS_PACKAGE_PATH. What is
- * not understood (other programs' functions, YAML files, the environment) is a fault with its line and the reason. The
- * files are taken as hostile: limits on size, depth and number, and no document type. */
+/* Expands a xacro file to URDF: properties, macros with parameters and blocks, includes, conditions, arguments,
+ * arithmetic, lists and dictionaries, also those of YAML files. `$(find PACKAGE)` is looked for in the folders above
+ * the file and in those of ROS_PACKAGE_PATH. What is not understood (other functions of Python, name spaces, the
+ * environment) is a fault with its line and the reason. The files are taken as hostile: limits on size, depth and
+ * number, and no document type. */
 #ifndef NM_BODY_XACRO_H
 #define NM_BODY_XACRO_H
 

@@ -24,13 +24,15 @@ int cmd_bench(int argc, char **argv)
 {
     bool json = false, quick = false;
     const char *robot = NULL, *seeds = NULL, *engine = NULL;
-    double randomise = -1;
+    double randomise = -1, learn = 0;
     int64_t jobs = 2;
     const struct flag flags[] = {
         SWITCH("json", &json, "prints one object per line with name, value, unit, ratio, goal, ok"),
         SWITCH("quick", &quick, "runs a tenth of the repetitions: rough figures, fast"),
         TEXT("robot", &robot, "NAME", "scenarios: a folder in robots/ instead of the scenario's robot"),
         TEXT("engine", &engine, "NAME", "walk: who walks, policy or model (default: policy)"),
+        NUMBER("learn", &learn, 0.01, 1e5, "N",
+               "robots: each learns to walk for N minutes on --jobs threads, then walks with its policy"),
         TEXT("seeds", &seeds, "A-B",
              "scenarios: seeds that no tuning has used (default: 50001 on; walk: 70001 on; world: 20001 on)"),
         NUMBER("randomise", &randomise, 0, NM_WORLD_RANDOM, "X",
@@ -53,6 +55,7 @@ int cmd_bench(int argc, char **argv)
     struct nm_bench_options options = {.group = n ? argv[1] : NULL, .json = json, .quick = quick, .to = stdout};
     options.robot = robot;
     options.engine = engine;
+    options.learn = learn;
     options.randomise = randomise;
     options.jobs = (uint32_t)jobs;
     if (seeds && !read_seeds(seeds, &options))

@@ -104,6 +104,8 @@ static void tell_robot(struct setup *setup, const struct new_robot *robot, const
                missing.text);
     printf("\n"
            "Servo types, servo ids and the camera lens are guesses: replace them with the real ones.\n"
+           "Get-ups, kicks and dives were made for another body: play them (nutmeg sim motion/get_up_front), and tune "
+           "them.\n"
            "Next:  nutmeg robot check %s\n"
            "       nutmeg sim motion/forward --robot %s --seeds 1-3\n",
            folder, folder);

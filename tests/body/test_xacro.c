@@ -37,6 +37,27 @@ static void expressions_are_computed(void **state)
     assert_becomes(P("a", "1") P("a", "${a + 1}") "<link x='${a}'/>", "x=\"2\"");
 }
 
+static void lists_and_dictionaries_are_read(void **state)
+{
+    (void)state;
+    assert_becomes(P("a", "${[1, 2*3, [7, \"x y\"]]}") "<link x='${a[1]} ${a[-1][0]} ${len(a)} ${a[2][1]}'/>",
+                   "x=\"6 7 3 x y\"");
+    assert_becomes(P("d", "${dict(low=-1, high=a[0])}") P("a", "${[4]}") "<link x='${d[\"low\"]} ${d.high}'/>",
+                   "x=\"-1 4\"");
+    assert_becomes("<link x='${{\"a\": {\"b\": 3}}[\"a\"].b}'/>", "x=\"3\"");
+    assert_becomes("<link x='${2 in [1, 2]} ${\"oo\" not in \"foot\"} ${\"k\" in dict(k=1)}'/>", "x=\"1 0 1\"");
+    assert_becomes("<link x='${float(\"2\") + int(3.7)} ${str(4) + \"_\"} ${round(2.6)}'/>", "x=\"5 4_ 3\"");
+    /* handed to a macro, as a whole */
+    assert_becomes(
+        P("cfg",
+          "${dict(knee=dict(upper=2.2))}") "<xacro:macro name='m' params='c'><link x='${c[\"upper\"]}'/></xacro:macro>"
+                                           "<xacro:m c='${cfg[\"knee\"]}'/>",
+        "x=\"2.2\"");
+    assert_becomes("<xacro:macro name='leg_left' params='n'><link n='${n}'/></xacro:macro>" P(
+                       "side", "left") "<xacro:call macro='leg_${side}' n='$(optenv NOTHING_SUCH 5)'/>",
+                   "n=\"5\"");
+}
+
 static void macros_have_parameters_and_blocks(void **state)
 {
     (void)state;
@@ -80,7 +101,7 @@ static void put(const char *path, const char *text)
 static void files_are_included_from_packages(void **state)
 {
     (void)state;
-    char root[] = "/tmp/xacro-XXXXXX", path[100];
+    char root[] = "/tmp/xacro-XXXXXX", path[100], other[100], here[4096];
     struct nm_arena arena = {0};
     struct nm_err err = {0};
     assert_non_null(mkdtemp(root));
@@ -89,7 +110,15 @@ static void files_are_included_from_packages(void **state)
     put(path, "<robot><xacro:macro name='part' params='name'><link name='${name}'/></xacro:macro></robot>");
     snprintf(path, sizeof path, "%s/my_robot/robot.xacro", root);
     put(path, "<robot name='r' xmlns:xacro='x'><xacro:include filename='$(find my_robot)/parts.xacro'/>"
-              "<xacro:part name='base_link'/></robot>");
+              "<xacro:property name='c' value=\"${xacro.load_yaml('$(find my_robot)/names.yaml')}\"/>"
+              "<xacro:part name='${c.links[0]}'/></robot>");
+    snprintf(other, sizeof other, "%s/my_robot/names.yaml", root);
+    put(other, "links: [base_link, 'other']\n");
+    /* also where the file is named from the folder it lies in */
+    assert_non_null(getcwd(here, sizeof here));
+    assert_int_equal(chdir(root), 0);
+    assert_non_null(nm_body_load(&arena, "my_robot/robot.xacro", &err));
+    assert_int_equal(chdir(here), 0);
     const struct nm_body *body = nm_body_load(&arena, path, &err);
     if (!body) fail_msg("%s", err.text);
     assert_string_equal(body->frames[0].name, "base_link");
@@ -106,8 +135,17 @@ static void what_is_not_understood_has_a_line_and_a_reason(void **state)
         const char *text, *why;
     } bad[] = {
         {"<link x='${nothing}'/>", "a.xacro:2: the property nothing is not known"},
-        {"<link x='${load_yaml(\"a.yaml\")}'/>", "a.xacro:2: 'a.yaml' is not a number"},
+        {"<link x='${xacro.load_yaml(\"none.yaml\")}'/>", "none.yaml"},
         {"<link x='${a[0]}'/>", "a.xacro:2:"},
+        {"<link x='${[1, 2][2]}'/>", "a.xacro:2: the list has no such element"},
+        {"<link x='${dict(a=1)[\"b\"]}'/>", "a.xacro:2: the dictionary has no key b"},
+        {"<link x='${[1, 2]}'/>", "a.xacro:2: a list or a dictionary cannot be written as a text"},
+        {"<link x='${2[0]}'/>", "a.xacro:2: what is before '[' or '.' is neither"},
+        {"<link x='${[1, 2'/>", "a.xacro:2: '}' is missing"},
+        {"<link x='${1 not 2}'/>", "a.xacro:2: 'in' is missing after 'not'"},
+        {"<link x='${dict(a=1).items()}'/>", "a.xacro:2: the function .items() is not known here"},
+        {"<xacro:call macro='m'/>", "a.xacro:2: there is no macro called m"},
+        {"<xacro:include filename='a' ns='b'/>", "a.xacro:2: an include with a name space"},
         {"<link x='$(env HOME)'/>", "a.xacro:2: $(env HOME) is not understood"},
         {"<link x='$(find nowhere_at_all)'/>", "a.xacro:2: $(find nowhere_at_all): there is no such folder"},
         {"<xacro:leg/>", "a.xacro:2: there is no macro called leg"},
@@ -132,6 +170,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(expressions_are_computed),
+        cmocka_unit_test(lists_and_dictionaries_are_read),
         cmocka_unit_test(macros_have_parameters_and_blocks),
         cmocka_unit_test(conditions_choose),
         cmocka_unit_test(files_are_included_from_packages),
