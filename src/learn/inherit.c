@@ -10,6 +10,8 @@ struct role { /* what a joint does */
     float sign; /* of its axis */
 };
 
+static const double OBLIQUE = 0.6; /* of a yaw's axis that points up or down: that of a NAO is tilted by 45 degrees */
+
 static void find_roles(const struct nm_gait *g, struct role *roles)
 {
     const double zero[NM_JOINTS] = {0};
@@ -18,9 +20,7 @@ static void find_roles(const struct nm_gait *g, struct role *roles)
     for (uint32_t i = 0; i < g->n_joints; i++) {
         struct vec3 a = quat_apply(kin.pose[g->joints[i] + 1].rot, g->body->joints[g->joints[i]].axis);
         const double along[3] = {a.x, a.y, a.z};
-        int axis = 0;
-        for (int k = 1; k < 3; k++)
-            if (fabs(along[k]) > fabs(along[axis])) axis = k;
+        int axis = fabs(a.z) > OBLIQUE ? 2 : fabs(a.y) > fabs(a.x) ? 1 : 0;
         bool leg = i < NM_GAIT_LEGS;
         roles[i] = (struct role){.side = leg ? (int)(i / (NM_GAIT_LEGS / 2)) : 2 + (int)(i - NM_GAIT_LEGS),
                                  .axis = axis,
