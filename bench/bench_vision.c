@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "bench.h"
-#include "cmd/vision_trial.h"
+#include "cmd/vision_trouble.h"
 #include "codec/thumbnail.h"
 #include "modules/vision/frame.h"
 
@@ -134,7 +134,7 @@ static int look(struct setup *setup, const struct nm_body *body, struct vision_s
                 struct nm_err *err)
 {
     static struct vision_shot shot;
-    struct vision_rig *rig = vision_rig_new(setup, "vision", body, set, n_set, err);
+    struct vision_rig *rig = vision_rig_new(setup, "vision", body, set, n_set, NULL, err);
     if (!rig) return -1;
     for (uint32_t i = 0; i < images; i++) {
         struct vision_found found;
@@ -149,12 +149,40 @@ static int look(struct setup *setup, const struct nm_body *body, struct vision_s
     return 0;
 }
 
+/* ---- light that changes, cameras that fail ---- */
+
+static int bench_troubles(struct nm_bench *bench, struct setup *setup, const struct nm_body *body,
+                          struct vision_studio *studio, struct nm_err *err)
+{
+    uint32_t scenes = nm_bench_quick(bench) ? 2 : 10;
+    char name[96];
+    for (int t = 0; t < VISION_TROUBLES; t++) {
+        double worst = 0;
+        uint32_t n = 0, wrong = 0;
+        bool fault = t >= TROUBLE_UNPLUGGED;
+        for (uint64_t number = FIRST; n < scenes && number < FIRST + IMAGES; number++) {
+            struct trouble_result r;
+            if (vision_trouble(setup, body, studio, number, (enum vision_trouble)t, &r, err)) return -1;
+            if (!r.seen) continue;
+            n++;
+            worst = fmax(worst, r.back);
+            wrong += fault && (r.reported != 1 || r.relieved != 1);
+        }
+        snprintf(name, sizeof name, "%s: ball back, the latest of %u scenes%s", vision_troubles[t], n,
+                 !fault  ? ""
+                 : wrong ? ", NOT reported once"
+                         : ", reported once");
+        nm_bench_report(bench, name, worst, "s", NAN, "<= 1 s", worst <= 1 && !wrong);
+    }
+    return 0;
+}
+
 void bench_vision(struct nm_bench *bench);
 void bench_vision(struct nm_bench *bench)
 {
     static struct setup setup;
     static struct vision_shot shot;
-    static const char *const similarity[] = {"color_classes.method=similarity"};
+    static const char *const similarity[] = {"field_color.method=similarity"};
     struct nm_err err = {0};
     struct vision_score near = {0}, score = {0}, alike = {0};
     uint32_t images = nm_bench_quick(bench) ? QUICK : IMAGES;
@@ -178,16 +206,17 @@ void bench_vision(struct nm_bench *bench)
     nm_bench_report(bench, "ball at 2 m: error of the distance", 100 * share, "%", NAN, "<= 6 %", share <= 0.06);
     double border = score.borders ? score.border / score.borders : NAN;
     nm_bench_report(bench, "field border", border, "px", NAN, "<= 6 px", border <= 6);
-    nm_bench_say(bench,
-                 "with the classes by colour similarity (the other stages as before), %.2f ms an image: ball %.2f and "
-                 "%.2f, lines %.2f and %.2f, posts %.2f and %.2f "
-                 "(recall and precision)",
-                 1e3 * alike.seconds / alike.images,
-                 (double)alike.found[VISION_BALL] / fmax(alike.there[VISION_BALL], 1),
-                 (double)alike.right[VISION_BALL] / fmax(alike.told[VISION_BALL], 1),
-                 (double)alike.found[VISION_LINE] / fmax(alike.there[VISION_LINE], 1),
-                 (double)alike.right[VISION_LINE] / fmax(alike.told[VISION_LINE], 1),
-                 (double)alike.found[VISION_POST] / fmax(alike.there[VISION_POST], 1),
-                 (double)alike.right[VISION_POST] / fmax(alike.told[VISION_POST], 1));
+    static const enum vision_kind shown[] = {VISION_BALL, VISION_LINE, VISION_POST};
+    char name[96];
+    nm_bench_report(bench, "colour similarity alone, all stages", 1e3 * alike.seconds / alike.images, "ms", NAN, "",
+                    true);
+    for (uint32_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+        enum vision_kind k = shown[i];
+        snprintf(name, sizeof name, "  %s: recall", vision_kinds[k]);
+        nm_bench_report(bench, name, (double)alike.found[k] / fmax(alike.there[k], 1), "1", NAN, "", true);
+        snprintf(name, sizeof name, "  %s: precision", vision_kinds[k]);
+        nm_bench_report(bench, name, (double)alike.right[k] / fmax(alike.told[k], 1), "1", NAN, "", true);
+    }
+    if (bench_troubles(bench, &setup, body, studio, &err)) nm_bench_fail(bench, &err);
     setup_end(&setup);
 }

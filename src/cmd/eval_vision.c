@@ -319,7 +319,7 @@ static int evaluate(struct evaluation *e, struct nm_err *err)
     e->body = folder ? nm_body_load(&e->setup.arena, folder, err) : NULL;
     if (!e->body) return -1;
     for (uint32_t i = 0; i < e->n_lineups; i++) {
-        e->rigs[i] = vision_rig_new(&e->setup, e->lineups[i], e->body, e->set.at, e->set.n, err);
+        e->rigs[i] = vision_rig_new(&e->setup, e->lineups[i], e->body, e->set.at, e->set.n, NULL, err);
         if (!e->rigs[i]) return -1;
         if (e->pictures) nm_player_watch(vision_rig_player(e->rigs[i]), true);
     }

@@ -11,6 +11,7 @@
 #include "core/stamp.h"
 #include "nutmeg_msgs/CameraPose.h"
 #include "nutmeg_msgs/Show.h"
+#include "rcl_interfaces/Log.h"
 #include "sensor_msgs/Image.h"
 #include "sensor_msgs/JointState.h"
 #include "body/stance.h"
@@ -22,22 +23,25 @@ static const double RANGES[VISION_KINDS] = {4, 5, 3, 3, 3, 5, 3};
 
 /* ---- a line-up that looks at images ---- */
 
-enum port { IMAGE, POSE, JOINTS, PERCEPTS, LINES, BORDER, CANDIDATES, SHOWN, PORTS };
+enum port { IMAGE, POSE, JOINTS, PERCEPTS, LINES, BORDER, CANDIDATES, SHOWN, SAID, PORTS };
 enum { IMAGE_BYTES = VISION_MOST * VISION_MOST * 2 };
+static const int64_t PAUSE = 1000000000 / 15; /* ns between two looks */
 
 struct vision_rig {
     const struct nm_body *body;
     struct nm_lineup *lineup;
     struct nm_player *player;
     struct nm_edge *edge;
+    struct nm_camera_edge *camera; /* NULL: images are given */
     int64_t now;
 };
 
 struct vision_rig *vision_rig_new(struct setup *setup, const char *name, const struct nm_body *body,
-                                  const char *const *set, uint32_t n_set, struct nm_err *err)
+                                  const char *const *set, uint32_t n_set, const struct nm_video_calls *camera,
+                                  struct nm_err *err)
 {
-    static const struct nm_edge_port ports[PORTS] = {
-        [IMAGE] = {"camera/image_raw", NM_PORT_OUT, &Image_type, 0, IMAGE_BYTES},
+    const struct nm_edge_port ports[PORTS] = {
+        [IMAGE] = {"camera/image_raw", camera ? NM_PORT_IN : NM_PORT_OUT, &Image_type, 0, IMAGE_BYTES},
         [POSE] = {"camera/pose", NM_PORT_OUT, &CameraPose_type, 0, 0},
         [JOINTS] = {"joint_states", NM_PORT_OUT_QUEUE | NM_EDGE_OPTIONAL, &JointState_type, 8, 0},
         [PERCEPTS] = {"percepts", NM_PORT_IN, &Percepts_type, 0, 0},
@@ -45,6 +49,7 @@ struct vision_rig *vision_rig_new(struct setup *setup, const char *name, const s
         [BORDER] = {"field_border", NM_PORT_IN | NM_EDGE_OPTIONAL, &FieldBorder_type, 0, 0},
         [CANDIDATES] = {"ball_candidates", NM_PORT_IN | NM_EDGE_OPTIONAL, &BallsInImage_type, 0, 0},
         [SHOWN] = {"show", NM_PORT_QUEUE, &Show_type, 64, 0},
+        [SAID] = {"rosout", NM_PORT_QUEUE, &Log_type, 64, 0},
     };
     struct lineup_flags flags = {0};
     struct nm_lineup_options options = setup_options(setup, &flags);
@@ -59,7 +64,8 @@ struct vision_rig *vision_rig_new(struct setup *setup, const char *name, const s
     rig->lineup = nm_lineup_load(file, &setup->registry, &options, err);
     const struct nm_player_options player = {.body = body, .seed = 1};
     rig->player = rig->lineup ? nm_player_new(rig->lineup, &player, err) : NULL;
-    rig->edge = rig->player ? nm_edge_new(rig->player, "images", ports, PORTS, err) : NULL;
+    if (rig->player && camera) rig->camera = nm_camera_edge_new(rig->player, body, 0, "/dev/video0", camera, err);
+    if (rig->player && !camera == !rig->camera) rig->edge = nm_edge_new(rig->player, "images", ports, PORTS, err);
     if (rig->edge) return rig;
     vision_rig_free(rig);
     return NULL;
@@ -68,12 +74,15 @@ struct vision_rig *vision_rig_new(struct setup *setup, const char *name, const s
 void vision_rig_free(struct vision_rig *rig)
 {
     if (!rig) return;
+    nm_camera_edge_free(rig->camera);
     if (rig->player) nm_player_free(rig->player);
     if (rig->lineup) nm_lineup_free(rig->lineup);
     free(rig);
 }
 
 struct nm_player *vision_rig_player(const struct vision_rig *rig) { return rig->player; }
+
+int64_t vision_rig_now(const struct vision_rig *rig) { return rig->now; }
 
 static void put_image(struct vision_rig *rig, Header header, const uint8_t *yuyv, uint32_t width, uint32_t height)
 {
@@ -90,14 +99,34 @@ static void put_image(struct vision_rig *rig, Header header, const uint8_t *yuyv
     nm_edge_put(rig->edge, IMAGE);
 }
 
+/* What the camera has said. */
+static void listen(const struct vision_rig *rig, struct vision_found *found)
+{
+    const void *const *said;
+    uint32_t lost, n = nm_edge_queue(rig->edge, SAID, &said, &lost);
+    for (uint32_t i = 0; i < n; i++) {
+        const Log *line = said[i];
+        if (strcmp(line->name, "camera")) continue;
+        found->warned += line->level >= NM_WARN;
+        found->relieved += line->level < NM_WARN;
+    }
+}
+
 void vision_rig_look(struct vision_rig *rig, const uint8_t *yuyv, uint32_t width, uint32_t height,
                      const struct pose3 *camera_to_robot, const double *q, struct vision_found *found)
 {
     const char *frame = rig->body->frames[rig->body->cameras[0].frame].name;
     Header header = {.stamp = nm_stamp(rig->now)};
     nm_text(header.frame_id, "%s", frame);
-    nm_edge_begin(rig->edge, rig->now);
-    put_image(rig, header, yuyv, width, height);
+    if (rig->camera) {
+        nm_camera_edge_round(rig->camera, rig->now);
+        nm_players_run(&rig->player, 1, rig->now + nm_ns(0.002), 1);
+    }
+    nm_edge_begin(rig->edge, rig->now + (rig->camera ? nm_ns(0.002) : 0));
+    if (!rig->camera) put_image(rig, header, yuyv, width, height);
+    *found = (struct vision_found){0};
+    listen(rig, found);
+    if (rig->camera && nm_edge_fresh(rig->edge, IMAGE)) header = ((const Image *)nm_edge_in(rig->edge, IMAGE))->header;
     CameraPose *pose = nm_edge_out(rig->edge, POSE);
     pose->header = header;
     nm_text(pose->header.frame_id, "base_footprint");
@@ -108,7 +137,7 @@ void vision_rig_look(struct vision_rig *rig, const uint8_t *yuyv, uint32_t width
         struct pose3 p = *camera_to_robot;
         pose->pose = (Pose){{p.pos.x, p.pos.y, p.pos.z}, {p.rot.x, p.rot.y, p.rot.z, p.rot.w}};
     }
-    nm_edge_put(rig->edge, POSE);
+    if (!rig->camera || nm_edge_fresh(rig->edge, IMAGE)) nm_edge_put(rig->edge, POSE);
     JointState *joints = q ? nm_edge_push(rig->edge, JOINTS) : NULL;
     if (joints) {
         joints->header.stamp = header.stamp;
@@ -121,8 +150,8 @@ void vision_rig_look(struct vision_rig *rig, const uint8_t *yuyv, uint32_t width
     nm_edge_end(rig->edge);
     int64_t begin = nm_thread_time();
     nm_players_run(&rig->player, 1, rig->now + nm_ns(0.05), 1);
-    *found = (struct vision_found){.busy = nm_thread_time() - begin};
-    rig->now += nm_ns(0.06);
+    found->busy = nm_thread_time() - begin;
+    rig->now += PAUSE;
     nm_edge_begin(rig->edge, rig->now - nm_ns(0.01));
     if (nm_edge_fresh(rig->edge, PERCEPTS)) found->percepts = nm_edge_in(rig->edge, PERCEPTS);
     if (nm_edge_fresh(rig->edge, LINES)) found->lines = nm_edge_in(rig->edge, LINES);
@@ -306,6 +335,8 @@ struct vision_studio {
     struct nm_picture_truth *shown;
     double q[NM_JOINTS];
     uint8_t *yuyv;
+    struct nm_shutter shutter; /* of the last image */
+    uint32_t *light;           /* of it, while another light falls on the field */
 };
 
 struct vision_studio *vision_studio_new(struct nm_arena *arena, const char *root, const struct nm_body *body,
@@ -324,6 +355,7 @@ struct vision_studio *vision_studio_new(struct nm_arena *arena, const char *root
     s->eye = nm_eye_new(arena, s->lens);
     s->shown = nm_take(arena, sizeof *s->shown);
     s->yuyv = nm_take(arena, nm_picture_bytes(&s->lens->camera, NM_YUYV));
+    s->light = nm_take_n(arena, uint32_t, s->lens->stride * s->lens->tiles_y * NM_TILE);
     return s;
 }
 
@@ -499,6 +531,7 @@ void vision_studio_shoot(struct vision_studio *s, uint64_t number, struct vision
     struct nm_shutter shutter = NM_SHUTTER_USUAL;
     shutter.exposure = (float)(0.6 + 0.7 * nm_dice_roll(&dice));
     for (int k = 0; k < 3; k++) shutter.white[k] = (float)(1 + 0.15 * nm_dice_both(&dice));
+    s->shutter = shutter;
     nm_develop(s->eye, &shutter, number, NM_YUYV, s->yuyv);
     nm_picture_truth(s->eye, s->scene, s->shown);
     tell_truth(s, pose_inv(robot_to_field), &shot->truth);
@@ -509,6 +542,42 @@ void vision_studio_shoot(struct vision_studio *s, uint64_t number, struct vision
     shot->height = s->lens->camera.height;
     shot->yuyv = s->yuyv;
     shot->q = s->q;
+}
+
+/* Where the camera sees the ground within a spot of 1.2 m, everything is two and a half times as bright. */
+static void let_sun_in(struct vision_studio *s, double left)
+{
+    enum { BLOCK = 4 };
+    const struct nm_camera *c = &s->lens->camera;
+    struct vec3 ahead = quat_apply(s->eye->to_field.rot, (struct vec3){0, 0, 1}), eye = s->eye->to_field.pos, at;
+    double turn = atan2(ahead.y, ahead.x), x = eye.x + 1.5 * cos(turn) - left * sin(turn),
+           y = eye.y + 1.5 * sin(turn) + left * cos(turn);
+    for (uint32_t v = 0; v < c->height; v += BLOCK)
+        for (uint32_t u = 0; u < c->width; u += BLOCK) {
+            if (!nm_camera_to_ground(c, s->eye->to_field, (struct pixel){u, v}, 0, &at)) continue;
+            if (hypot(at.x - x, at.y - y) > 0.6) continue;
+            for (uint32_t k = 0; k < BLOCK * BLOCK; k++) {
+                uint32_t *l = &s->eye->light[(v + k / BLOCK) * s->lens->stride + u + k % BLOCK], sum = 0;
+                for (int shift = 0; shift < 30; shift += 10) {
+                    uint32_t bright = (*l >> shift & 1023) * 5 / 2;
+                    sum |= (bright < 1023 ? bright : 1023) << shift;
+                }
+                *l = sum;
+            }
+        }
+}
+
+const uint8_t *vision_studio_expose(struct vision_studio *s, const struct vision_light *light, uint64_t noise)
+{
+    size_t bytes = sizeof *s->light * s->lens->stride * s->lens->tiles_y * NM_TILE;
+    struct nm_shutter shutter = s->shutter;
+    shutter.exposure *= light->level;
+    for (int k = 0; k < 3; k++) shutter.white[k] *= light->cast[k];
+    memcpy(s->light, s->eye->light, bytes);
+    if (!isnan(light->sun)) let_sun_in(s, light->sun);
+    nm_develop(s->eye, &shutter, nm_spread(noise), NM_YUYV, s->yuyv);
+    memcpy(s->eye->light, s->light, bytes);
+    return s->yuyv;
 }
 
 /* ---- pictures ---- */

@@ -8,6 +8,7 @@
 
 #include "cmd/setup.h"
 #include "core/player.h"
+#include "edge/camera/camera_edge.h"
 #include "humanoid_league_msgs/LineInformationRelative.h"
 #include "humanoid_league_msgs/BallsInImage.h"
 #include "nutmeg_msgs/FieldBorder.h"
@@ -70,19 +71,24 @@ struct vision_score {
 /* ---- a line-up that looks at images ---- */
 
 struct vision_rig;
+/* With a camera (or NULL) its images come through the camera edge. */
 struct vision_rig *vision_rig_new(struct setup *setup, const char *lineup, const struct nm_body *body,
-                                  const char *const *set, uint32_t n_set, struct nm_err *err);
+                                  const char *const *set, uint32_t n_set, const struct nm_video_calls *camera,
+                                  struct nm_err *err);
 void vision_rig_free(struct vision_rig *rig);
+int64_t vision_rig_now(const struct vision_rig *rig); /* ns, of the next look */
 struct nm_player *vision_rig_player(const struct vision_rig *rig);
-/* Shows an image (YUV 4:2:2) taken by camera 0 of the body from this place; NULL: the place is unknown. */
+/* Shows an image (YUV 4:2:2) taken by camera 0 of the body from this place; NULL: the place is unknown. A rig with a
+ * camera shows what that has taken, if it has. */
 struct vision_found {
     const Percepts *percepts; /* NULL: nothing came */
     const LineInformationRelative *lines;
     const FieldBorder *border;
     const BallsInImage *candidates;
-    uint32_t n_shown;         /* what the stages show, while somebody watches (nm_player_watch) */
-    const void *const *shown; /* of type Show */
-    int64_t busy;             /* ns of CPU that the vision took */
+    uint32_t n_shown;          /* what the stages show, while somebody watches (nm_player_watch) */
+    const void *const *shown;  /* of type Show */
+    int64_t busy;              /* ns of CPU that the vision took */
+    uint32_t warned, relieved; /* lines of the camera: faults, and that they are over */
 };
 void vision_rig_look(struct vision_rig *rig, const uint8_t *yuyv, uint32_t width, uint32_t height,
                      const struct pose3 *camera_to_robot, const double *q, struct vision_found *found);
@@ -103,6 +109,14 @@ struct vision_shot {
 };
 /* The same number gives the same image. Light and hall differ from number to number. */
 void vision_studio_shoot(struct vision_studio *studio, uint64_t number, struct vision_shot *shot);
+
+/* How the light differs from that of an image. */
+struct vision_light {
+    float level, cast[3];
+    double sun; /* m to the left of the robot's view: the middle of a bright spot, 1.5 m ahead; NaN: none */
+};
+/* The image of the last vision_studio_shoot once more, in other light and with other noise; until the next one. */
+const uint8_t *vision_studio_expose(struct vision_studio *studio, const struct vision_light *light, uint64_t noise);
 
 /* Draws what was found upon the image: rgb8 into `rgb` of 3 width height bytes. */
 void vision_draw(const uint8_t *yuyv, uint32_t width, uint32_t height, const struct nm_camera *lens,

@@ -42,7 +42,7 @@ static struct vision_score look(const char *lineup, uint32_t n)
 {
     struct nm_err err = {0};
     struct vision_score score = {0};
-    struct vision_rig *rig = vision_rig_new(&setup, lineup, body, NULL, 0, &err);
+    struct vision_rig *rig = vision_rig_new(&setup, lineup, body, NULL, 0, NULL, &err);
     if (!rig) fail_msg("%s", err.text);
     for (uint32_t i = 0; i < n; i++) {
         struct vision_found found;
@@ -103,7 +103,7 @@ static void without_a_pose_nothing_has_a_place(void **state)
 {
     (void)state;
     struct nm_err err = {0};
-    struct vision_rig *rig = vision_rig_new(&setup, "vision", body, NULL, 0, &err);
+    struct vision_rig *rig = vision_rig_new(&setup, "vision", body, NULL, 0, NULL, &err);
     struct vision_found found;
     if (!rig) fail_msg("%s", err.text);
     for (uint32_t i = 0; i < 10; i++) {

@@ -20,13 +20,16 @@
 
 enum { BUFFERS = 4, PICTURES = 256, SAME = 5, CONTROLS = 4 };
 enum port { IMAGE, INFO, ORDERS, ROSOUT, PORTS };
-enum complaint { GONE, FROZEN, BLACK, CLOCK, DAMAGED, COMPLAINTS };
-static const int64_t TRY_AGAIN = 1000000000; /* ns */
+enum complaint { GONE, FROZEN, TWICE, BLACK, WHITE, CLOCK, DAMAGED, COMPLAINTS };
+static const int64_t TRY_AGAIN = 1000000000; /* ns                                                        */
+static const int64_t CALM = 500000000;       /* ns without a fault until it is over: it may come and go */
 
 static const char *const complaints[COMPLAINTS][2] = {
     [GONE] = {"is gone; it is looked for every second", "is there again"},
     [FROZEN] = {"shows the same image again and again", "shows new images again"},
+    [TWICE] = {"sends images twice; the second ones are left out", "sends every image once again"},
     [BLACK] = {"shows nothing but black", "sees again"},
+    [WHITE] = {"shows nothing but white", "sees again"},
     [CLOCK] = {"has a clock that jumps; images get the time of their arrival", "has a steady clock again"},
     [DAMAGED] = {"sends damaged images, which are left out", "sends whole images again"},
 };
@@ -38,8 +41,9 @@ struct nm_camera_edge {
     char source[256];
     struct nm_video_calls calls;
     int fd; /* -1: gone */
-    int64_t next_try, last_stamp, period;
+    int64_t next_try, driver_stamp, last_stamp, period;
     bool mjpeg, started, complained[COMPLAINTS];
+    int64_t bad_at[COMPLAINTS]; /* ns, when it was seen last */
     struct {
         uint8_t *at;
         size_t length;
@@ -94,9 +98,10 @@ static int control(struct nm_camera_edge *e, unsigned long request, void *argume
     return e->calls.ioctl(e->calls.user, e->fd, request, argument);
 }
 
-static void complain(struct nm_camera_edge *e, enum complaint what, bool bad)
+static void complain(struct nm_camera_edge *e, enum complaint what, bool bad, int64_t now)
 {
-    if (e->complained[what] == bad) return;
+    if (bad) e->bad_at[what] = now;
+    if (e->complained[what] == bad || (!bad && what != GONE && now - e->bad_at[what] < CALM)) return;
     e->complained[what] = bad;
     nm_edge_log(e->edge, ROSOUT, bad ? NM_WARN : NM_INFO, "camera", "%s %s", e->source, complaints[what][!bad]);
 }
@@ -147,7 +152,7 @@ static void try_open(struct nm_camera_edge *e, int64_t now)
     e->next_try = now + TRY_AGAIN;
     e->fd = e->calls.open(e->calls.user, e->source);
     if (e->fd >= 0 && !begin(e)) shut(e);
-    complain(e, GONE, e->fd < 0);
+    complain(e, GONE, e->fd < 0, now);
 }
 
 /* A value below zero switches the camera's own control on, if it has one. */
@@ -210,31 +215,52 @@ static void tell(struct nm_camera_edge *e, const uint8_t *yuyv, int64_t stamp)
     tell_info(e, &image->header);
 }
 
-/* Some pixels of the image: two images of a real sensor never have the same noise. */
-static void judge(struct nm_camera_edge *e, const uint8_t *yuyv)
+/* Rows of one colour that is neither black nor white: no sensor shows them, memory that nobody filled does. */
+static bool is_torn(const struct nm_camera_edge *e, const uint8_t *yuyv)
+{
+    uint32_t width = e->camera->lens.width, height = e->camera->lens.height, flat = 0, n = 0;
+    for (uint32_t y = 0; y < height; y += 8, n++) {
+        const uint8_t *row = yuyv + (size_t)2 * width * y;
+        bool grey = row[1] > 120 && row[1] < 136 && row[3] > 120 && row[3] < 136, same = true;
+        if (grey && (row[0] < 17 || row[0] > 234)) continue;
+        for (uint32_t x = 1; x < width / 2 && same; x++) same = !memcmp(row + (size_t)4 * x, row, 4);
+        flat += same;
+    }
+    return flat * 8 > n;
+}
+
+/* Some pixels of the image: two images of a real sensor never have the same noise. False: it is not to be shown. */
+static bool judge(struct nm_camera_edge *e, const uint8_t *yuyv, int64_t now)
 {
     uint64_t sum = 0, light = 0;
-    uint32_t n = 0, bytes = 2 * e->camera->lens.width * e->camera->lens.height;
+    uint32_t n = 0, bytes = 2 * e->camera->lens.width * e->camera->lens.height, same = e->same;
     for (uint32_t i = 0; i < bytes; i += 254, n++) {
         sum = sum * 31 + yuyv[i];
         light += yuyv[i & ~1u];
     }
+    bool black = n && light / n < 4, white = n && light / n > 250;
     e->same = sum == e->sum ? e->same + 1 : 0;
     e->sum = sum;
-    complain(e, BLACK, n && light / n < 4);
-    complain(e, FROZEN, e->same >= SAME && !e->complained[BLACK]);
+    complain(e, BLACK, black, now);
+    complain(e, WHITE, white, now);
+    complain(e, FROZEN, e->same >= SAME && !black && !white, now);
+    complain(e, TWICE, !e->same && same && same < SAME && !black && !white, now);
+    bool torn = !e->mjpeg && is_torn(e, yuyv);
+    complain(e, DAMAGED, torn, now);
+    return !torn && (!e->same || black); /* an image that came twice is old */
 }
 
-/* The driver's stamp, if it is of the monotonic clock, before now and after the last one. */
+/* The driver's stamp, if it is of the monotonic clock, before now and after its last one; never before the image that
+ * was shown last, which may have got the time of its arrival. */
 static int64_t stamp_of(struct nm_camera_edge *e, const struct v4l2_buffer *b, int64_t now)
 {
     int64_t stamp = (int64_t)b->timestamp.tv_sec * 1000000000 + (int64_t)b->timestamp.tv_usec * 1000;
     bool monotonic = (b->flags & V4L2_BUF_FLAG_TIMESTAMP_MASK) == V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC;
-    bool good = monotonic && stamp <= now && stamp > now - TRY_AGAIN && stamp > e->last_stamp;
-    complain(e, CLOCK, monotonic && !good);
+    bool sane = monotonic && stamp <= now && stamp > now - TRY_AGAIN, good = sane && stamp > e->driver_stamp;
+    complain(e, CLOCK, monotonic && !good, now);
+    if (sane) e->driver_stamp = stamp;
     if (!good) stamp = now;
-    e->last_stamp = stamp;
-    return stamp;
+    return e->last_stamp = stamp > e->last_stamp ? stamp : e->last_stamp + 1;
 }
 
 static const uint8_t *decode(struct nm_camera_edge *e, const uint8_t *bytes, uint32_t n)
@@ -261,7 +287,7 @@ static void take(struct nm_camera_edge *e, int64_t now)
         if (control(e, VIDIOC_DQBUF, &b) < 0) {
             if (errno == EAGAIN) break;
             shut(e);
-            complain(e, GONE, true);
+            complain(e, GONE, true, now);
             e->next_try = now + TRY_AGAIN;
             return;
         }
@@ -274,10 +300,9 @@ static void take(struct nm_camera_edge *e, int64_t now)
     uint32_t n = ours && newest.bytesused <= e->buffers[newest.index].length ? newest.bytesused : 0;
     bool whole = n && !(newest.flags & V4L2_BUF_FLAG_ERROR);
     const uint8_t *yuyv = whole ? decode(e, e->buffers[newest.index].at, n) : NULL;
-    complain(e, DAMAGED, !yuyv);
     int64_t stamp = stamp_of(e, &newest, now);
-    if (yuyv) judge(e, yuyv);
-    if (yuyv && (!e->same || e->complained[BLACK])) tell(e, yuyv, stamp); /* an image that came twice is old */
+    if (!yuyv) complain(e, DAMAGED, true, now);
+    if (yuyv && judge(e, yuyv, now)) tell(e, yuyv, stamp);
     control(e, VIDIOC_QBUF, &newest);
 }
 

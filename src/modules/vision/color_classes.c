@@ -17,7 +17,6 @@ struct color_classes {
     /* out */
     Image *classes;
     /* params */
-    char method[16];
     float white, dark, grey;
 };
 
@@ -51,8 +50,8 @@ static void step(struct color_classes *f)
                                         .white = (int32_t)(f->white * f->color->y),
                                         .dark = (int32_t)(f->dark * f->color->y),
                                         .grey = (int32_t)lrintf(8 * f->grey)};
-    if (!strcmp(f->method, "similarity"))
-        classify_alike(&frame, &limits, out->data.data);
+    if (limits.carpet.alike)
+        classify_alike(&frame, &limits.carpet, out->data.data);
     else
         classify(&frame, &limits, out->data.data);
     bool same = nm_stamp_ns(f->body->header.stamp) == nm_stamp_ns(f->image->header.stamp);
@@ -76,8 +75,6 @@ static const struct nm_port ports[] = {
     {0},
 };
 static const struct nm_param params[] = {
-    NM_PARAM_WORD(method, "ranges", "ranges similarity",
-                  "ranges: hue and saturation, and brightness against the carpet's; similarity: the nearest reference"),
     NM_PARAM(white, 1.3, 1, 4, "1", "white is brighter than the carpet by this factor"),
     NM_PARAM(dark, 0.6, 0.05, 1, "1", "dark is less bright than this share of the carpet's"),
     NM_PARAM(grey, 0.375, 0.05, 2, "1",

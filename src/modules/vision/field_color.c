@@ -12,6 +12,7 @@ struct field_color {
     /* out */
     FieldColor *color;
     /* params */
+    char method[16];
     int32_t grid;
     float radius, shift, least, patience, max_hue;
     /* state */
@@ -124,6 +125,7 @@ static void step(struct field_color *f)
         f->trusted = at;
     }
     f->last.header = f->image->header;
+    f->last.by_similarity = !strcmp(f->method, "similarity");
     *f->color = f->last;
     nm_show(f->nm, "share", f->last.confidence);
     nm_put(f->nm, f->color);
@@ -143,6 +145,8 @@ static const struct nm_port ports[] = {
     {0},
 };
 static const struct nm_param params[] = {
+    NM_PARAM_WORD(method, "ranges", "ranges similarity",
+                  "how all stages tell carpet: by its ranges of hue and saturation, or by similarity to its colour"),
     NM_PARAM(grid, 8, 2, 64, "px", "distance of the pixels that are looked at"),
     NM_PARAM(radius, 11, 2, 60, "1", "of the cluster in the plane of u and v; larger takes in uneven carpets"),
     NM_PARAM(shift, 14, 1, 100, "1", "farther the colour does not move from one image to the next"),

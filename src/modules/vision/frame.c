@@ -50,9 +50,14 @@ double border_at(const FieldBorder *b, double u)
 struct carpet carpet_of(const FieldColor *color)
 {
     double u = color->u - 128, v = color->v - 128, length = fmax(hypot(u, v), 1e-3);
-    return (struct carpet){(int32_t)lrint(64 * u / length), (int32_t)lrint(64 * v / length),
-                           (int32_t)lrint(64 * tan(color->hue_width)), (int32_t)lrint(256 * color->saturation),
-                           (int32_t)lrint(color->y)};
+    return (struct carpet){(int32_t)lrint(64 * u / length),
+                           (int32_t)lrint(64 * v / length),
+                           (int32_t)lrint(64 * tan(color->hue_width)),
+                           (int32_t)lrint(256 * color->saturation),
+                           (int32_t)lrint(color->y),
+                           color->by_similarity,
+                           (float)u / (color->y + 8),
+                           (float)v / (color->y + 8)};
 }
 
 /* ---- classes ---- */
@@ -91,35 +96,27 @@ void classify(const struct frame *f, const struct class_limits *limits, uint8_t 
         classify_row((const uint32_t *)(const void *)frame_row(f, 2 * j), w, limits, classes + (size_t)j * w);
 }
 
-/* Similarity is a product of two: of the colours' directions and lengths relative to brightness (chromaticity), and of
- * brightness to the reference's. Squares of distances are compared; no class has a threshold of its own. */
-NM_WIDE static void alike_row(const uint32_t *restrict pairs, uint32_t n, const struct class_limits *restrict l,
+NM_WIDE static void alike_row(const uint32_t *restrict pairs, uint32_t n, const struct carpet *restrict c,
                               uint8_t *restrict to)
 {
-    const float cy = (float)l->carpet.y, white = (float)l->white, dark = (float)l->dark;
-    const float share = (float)l->carpet.saturation / 128; /* twice the least is the usual one */
-    const float cu = share * (float)l->carpet.u / 64, cv = share * (float)l->carpet.v / 64;
+    const float cy = (float)c->y, au = c->au, av = c->av;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t w = pairs[i];
-        float y = (float)((int32_t)((w & 255) + (w >> 16 & 255)) >> 1) + 8;
-        float u = (float)((int32_t)(w >> 8 & 255) - 128) / y, v = (float)((int32_t)(w >> 24) - 128) / y;
-        float bright = (y - cy) / (y + cy), lit = (y - 1.5f * white) / (y + white),
-              black = (y - 0.5f * dark) / (y + dark);
-        float to_carpet = 4 * ((u - cu) * (u - cu) + (v - cv) * (v - cv)) + 0.3f * bright * bright;
-        float colour = 4 * (u * u + v * v);
-        float to_white = colour + lit * lit, to_black = 0.25f * colour + black * black;
-        int32_t field = (to_carpet < to_white) & (to_carpet < to_black) & (to_carpet < 0.25f);
-        int32_t pale = (field ^ 1) & (to_white <= to_black) & (to_white < 0.3f);
-        int32_t deep = (field ^ 1) & (to_black < to_white) & (to_black < 0.3f);
+        float y = (float)((int32_t)((w & 255) + (w >> 16 & 255)) >> 1);
+        struct unlike d =
+            unlike(cy, au, av, y, (float)((int32_t)(w >> 8 & 255) - 128), (float)((int32_t)(w >> 24) - 128));
+        int32_t field = (d.carpet < d.white) & (d.carpet < d.black) & (d.carpet < UNLIKE_CARPET);
+        int32_t pale = (field ^ 1) & (d.white <= d.black) & (d.white < UNLIKE_OTHERS);
+        int32_t deep = (field ^ 1) & (d.black < d.white) & (d.black < UNLIKE_OTHERS);
         to[i] = (uint8_t)(field * CLASS_FIELD + pale * CLASS_WHITE + deep * CLASS_DARK);
     }
 }
 
-void classify_alike(const struct frame *f, const struct class_limits *limits, uint8_t *classes)
+void classify_alike(const struct frame *f, const struct carpet *carpet, uint8_t *classes)
 {
     uint32_t w = f->width / 2, h = f->height / 2;
     for (uint32_t j = 0; j < h; j++)
-        alike_row((const uint32_t *)(const void *)frame_row(f, 2 * j), w, limits, classes + (size_t)j * w);
+        alike_row((const uint32_t *)(const void *)frame_row(f, 2 * j), w, carpet, classes + (size_t)j * w);
 }
 
 void sum_class(const uint8_t *classes, uint32_t w, uint32_t h, uint8_t class, uint16_t *table)

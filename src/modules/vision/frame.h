@@ -74,16 +74,42 @@ struct carpet {
     int32_t tangent;    /* of half the range of hues, times 64     */
     int32_t saturation; /* least, times 256                        */
     int32_t y;          /* brightness                              */
+    bool alike;         /* not by the cone, but by similarity to:  */
+    float au, av;       /* u and v as shares of the brightness     */
 };
 /* Least distance from grey, and how far noise moves a colour: in dark corners that is much of its hue. */
 enum { CARPET_FAINT = 3, CARPET_NOISE = 3 };
 
 struct carpet carpet_of(const FieldColor *color);
 
+/* How unlike two colours are, after Haertl, Visser, Roefer: RoboCup 2013: squares of the differences of chromaticity,
+ * so that light of any strength leaves it as it is, and of brightness. The carpet's, white's and black's; no class has
+ * a threshold of its own. */
+struct unlike {
+    float carpet, white, black;
+};
+static inline __attribute__((always_inline)) struct unlike unlike(float cy, float au, float av, float y, float u,
+                                                                  float v)
+{
+    y += 8; /* noise hides the colour of what is nearly black */
+    u /= y;
+    v /= y;
+    float bright = (y - cy) / (y + cy), lit = (y - 1.95f * cy) / (y + 1.3f * cy),
+          dim = (y - 0.3f * cy) / (y + 0.6f * cy);
+    float colour = 4 * (u * u + v * v);
+    return (struct unlike){4 * ((u - au) * (u - au) + (v - av) * (v - av)) + 0.3f * bright * bright, colour + lit * lit,
+                           0.25f * colour + dim * dim};
+}
+static const float UNLIKE_CARPET = 0.25f, UNLIKE_OTHERS = 0.3f; /* from here on it is neither */
+
 static inline bool is_carpet(const struct carpet *c, int32_t y, int32_t u, int32_t v)
 {
     u -= 128;
     v -= 128;
+    if (c->alike) {
+        struct unlike to = unlike((float)c->y, c->au, c->av, (float)y, (float)u, (float)v);
+        return to.carpet < to.white && to.carpet < to.black && to.carpet < UNLIKE_CARPET;
+    }
     int32_t along = c->u * u + c->v * v, across = c->u * v - c->v * u;
     if (across < 0) across = -across;
     return 4 * along >= c->saturation * y && along >= 64 * CARPET_FAINT &&
@@ -116,9 +142,8 @@ struct class_limits {
 /* Classes of pairs of pixels of every second row: an image of half the width and height. */
 void classify(const struct frame *frame, const struct class_limits *limits, uint8_t *classes);
 
-/* The same by similarity alone (Haertl, Visser, Roefer: RoboCup 2013): each pair belongs to the one of the references
- * carpet, white and black whose chromaticity and brightness are the most alike. */
-void classify_alike(const struct frame *frame, const struct class_limits *limits, uint8_t *classes);
+/* The same by similarity to carpet, white and black alone; without hues. */
+void classify_alike(const struct frame *frame, const struct carpet *carpet, uint8_t *classes);
 
 /* Sums over rectangles. `table` has (w + 1) (h + 1) numbers: how many pixels above and left of each corner are of the
  * class, modulo 65536, which is enough for rectangles of fewer pixels. */
