@@ -3,8 +3,10 @@
 #include "base/clamp.h"
 
 static const double LONGEST_GAP = 0.1; /* s, turning longer than this on one sample is a guess           */
-static const double KEPT = 0.05;       /* s, weight of the smoothed values after a gap                    */
+static const double KEPT = 0.05;       /* s, weight of the smoothed values after a turn that was not felt */
 static const double TURNED = 0.2;      /* rad, a change of gravity over a gap that is no push             */
+static const double CALM = 0.2;        /* rad/s, a body that does not turn ...                            */
+static const double GRAVITY = 9.81, NEAR = 1, LASTS = 0.15; /* m/s^2, m/s^2, s: ... and feels nothing but gravity  */
 static const double REST_TAU = 0.5;    /* s, of the filters that tell rest, as in the paper               */
 static const double SHAKE_TAU = 0.1;   /* s, over which the distance to them is judged                   */
 static const double STEADY = 0.005;    /* rad/s, change of the gyroscope's reading that a rest may show  */
@@ -152,11 +154,20 @@ static struct vec3 straighten(struct nm_tilt *t, struct vec3 accel_in_gyro)
     return quat_log(correction);
 }
 
-/* After a gap: whether gravity is now far from where it was, seen from the body. */
+/* Whether gravity is now far from where it was, seen from the body. */
 static bool has_turned(const struct nm_tilt *t, struct vec3 accel)
 {
     struct vec3 was = {t->up[0].value, t->up[1].value, t->up[2].value}, is = quat_apply(t->gyro, accel);
     return !(vec3_dot(was, is) > cos(TURNED) * vec3_norm(was) * vec3_norm(is));
+}
+
+/* Somebody laid the body down, or it hit the ground, faster than the gyroscope can follow: gravity has been elsewhere
+ * for a while, and the body does not turn. */
+static bool missed_turn(struct nm_tilt *t, struct vec3 gyro, struct vec3 accel, double dt)
+{
+    bool calm = vec3_norm(gyro) < CALM && fabs(vec3_norm(accel) - GRAVITY) < NEAR;
+    t->elsewhere = calm && has_turned(t, accel) ? t->elsewhere + dt : 0;
+    return t->elsewhere > LASTS;
 }
 
 void nm_tilt_step(struct nm_tilt *t, const struct nm_tilt_params *p, struct vec3 gyro, struct vec3 accel, double dt)
@@ -180,6 +191,7 @@ void nm_tilt_step(struct nm_tilt *t, const struct nm_tilt_params *p, struct vec3
     t->gyro = quat_normal(quat_mul(t->gyro, turn(vec3_sub(middle, t->bias), dt)));
     if (vec3_norm(accel) <= p->max_norm) {
         t->seen += dt;
+        if (missed_turn(t, gyro, accel, dt)) t->seen = fmin(t->seen, KEPT);
         struct smoothing s = smoothing_of(p->tau, t->seen, dt);
         bool rest = at_rest(t, p, gyro, accel, dt);
         struct vec3 tilted = straighten(t, smooth3(t->up, &s, quat_apply(t->gyro, accel)));

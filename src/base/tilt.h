@@ -85,6 +85,7 @@ struct nm_tilt {
     struct vec3 reads;               /* rad/s, mean of the gyroscope since then                      */
     double seen;                     /* s of samples in the smoothed values                          */
     double still;                    /* s at rest                                                    */
+    double elsewhere;                /* s that gravity is not where it should be, without a turn     */
 };
 
 NM_EXPORT void nm_tilt_start(struct nm_tilt *tilt);
@@ -92,7 +93,8 @@ NM_EXPORT void nm_tilt_start(struct nm_tilt *tilt);
 /* One sample, dt seconds after the one before: rad/s and m/s^2 (about 9.81 upwards at rest) in the sensor's frame.
  * Samples that are not finite are left out; the orientation then stays. Over a gap of more than 0.1 s the body may have
  * turned by any angle: if gravity is elsewhere afterwards, the smoothed values keep the weight of a twentieth of a
- * second, so that new samples outweigh them soon. The bias is kept. */
+ * second, so that new samples outweigh them soon. So it is for a body that does not turn, and finds gravity elsewhere.
+ * The bias is kept. */
 NM_EXPORT void nm_tilt_step(struct nm_tilt *tilt, const struct nm_tilt_params *params, struct vec3 gyro,
                             struct vec3 accel, double dt);
 

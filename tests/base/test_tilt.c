@@ -92,6 +92,23 @@ static void an_error_dies_out_as_the_low_pass_says(void **state)
     }
 }
 
+/* Somebody laid the body down faster than its gyroscope can follow: at rest the accelerometer shows where gravity is.
+ */
+static void a_turn_that_was_not_felt_is_seen_at_rest(void **state)
+{
+    (void)state;
+    const struct nm_tilt_params p = NM_TILT_PARAMS;
+    srand48(3);
+    for (int i = 0; i < 50; i++) {
+        struct nm_tilt t;
+        struct quat truth = quat_rpy(0.3 + 5.6 * drand48(), 0, 0);
+        nm_tilt_start(&t);
+        for (int k = 0; k < 1000; k++) nm_tilt_step(&t, &p, noise(0.01), gravity_in(QUAT_IDENTITY), DT);
+        for (int k = 0; k < 60; k++) nm_tilt_step(&t, &p, noise(0.01), vec3_add(gravity_in(truth), noise(0.1)), DT);
+        assert_true(error_of(&t, truth) < 3);
+    }
+}
+
 static void a_late_sensor_is_carried_ahead(void **state)
 {
     (void)state;
@@ -403,6 +420,7 @@ int main(void)
         cmocka_unit_test(any_first_pose_is_found),
         cmocka_unit_test(there_is_no_gimbal_lock),
         cmocka_unit_test(an_error_dies_out_as_the_low_pass_says),
+        cmocka_unit_test(a_turn_that_was_not_felt_is_seen_at_rest),
         cmocka_unit_test(a_late_sensor_is_carried_ahead),
         cmocka_unit_test(a_bias_is_learnt_at_rest),
         cmocka_unit_test(a_slow_sway_is_no_rest),
