@@ -1,6 +1,7 @@
-/* nutmeg bench match, the row of the keeper: balls roll at the goal from 3 m before it, without a kicker, and cross the
- * line between the posts at 1.0 to 2.5 m/s if nobody stops them. The keeper of a team of one plays the line-up of a
- * match, in physics, by its percepts; beside it one that only stands before the middle of its goal. */
+/* nutmeg bench match, the row of the keeper: a ball lies 3 m before the goal until the keeper has stood at his place
+ * for a while; then it rolls, without a kicker, and crosses the line between the posts at 1.0 to 2.5 m/s if nobody
+ * stops it. The keeper of a team of one plays the line-up of a match, in physics, by its percepts; beside it one that
+ * only stands before the middle of its goal. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,8 @@ struct shooting {
     uint64_t seed;
     bool stands; /* the keeper does nothing */
     struct nm_dice dice;
+    bool drawn; /* the next shot: from where, and how fast */
+    struct vec3 from, velocity;
     int64_t shot, calm, ended; /* ns, of the shot that runs, 0: none; since when he stands at his place */
     int64_t down;              /* ns, since he lies; 0: he stands                                       */
     struct shooting_result {
@@ -33,18 +36,27 @@ struct shooting {
     } result;
 };
 
-static void shoot(struct shooting *s, struct nm_stage *stage)
+static void draw(struct shooting *s, const struct nm_pitch *pitch)
 {
-    const struct nm_pitch *pitch = nm_stage_pitch(stage);
     double brake = 4 / (2 * (4.2 - 1.6 * fmin(pitch->turf / 0.03, 1))); /* as in scorebook.c */
     double y = (pitch->goal_width / 2 - pitch->ball_radius) * nm_dice_both(&s->dice),
            angle = WIDE * nm_dice_both(&s->dice);
     double at_line = SLOW + (FAST - SLOW) * nm_dice_roll(&s->dice);
     double goal = -pitch->length / 2, x = goal + FAR * cos(angle), from = FAR * sin(angle);
     double way = hypot(goal - x, y - from), speed = sqrt(at_line * at_line + 2 * brake * way);
-    nm_stage_put_ball(stage, (struct vec3){x, from, pitch->ball_radius},
-                      (struct vec3){speed * (goal - x) / way, speed * (y - from) / way, 0});
+    s->from = (struct vec3){x, from, pitch->ball_radius};
+    s->velocity = (struct vec3){speed * (goal - x) / way, speed * (y - from) / way, 0};
+    s->drawn = true;
+}
+
+/* The ball lies where it will come from, and then it comes. */
+static void lay_or_shoot(struct shooting *s, struct nm_stage *stage, bool shoot)
+{
+    if (!s->drawn) draw(s, nm_stage_pitch(stage));
+    nm_stage_put_ball(stage, s->from, shoot ? s->velocity : (struct vec3){0});
+    if (!shoot) return;
     s->shot = nm_stage_now(stage);
+    s->drawn = false;
     s->result.shots++;
 }
 
@@ -84,7 +96,7 @@ static bool step(void *user, const struct nm_judge *judge, struct nm_stage *stag
         nm_stage_stand(stage, 0, (struct pose2){0.3 - nm_stage_pitch(stage)->length / 2, 0, 0});
     if (!nm_judge_in_play(judge) || !at_place(stage, &keeper)) s->calm = now;
     bool late = nm_judge_in_play(judge) && nm_seconds(now - s->ended) > LONGEST;
-    if ((s->calm && nm_seconds(now - s->calm) > CALM) || late) shoot(s, stage);
+    if (nm_judge_in_play(judge)) lay_or_shoot(s, stage, (s->calm && nm_seconds(now - s->calm) > CALM) || late);
     if (!s->calm) s->calm = now;
     return false;
 }

@@ -31,7 +31,7 @@ struct rig {
     struct vec3 turning;
     uint8_t walk; /* WalkState */
     double drive; /* cmd_vel x; NaN: silent */
-    bool request, animates, wants_kick, kicks;
+    bool request, hurries, animates, wants_kick, kicks;
     const char *arm_joint; /* that arm_goals name, or NULL                */
     float load;            /* N under each foot; negative: feet are silent */
     bool penalized, stopped;
@@ -136,7 +136,11 @@ static inline const HcmState *go_on(struct rig *r, double seconds)
         WalkState *walk = nm_harness_set(r->h, "walk_state");
         walk->state = r->walk;
         if (!isnan(r->drive)) ((Twist *)nm_harness_set(r->h, "cmd_vel"))->linear.x = r->drive;
-        if (r->request || r->animates) ((Animation *)nm_harness_set(r->h, "animation"))->request = r->request;
+        if (r->request || r->animates) {
+            Animation *animation = nm_harness_set(r->h, "animation");
+            animation->request = r->request;
+            animation->first = r->hurries;
+        }
         if (r->wants_kick || r->kicks) ((Animation *)nm_harness_set(r->h, "kick"))->request = r->wants_kick;
         ask_for_arm(r);
         give_feet(r);

@@ -45,6 +45,19 @@ static void sensors_are_believed_when_they_have_answered_for_a_while(void **stat
     end(&r);
 }
 
+static void a_dive_does_not_wait_for_the_walk_to_stop(void **state)
+{
+    (void)state;
+    struct rig r;
+    begin(&r, NULL);
+    r.walk = WalkState_WALKING;
+    go_on(&r, 1);
+    r.request = r.hurries = true;
+    assert_int_equal(go_on(&r, 0.05)->left_leg_owner, HcmState_OWNER_ANIMATION);
+    assert_trace(&r, "CONTROLABLE WALKING ANIMATION_RUNNING ");
+    end(&r);
+}
+
 static void an_animation_waits_for_the_walk_to_stop(void **state)
 {
     (void)state;
@@ -167,6 +180,7 @@ static void one_in_hands_neither_walks_nor_gets_up(void **state)
     r.turning = (struct vec3){0.2, 0, 0};
     s = go_on(&r, 6);
     assert_int_equal(s->state, HcmState_CARRIED);
+    assert_int_equal(s->head_owner, HcmState_OWNER_NOBODY); /* it would shake a robot that lies */
     r.torso = QUAT_IDENTITY;
     r.turning = (struct vec3){0, 0, 0};
     r.load = 25;
@@ -347,6 +361,7 @@ int main(void)
         cmocka_unit_test(it_starts_walks_and_stands),
         cmocka_unit_test(sensors_are_believed_when_they_have_answered_for_a_while),
         cmocka_unit_test(an_animation_waits_for_the_walk_to_stop),
+        cmocka_unit_test(a_dive_does_not_wait_for_the_walk_to_stop),
         cmocka_unit_test(a_kick_is_given_legs_and_arms_when_the_walk_stands),
         cmocka_unit_test(falls_penalties_and_stops_take_the_joints_from_a_kick),
         cmocka_unit_test(an_arm_is_given_while_somebody_moves_it),

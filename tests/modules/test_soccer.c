@@ -70,6 +70,7 @@ static void give_inputs(struct toy *t)
         seen->valid = true;
         seen->position = (Point){ball.x, ball.y, 0};
         seen->velocity = (Vector3){v.x, v.y, 0};
+        seen->destination = (Point){ball.x + 2.5 * v.x, ball.y + 2.5 * v.y, 0};
         seen->last_seen = nm_stamp(t->now);
     }
     ((NavigationState *)nm_harness_set(t->h, "navigation_state"))->arrived = t->arrived;
@@ -402,6 +403,21 @@ static void the_keeper_dives_only_for_balls_that_would_go_in(void **state)
     assert_string_equal(dive_for(0.6, -0.5, 0), "");   /* it stops before */
 }
 
+/* Even if it is his: who runs to meet a shot lets it pass. */
+static void the_keeper_waits_for_a_ball_that_comes(void **state)
+{
+    (void)state;
+    struct toy t = keeper(NULL);
+    t.plan.may_claim_ball = true;
+    t.x = -2;
+    t.y = 0.5;
+    t.vx = -2;
+    assert_true(plays(live_for(&t, 0.2), "keep_goal", "guarding"));
+    t.vx = 0;
+    assert_true(plays(live_for(&t, 6), "keep_goal", "coming_out"));
+    nm_harness_free(t.h);
+}
+
 static void the_keeper_steps_into_the_way_of_a_slow_ball(void **state)
 {
     (void)state;
@@ -461,6 +477,7 @@ int main(void)
         cmocka_unit_test(a_lost_ball_is_searched_where_the_team_says),
         cmocka_unit_test(who_does_not_know_where_it_is_looks_around),
         cmocka_unit_test(the_keeper_dives_only_for_balls_that_would_go_in),
+        cmocka_unit_test(the_keeper_waits_for_a_ball_that_comes),
         cmocka_unit_test(the_keeper_steps_into_the_way_of_a_slow_ball),
         cmocka_unit_test(the_keeper_plays_a_ball_that_is_his),
         cmocka_unit_test(in_a_shoot_out_it_shoots_into_a_corner),

@@ -13,7 +13,7 @@ struct keeper {
     /* out */
     nm_out_queue(String) animation;
     /* params */
-    float friction, min_speed, horizon, body, reach, half_goal, pause;
+    float min_speed, horizon, body, reach, half_goal, pause;
     /* state */
     int64_t free_at; /* ns; busy with a motion until then */
 };
@@ -35,7 +35,8 @@ static void step(struct keeper *f)
         ball->position.x <= 0)
         return;
 
-    double t = time_to_roll(ball->position.x, -vx, f->friction);
+    double way = hypot(ball->destination.x - ball->position.x, ball->destination.y - ball->position.y);
+    double speed = hypot(vx, vy), t = time_to_roll(ball->position.x * speed / -vx, speed, way);
     double y = ball->position.y + ball->position.x * vy / -vx;
     nm_show(f->nm, "crosses at", y);
     nm_show(f->nm, "crosses in", t);
@@ -54,7 +55,6 @@ static const struct nm_port ports[] = {
     {0},
 };
 static const struct nm_param params[] = {
-    NM_PARAM(friction, 0.4, 0.05, 5, "1/s", "friction of the rolling ball, as in ball_filter"),
     NM_PARAM(min_speed, 0.5, 0.1, 5, "m/s", "the keeper does not jump for slower balls"),
     NM_PARAM(horizon, 0.9, 0.2, 3, "s",
              "the keeper jumps when the ball will cross the line within this time; a jump takes about 0.5 s"),

@@ -15,7 +15,8 @@ struct known_ball {
     bool known;
     bool own;      /* this robot sees it itself              */
     double x, y;   /* m                                      */
-    double vx, vy; /* m/s                                   */
+    double vx, vy; /* m/s                                    */
+    double way;    /* m that it still rolls                  */
     double age;    /* s since somebody saw it                */
 };
 
@@ -24,6 +25,11 @@ static inline struct pose2 known_pose(const PoseWithCovarianceStamped *pose)
     const Pose *p = &pose->pose.pose;
     const Quaternion *q = &p->orientation;
     return (struct pose2){p->position.x, p->position.y, quat_yaw((struct quat){q->w, q->x, q->y, q->z})};
+}
+
+static inline double way_of(const BallModel *b)
+{
+    return hypot(b->destination.x - b->position.x, b->destination.y - b->position.y);
 }
 
 /* The own sighting, as long as it is new; otherwise what the team believes. */
@@ -40,18 +46,15 @@ static inline struct known_ball known_ball(const struct nm *nm, struct pose2 me,
                                    at.y,
                                    c * own->velocity.x - s * own->velocity.y,
                                    s * own->velocity.x + c * own->velocity.y,
+                                   way_of(own),
                                    age};
     }
     const BallModel *b = &team->ball;
     if (team->source == TeamBall_SOURCE_NONE || !b->valid || nm_age(nm, team) > nm_ns(KNOWN_NEWS))
         return (struct known_ball){0};
-    return (struct known_ball){true,
-                               false,
-                               b->position.x,
-                               b->position.y,
-                               b->velocity.x,
-                               b->velocity.y,
-                               nm_seconds(nm->now - nm_stamp_ns(b->last_seen))};
+    return (struct known_ball){
+        true,          false,         b->position.x, b->position.y,
+        b->velocity.x, b->velocity.y, way_of(b),     nm_seconds(nm->now - nm_stamp_ns(b->last_seen))};
 }
 
 #endif

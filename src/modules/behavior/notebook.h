@@ -53,7 +53,8 @@ struct soccer {
     double speed, calm;
     double dribble_reach, walk_reach, walk_spread, stand_reach, stand_spread, stand_time, habit;
     double lost, near, jam, back_off;
-    double friction, dive_time, reach, body;
+    double dive_time, reach, body;
+    double save_speed;
     bool dives;
     /* what is known in this step */
     struct pose2 me;

@@ -3,31 +3,32 @@
 #include "modules/behavior/save.h"
 #include "modules/behavior/notebook.h"
 
-static const double UP_AGAIN = 5; /* s after a dive */
+static const double UP_AGAIN = 5; /* s after a dive                                                    */
+static const double BEHIND = 0.2; /* m, he lies so far behind the place where he stood                 */
+static const double UNSURE = 1.4; /* a ball may roll so many times as far as is believed               */
+static const double LOOKS = 0.1;  /* s that he watches a ball before he dives                          */
+static const double LAST = 0.75;  /* of dive_time: later than this he does not step nearer to the ball */
+static const double HOPE = 0.2;   /* m beyond his reach where a late dive is better than nothing       */
 
-/* Where the ball crosses the line that the keeper stands on, in his own frame, if it will go in. */
+/* Where the ball crosses the line on which the keeper will lie, in his own frame, if it will go in. */
 struct crossing {
     double y, time; /* m to the left, s; infinite: it does not come */
 };
 
 static struct crossing crossing_of(const struct soccer *f)
 {
-    struct pose2 at = pose2_mul(pose2_inv(f->me), (struct pose2){f->ball.x, f->ball.y, 0});
+    const struct known_ball *b = &f->ball;
+    struct pose2 at = pose2_mul(pose2_inv(f->me), (struct pose2){b->x, b->y, 0});
     double c = cos(f->me.theta), s = sin(f->me.theta), goal_x = -f->field.length / 2;
-    double vx = c * f->ball.vx + s * f->ball.vy, vy = -s * f->ball.vx + c * f->ball.vy;
+    double vx = c * b->vx + s * b->vy, vy = -s * b->vx + c * b->vy, speed = hypot(vx, vy);
     struct crossing none = {0, INFINITY};
-    if (!f->ball.known || !f->ball.own || vx > -0.1 || at.x <= 0 || f->ball.vx >= -0.05) return none;
-    double in_goal = f->ball.y + (goal_x - f->ball.x) * f->ball.vy / f->ball.vx;
+    at.x += BEHIND;
+    if (!b->known || !b->own || vx > -0.1 || at.x <= 0 || b->vx >= -0.05) return none;
+    double in_goal = b->y + (goal_x - b->x) * b->vy / b->vx;
+    double way = UNSURE * b->way;
     if (fabs(in_goal) > f->field.goal_width / 2 + 0.1) return none; /* it misses the goal */
-    double way = hypot(f->ball.x - goal_x, f->ball.y - in_goal);
-    if (isinf(time_to_roll(way, hypot(f->ball.vx, f->ball.vy), f->friction))) return none; /* it stops before */
-    double speed = hypot(vx, vy), far = at.x * speed / -vx;
-    return (struct crossing){at.y + at.x * vy / -vx, time_to_roll(far, speed, f->friction)};
-}
-
-static bool must_dive(const struct soccer *f, struct crossing c)
-{
-    return f->dives && c.time < f->dive_time && fabs(c.y) > f->body && fabs(c.y) < f->reach;
+    if (hypot(b->x - goal_x, b->y - in_goal) > way) return none;    /* it stops before    */
+    return (struct crossing){at.y + at.x * vy / -vx, time_to_roll(at.x * speed / -vx, speed, way)};
 }
 
 OPTION(guard)
@@ -51,11 +52,13 @@ OPTION(guard)
     }
     STATE(blocking)
     {
-        if (isinf(c.time) && state_time() > 0.5) go(walking, "the ball does not come any more");
-        if (must_dive(f, c)) go(diving, "only a dive reaches the ball");
-        /* in good time he steps into its way; later a step would only delay the dive */
-        bool steps = !f->dives || c.time > 1.5 * f->dive_time || fabs(c.y) > f->reach;
-        if (isfinite(c.time) && steps) step_to(f, pose2_mul(f->me, (struct pose2){0, nm_within(c.y, 0.6), 0}));
+        double off = fabs(c.y);
+        bool comes = isfinite(c.time), aside = off > f->body, near = off < f->reach;
+        bool dive = (near && c.time < f->dive_time) || (off < f->reach + HOPE && c.time < LAST * f->dive_time);
+        if (!comes && state_time() > 0.5) go(walking, "the ball does not come any more");
+        if (f->dives && aside && dive && state_time() > LOOKS) go(diving, "only a dive reaches the ball");
+        /* who can dive stands until then: between the legs of one who steps aside a ball rolls through */
+        if (comes && aside && !(f->dives && near)) walk_with(f, 0, nm_within(4 * c.y, f->save_speed), 0);
     }
     STATE(diving)
     {
@@ -69,15 +72,17 @@ OPTION(guard)
 
 OPTION(keep_goal)
 {
+    bool comes = isfinite(crossing_of(f).time);
     STATE(guarding)
     {
-        if (ball_is_mine(f)) go(coming_out, "first at the ball");
+        if (ball_is_mine(f) && !comes) go(coming_out, "first at the ball");
         play(guard);
     }
     STATE(coming_out)
     {
         bool far_out = f->me.x > -f->field.length / 2 + f->field.penalty_area_length + 0.5;
         if (!ball_is_mine(f) || far_out) go(guarding, "the ball is not for the keeper");
+        if (comes && f->ball_far > 0.5) go(guarding, "the ball comes to the goal");
         acts(f, Strategy_ACTION_GOING_TO_BALL);
         play(play_ball);
     }

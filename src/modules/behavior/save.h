@@ -4,12 +4,11 @@
 
 #include <math.h>
 
-/* Time until a ball that slows down by friction has rolled a distance d at initial speed v; infinite if it stops
- * before. d = v / k (1 - e^(-k t)) */
-static inline double time_to_roll(double d, double v, double k)
+/* Time until a ball at speed v, which comes to rest after a way L, has rolled a distance d; infinite if it stops
+ * before. Turf brakes it evenly: d = v t - v^2 / (4 L) t^2 */
+static inline double time_to_roll(double d, double v, double L)
 {
-    double share = d * k / v;
-    return share < 1 ? -log(1 - share) / k : INFINITY;
+    return d < L ? 2 * L / v * (1 - sqrt(1 - d / L)) : INFINITY;
 }
 
 #endif

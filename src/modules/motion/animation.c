@@ -1,7 +1,8 @@
 /* Plays the key-frame motions of the robot's folder. It serves the action PlayAnimation. A goal of higher priority
  * interrupts the one that is playing; goals of the hardware control manager have the highest priority. A goal that is
  * refused gets a reason. Before anything moves, the player asks the manager for the joints (the Animation message of
- * Marc Bestmann's thesis: request, first, last). Every file is checked against the body at the start. */
+ * Marc Bestmann's thesis: request, first, last). One that begins with a strike is a dive: it asks for them at once,
+ * even in the middle of a step. Every file is checked against the body at the start. */
 #include <string.h>
 
 #include "action_msgs/GoalStatus.h"
@@ -160,6 +161,7 @@ static void advance(struct animation *f)
     bool ours = f->by_hcm || (f->hcm->state == HcmState_ANIMATION_RUNNING && !kicks);
     if (!f->moving && !ours) {
         f->flags->request = true;
+        f->flags->first = a->frames[0].strike;
         nm_put(f->nm, f->flags);
         if (nm_seconds(f->nm->now - f->asked) > f->patience) {
             nm_log(f->nm, NM_WARN, "animation %s given up: the joints were not given within %g s", a->name,

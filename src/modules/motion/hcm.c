@@ -9,6 +9,7 @@
  * no flag with all other goals, and `last` at the end. Silence for 0.1 s is an end, too. The goals of a kick are on
  *   `kick_goals`; a kick gets legs and arms, but not the head. When the owner changes, the joints are taken away: by a
  *   fall, a penalty or a stop. Falls are caught during a kick, but not during an animation, because a dive is one.
+ *   `first` together with `request` asks for them at once: a dive does not wait until the walk has stopped.
  * - The arms are asked for on `arm_goals`: goals that name joints of an arm ask for this arm. It is given (OWNER_ARMS)
  *   where the walk would have it, until the goals end. A fall, an animation and a kick come first. */
 #include <string.h>
@@ -65,8 +66,9 @@ enum play { PLAY_NONE, PLAY_ASKED, PLAY_RUNS, PLAY_DONE, PLAY_FAILED };
 
 /* one who asks for joints by an Animation message, as heard in this cycle */
 struct mover {
-    bool wants; /* asks for the joints */
-    bool moves; /* moves them          */
+    bool wants;   /* asks for the joints                        */
+    bool hurries; /* wants them in the middle of a step         */
+    bool moves;   /* moves them                                 */
 };
 
 struct hcm {
@@ -350,6 +352,7 @@ static enum state walking(struct hcm *f)
     enum state lost = loses_ground(f);
     if (lost != STATES) return lost;
     if (f->drained) return spare_battery(f, WALKING_STOPPING);
+    if (f->animator.hurries) return go(f, ANIMATION_RUNNING, "an animation cannot wait for the walk to stop");
     if (f->animator.wants) return go(f, WALKING_STOPPING, "an animation asks for the joints");
     if (f->kicker.wants) return go(f, WALKING_STOPPING, "a kick asks for the joints");
     if (f->wants_off) return go(f, WALKING_STOPPING, "somebody asked to switch the motors off");
@@ -362,6 +365,7 @@ static enum state walking_stopping(struct hcm *f)
 {
     enum state lost = loses_ground(f);
     if (lost != STATES) return lost;
+    if (f->animator.hurries) return go(f, ANIMATION_RUNNING, "an animation cannot wait for the walk to stop");
     return walk_stands(f) ? go(f, CONTROLABLE, "the walk stands") : STATES;
 }
 
@@ -660,6 +664,7 @@ static void serve(struct hcm *f)
 static void hear(struct mover *who, const Animation *said, bool news)
 {
     who->wants = news && said->request && !said->hcm;
+    who->hurries = who->wants && said->first;
     who->moves = news && !said->hcm && !said->last && !said->request;
 }
 
@@ -719,6 +724,8 @@ static void tell_owners(struct hcm *f)
         give_all(out, f->frozen ? HcmState_OWNER_NOBODY : HcmState_OWNER_WALK);
         out->head_owner = HcmState_OWNER_NOBODY;
     }
+    /* a head that looks around would move a robot that lies, which then does not come to rest */
+    if (f->state == CARRIED && !is_upright(f)) out->head_owner = HcmState_OWNER_NOBODY;
     if (f->state == FALLING && !f->protect) give_all(out, HcmState_OWNER_WALK);
 }
 
