@@ -5,6 +5,7 @@
 static const double LONGEST_GAP = 0.1; /* s, turning longer than this on one sample is a guess           */
 static const double KEPT = 0.05;       /* s, weight of the smoothed values after a turn that was not felt */
 static const double TURNED = 0.2;      /* rad, a change of gravity over a gap that is no push             */
+static const double LAID = 0.6;        /* rad, a change that no push of a step makes                      */
 static const double CALM = 0.2;        /* rad/s, a body that does not turn ...                            */
 static const double GRAVITY = 9.81, NEAR = 1, LASTS = 0.15; /* m/s^2, m/s^2, s: ... and feels nothing but gravity  */
 static const double REST_TAU = 0.5;    /* s, of the filters that tell rest, as in the paper               */
@@ -155,10 +156,10 @@ static struct vec3 straighten(struct nm_tilt *t, struct vec3 accel_in_gyro)
 }
 
 /* Whether gravity is now far from where it was, seen from the body. */
-static bool has_turned(const struct nm_tilt *t, struct vec3 accel)
+static bool has_turned(const struct nm_tilt *t, struct vec3 accel, double far)
 {
     struct vec3 was = {t->up[0].value, t->up[1].value, t->up[2].value}, is = quat_apply(t->gyro, accel);
-    return !(vec3_dot(was, is) > cos(TURNED) * vec3_norm(was) * vec3_norm(is));
+    return !(vec3_dot(was, is) > cos(far) * vec3_norm(was) * vec3_norm(is));
 }
 
 /* Somebody laid the body down, or it hit the ground, faster than the gyroscope can follow: gravity has been elsewhere
@@ -166,7 +167,7 @@ static bool has_turned(const struct nm_tilt *t, struct vec3 accel)
 static bool missed_turn(struct nm_tilt *t, struct vec3 gyro, struct vec3 accel, double dt)
 {
     bool calm = vec3_norm(gyro) < CALM && fabs(vec3_norm(accel) - GRAVITY) < NEAR;
-    t->elsewhere = calm && has_turned(t, accel) ? t->elsewhere + dt : 0;
+    t->elsewhere = calm && has_turned(t, accel, LAID) ? t->elsewhere + dt : 0;
     return t->elsewhere > LASTS;
 }
 
@@ -182,7 +183,7 @@ void nm_tilt_step(struct nm_tilt *t, const struct nm_tilt_params *p, struct vec3
     if (dt > LONGEST_GAP) {
         dt = LONGEST_GAP;
         t->still = 0;
-        if (has_turned(t, accel)) t->seen = fmin(t->seen, KEPT);
+        if (has_turned(t, accel, TURNED)) t->seen = fmin(t->seen, KEPT);
     }
 
     /* the mean of two rates is exact to second order, and puts both sensors at the same time */

@@ -101,10 +101,10 @@ static void a_turn_that_was_not_felt_is_seen_at_rest(void **state)
     srand48(3);
     for (int i = 0; i < 50; i++) {
         struct nm_tilt t;
-        struct quat truth = quat_rpy(0.3 + 5.6 * drand48(), 0, 0);
+        struct quat truth = quat_rpy(0.8 + 4.6 * drand48(), 0, 0);
         nm_tilt_start(&t);
         for (int k = 0; k < 1000; k++) nm_tilt_step(&t, &p, noise(0.01), gravity_in(QUAT_IDENTITY), DT);
-        for (int k = 0; k < 60; k++) nm_tilt_step(&t, &p, noise(0.01), vec3_add(gravity_in(truth), noise(0.1)), DT);
+        for (int k = 0; k < 125; k++) nm_tilt_step(&t, &p, noise(0.01), vec3_add(gravity_in(truth), noise(0.1)), DT);
         assert_true(error_of(&t, truth) < 3);
     }
 }
