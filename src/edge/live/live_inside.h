@@ -44,14 +44,15 @@ struct payload {
 struct channel {
     const char *name; /* "/imu"                                                            */
     const struct nm_type *type;
-    uint32_t port;      /* of the reading edge; NM_NONE: it has none                       */
-    bool latest;        /* a value with a blob: only the newest message counts             */
-    bool queue;         /* the port is a queue                                             */
-    bool times;         /* its type holds times                                            */
-    uint32_t listeners; /* subscriptions                                                   */
-    size_t size;        /* bytes of the newest message, while somebody wants to know       */
-    void *last;         /* newest message of a small value, for later subscribers; or NULL */
-    int64_t last_time;  /* ns; -1: none yet                                                */
+    uint32_t port;        /* of the reading edge; NM_NONE: it has none                       */
+    bool latest;          /* a value with a blob: only the newest message counts             */
+    bool queue;           /* the port is a queue                                             */
+    bool times;           /* its type holds times                                            */
+    uint32_t listeners;   /* subscriptions                                                   */
+    size_t size;          /* bytes of the newest message, while somebody wants to know       */
+    struct channel *jpeg; /* of images: the channel that has them as JPEG; or NULL         */
+    void *last;           /* newest message of a small value, for later subscribers; or NULL */
+    int64_t last_time;    /* ns; -1: none yet                                                */
     uint32_t n_kept;
     struct {
         struct payload *payload;

@@ -3,7 +3,8 @@
  *
  * Small values and queues are read as queues, so that no message is missed; topics with large payloads are read as
  * values, of which only the newest matters. A message is encoded once, and only while somebody listens. A client that
- * subscribes later gets the newest value at once, and what was last published on tf_static and rosout. */
+ * subscribes later gets the newest value at once, and what was last published on tf_static and rosout. Images come also
+ * as JPEG, ten a second, for viewers behind a network that is slower than a camera. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +12,16 @@
 #include "base/clock.h"
 #include "body/robot.h"
 #include "codec/cdr.h"
+#include "codec/jpeg.h"
 #include "edge/dds/stamps.h"
 #include "edge/live/live_inside.h"
+#include "sensor_msgs/CompressedImage.h"
+#include "sensor_msgs/Image.h"
 #include "std_msgs/String.h"
 
 /* channels in one text; clients read each text as a whole */
-enum { A_BATCH = 50 };
+enum { A_BATCH = 50, QUALITY = 60 /* of JPEG */ };
+static const int64_t jpeg_every = 100000000; /* ns */
 
 static void begin_text(struct nm_json *json, const char *op)
 {
@@ -217,6 +222,16 @@ static void add_topic(struct nm_live *live, uint32_t t, struct nm_edge_port *por
     nm_reset(topic->type, channel->last);
 }
 
+static void add_jpeg(struct nm_live *live, struct channel *image)
+{
+    struct channel *channel = image->jpeg = &live->channels[live->n_channels++];
+    *channel = (struct channel){.name = nm_take_format(&live->arena, "%s/compressed", image->name),
+                                .type = &CompressedImage_type,
+                                .port = NM_NONE,
+                                .latest = true,
+                                .last_time = -1};
+}
+
 /* Clients may publish this topic. */
 static bool from_outside(const struct nm_topic *topic) { return topic->remote && topic->role == NM_ROLE_TOPIC; }
 
@@ -245,7 +260,7 @@ int channels_new(struct nm_live *live, struct nm_err *err)
 {
     const struct nm_lineup *lineup = live->lineup;
     struct nm_edge_port *ports = nm_take_n(&live->arena, struct nm_edge_port, lineup->n_topics + 1);
-    live->channels = nm_take_n(&live->arena, struct channel, lineup->n_topics + 4);
+    live->channels = nm_take_n(&live->arena, struct channel, 2 * lineup->n_topics + 4);
     live->write_ports = nm_take_n(&live->arena, uint32_t, lineup->n_topics + 1);
     for (uint32_t t = 0; t < lineup->n_topics; t++) {
         const struct nm_topic *topic = &lineup->topics[t];
@@ -254,6 +269,8 @@ int channels_new(struct nm_live *live, struct nm_err *err)
         else
             ports[t] = (struct nm_edge_port){.topic = topic->name, .kind = NM_PORT_QUEUE, .depth = depth_of(topic)};
     }
+    for (uint32_t i = 0, n = live->n_channels; i < n; i++)
+        if (live->channels[i].type == &Image_type) add_jpeg(live, &live->channels[i]);
     add_description(live);
     reports_new(live);
     uint32_t largest = 1;
@@ -346,6 +363,23 @@ void channel_send(struct nm_live *live, struct channel *channel, const void *mes
     send_now(live, channel, message, nm_player_now(live->player));
 }
 
+static void send_jpeg(struct nm_live *live, struct channel *channel, const Image *image)
+{
+    CompressedImage jpeg = {.header = image->header, .format = "jpeg"};
+    int64_t time = nm_slot(image)->time;
+    size_t room = nm_jpeg_room(image->width, image->height), n;
+    if (!channel->listeners || !image->data.n || (channel->last_time >= 0 && time - channel->last_time < jpeg_every))
+        return;
+    channel->last_time = time;
+    uint8_t *bytes = room <= MESSAGE_MOST ? malloc(room) : NULL;
+    if (bytes && !nm_jpeg_encode_image(image, QUALITY, bytes, room, &n, NULL)) {
+        jpeg.data = (struct nm_blob){.data = bytes, .n = (uint32_t)n, .cap = (uint32_t)n};
+        if (!live->options.virtual_time) nm_shift_times(&CompressedImage_type, &jpeg, live_log_time(live, 0));
+        send_now(live, channel, &jpeg, time);
+    }
+    free(bytes);
+}
+
 static void pump(struct nm_live *live, struct channel *channel)
 {
     if (channel->port == NM_NONE) return;
@@ -359,6 +393,7 @@ static void pump(struct nm_live *live, struct channel *channel)
         return;
     if (n && reports_sizes(live)) channel->size = nm_cdr_size(channel->type, at[n - 1]);
     for (uint32_t i = 0; i < n; i++) forward(live, channel, at[i]);
+    if (n && channel->jpeg) send_jpeg(live, channel->jpeg, at[n - 1]);
     if (!n || !channel->last) return;
     nm_copy(channel->type, channel->last, at[n - 1]);
     channel->last_time = nm_slot(at[n - 1])->time;
@@ -392,6 +427,11 @@ static void channels_welcome(struct nm_live *live, struct client *client, struct
         if (message && !nm_slot(message)->seq) message = NULL;
         if (message) time = nm_slot(message)->time;
     }
+    for (uint32_t i = 0; i < live->n_channels; i++)
+        if (live->channels[i].jpeg == channel) {
+            channel->last_time = -1; /* at once */
+            send_jpeg(live, channel, nm_edge_in(live->reading, live->channels[i].port));
+        }
     struct payload *payload = message ? encode(live, channel, message) : NULL;
     if (!payload) return;
     client_message(live, client, subscription, payload, live_log_time(live, time));

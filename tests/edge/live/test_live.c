@@ -7,6 +7,7 @@
 
 #include "edge/live/live.h"
 #include "edge/live/viewer.h"
+#include "codec/jpeg.h"
 #include "sensor_msgs/Image.h"
 #include "sensor_msgs/LaserScan.h"
 #include "std_msgs/Float64.h"
@@ -27,7 +28,9 @@ static void look_round(struct scanner *s)
     s->scan->scan_time = (float)++s->count;
     s->scan->ranges.n = s->scan->intensities.n = 1440;
     nm_put(s->nm, s->scan);
-    s->image->width = (uint32_t)s->count;
+    s->image->width = s->image->step = (uint32_t)s->count;
+    s->image->height = 1;
+    nm_text(s->image->encoding, "mono8");
     if (nm_blob_take(s->nm, s->image, &s->image->data, 64 << 10)) {
         s->image->data.n = 64 << 10;
         nm_put(s->nm, s->image);
@@ -172,6 +175,44 @@ static uint32_t newest_image(struct viewer *v)
     while (viewer_next(v))
         if (v->opcode == 2 && v->frame[0] == 1) memcpy(&width, v->frame + 13 + 4 + 8 + 8 + 4, sizeof width);
     return width;
+}
+
+/* The width of a JPEG that has come; 0: none has. */
+static uint32_t jpeg_width(struct viewer *v)
+{
+    uint32_t width, height;
+    while (viewer_next(v)) {
+        if (v->opcode != 2 || v->frame[0] != 1) continue;
+        const uint8_t *jpeg = memmem(v->frame, v->frame_size, "\xff\xd8", 2);
+        assert_non_null(jpeg);
+        assert_int_equal(
+            nm_jpeg_size(jpeg, v->frame_size - (size_t)(jpeg - (const uint8_t *)v->frame), &width, &height, NULL), 0);
+        assert_int_equal(height, 1);
+        return width;
+    }
+    return 0;
+}
+
+/* The newest at once, then ten a second. */
+static void test_images_come_as_jpeg(void **state)
+{
+    (void)state;
+    struct viewer v;
+    uint32_t width, n = 0, last = 0;
+    join(&v, "/");
+    hear(&v, "advertise");
+    subscribe(&v, "\"/image/compressed\"", 9);
+    wait_until((last = jpeg_width(&v)) == 1, nm_live_poll(live));
+    for (int i = 0; i < 100; i++) {
+        turn();
+        while ((width = jpeg_width(&v))) {
+            assert_true(width >= last + 10);
+            last = width;
+            n++;
+        }
+    }
+    assert_in_range(n, 9, 10);
+    viewer_close(&v);
 }
 
 static void test_of_images_only_the_newest_waits(void **state)
@@ -322,6 +363,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_stalled_viewer_loses_messages_and_nobody_else_does, begin, end),
         cmocka_unit_test_setup_teardown(test_of_images_only_the_newest_waits, begin, end),
+        cmocka_unit_test_setup_teardown(test_images_come_as_jpeg, begin, end),
         cmocka_unit_test_setup_teardown(test_who_comes_late_is_given_what_there_is, begin, end),
         cmocka_unit_test_setup_teardown(test_writing_needs_the_token, begin, end),
         cmocka_unit_test_setup_teardown(test_an_answer_finds_its_caller, begin, end),
