@@ -34,8 +34,8 @@ function play(...flags) {
 
 const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"] });
 const faults = [];
-async function open(url, hash = "") {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 860 }, colorScheme: "dark" });
+async function open(url, hash = "", how = {}) {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 860 }, colorScheme: "dark", ...how });
   const page = await context.newPage();
   page.setDefaultTimeout(patience);
   page.on("pageerror", (e) => faults.push(e.stack));
@@ -290,6 +290,53 @@ test("a second page shows the same match, and without the token only looks", asy
   const before = await text(page, "[data-test=time]");
   await page.waitForFunction((t) => document.querySelector("[data-test=time]").textContent !== t, before);
   await second.context().close();
+});
+
+test("fits an upright tablet, is steered by fingers, and is dark or light", async () => {
+  const tablet = await open(await first.url, "#view=match&robot=red2", { viewport: { width: 768, height: 1024 }, hasTouch: true, isMobile: true });
+  await tablet.waitForFunction(() => document.querySelector("[data-panel=map] canvas").dataset.robots === "8");
+  const size = await tablet.evaluate(() => ({
+    page: document.documentElement.scrollWidth,
+    map: document.querySelector("[data-panel=map]").clientWidth,
+    least: Math.min(...[...document.querySelectorAll("[data-panel]")].map((e) => e.clientWidth)),
+  }));
+  assert.ok(size.page <= 768 && size.map > 700 && size.least > 180, JSON.stringify(size));
+  await tablet.tap("[data-robot=blue3]");
+  await tablet.waitForSelector("[data-robot=blue3].followed");
+  await tablet.tap("[data-panel=map] [data-layer=particles]");
+  await tablet.waitForSelector("[data-panel=map] [data-layer=particles].on");
+  // two fingers apart on the field: it becomes larger, so that less carpet is seen
+  const green = () =>
+    tablet.evaluate(() => {
+      const canvas = document.querySelector("[data-panel=map] canvas");
+      const { data } = canvas.getContext("2d").getImageData(4, 4, 1, 1);
+      return [...data].slice(0, 3).join();
+    });
+  const carpet = await green();
+  const box = await tablet.locator("[data-panel=map] canvas").boundingBox();
+  const touch = await tablet.context().newCDPSession(tablet);
+  const fingers = (type, apart) =>
+    touch.send("Input.dispatchTouchEvent", {
+      type,
+      touchPoints: apart ? [-1, 1].map((side, id) => ({ x: box.x + box.width / 2 + side * apart, y: box.y + box.height / 2, id })) : [],
+    });
+  await fingers("touchStart", 30);
+  for (let apart = 50; apart <= 210; apart += 20) await fingers("touchMove", apart);
+  await fingers("touchEnd", 0);
+  await tablet.waitForFunction((was) => {
+    const { data } = document.querySelector("[data-panel=map] canvas").getContext("2d").getImageData(4, 4, 1, 1);
+    return [...data].slice(0, 3).join() !== was;
+  }, carpet);
+  const back = () => tablet.evaluate(() => getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number).reduce((a, b) => a + b));
+  const dark = await back();
+  await tablet.keyboard.press("t");
+  await tablet.waitForFunction(() => document.documentElement.classList.contains("light"));
+  assert.ok((await back()) > dark + 300, "light is lighter than dark");
+  await tablet.reload();
+  await tablet.waitForFunction(() => document.documentElement.classList.contains("light"));
+  await tablet.waitForSelector("[data-robot=blue3].followed");
+  if (pictures) await tablet.screenshot({ path: `${pictures}/tablet.png` });
+  await tablet.context().close();
 });
 
 test("opens a log of the robot by ranges of bytes", async () => {

@@ -146,6 +146,8 @@ export function decodeImage(m: any): ImageData {
 const FAR = !/^(localhost|127\.|\[::1\])/.test(location.host);
 const score = (t: Topic) => (/classes|mask|debug/.test(t.name) ? 0 : t.type.includes("Compressed") === FAR ? 2 : 1);
 
+const SHOWN = "shown by modules"; // their pictures, before the first has come
+
 function mount(ctx: PanelContext) {
   const { canvas, pen, fit } = canvasOf(ctx);
   const bar = document.createElement("div");
@@ -219,12 +221,15 @@ function mount(ctx: PanelContext) {
       has.add("horizon");
       if (world.peek()) has.add("truth");
     }
-    const sources = [...images.map((t) => t.name), ...[...shows.keys()].map((n) => `show ${n}`)];
+    const chosen = ctx.settings.peek().source;
+    // modules draw their pictures only while somebody asks for them
+    const sources = [...images.map((t) => t.name), ...[...shows.keys()].map((n) => `show ${n}`), ...(robot.topics.peek().has("/show") && !shows.size ? [SHOWN] : [])];
+    if (shows.size && chosen === SHOWN) ctx.set({ source: `show ${[...shows.keys()][0]}` });
     const key = JSON.stringify([robot.key, sources, [...has], ctx.settings.peek()]);
     if (key !== listed) {
       listed = key;
       select.replaceChildren(...[...sources, "no image"].map((s) => new Option(s, s)));
-      select.value = ctx.settings.peek().source ?? sources[0] ?? "no image";
+      select.value = chosen ?? images[0]?.name ?? "no image";
       send.classList.toggle("on", !!ctx.settings.peek().clicks);
       bar.replaceChildren(
         ...layers.filter((l) => has.has(l.id)).map(({ id, about }) => {
@@ -267,9 +272,9 @@ function mount(ctx: PanelContext) {
     if (!robot) return;
     const hold = new Set<Topic>();
     const { images, drawn } = list(robot);
-    const source = ctx.settings.peek().source ?? images[0]?.name ?? [...shows.keys()].map((n) => `show ${n}`)[0];
-    const show$ = ctx.topic(robot, "/show");
-    if (show$ && (source === undefined || source.startsWith("show "))) {
+    const source: string | undefined = ctx.settings.peek().source ?? images[0]?.name;
+    const show$ = source?.startsWith("show") ? ctx.topic(robot, "/show") : undefined;
+    if (show$) {
       hold.add(show$);
       show$.each(shown, now, (time, v) => {
         if (v.kind === 3) shows.set(v.name, v.image);
@@ -291,7 +296,7 @@ function mount(ctx: PanelContext) {
     });
     const stamp = Math.max(...found.map((f) => stampOf(f.m)));
     let message: any;
-    if (source?.startsWith("show ")) message = shows.get(source.slice(5));
+    if (source?.startsWith("show")) message = shows.get(source.slice(5));
     else if (source) {
       message = read(source);
       if (message && stamp < stampOf(message)) ctx.topic(robot, source)!.each(now - 0.5, now, (_time, m) => stampOf(m) === stamp && (message = m));

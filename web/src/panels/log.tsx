@@ -67,7 +67,7 @@ function LogPanel({ ctx }: { ctx: PanelContext }) {
     (l) => l.level >= level && (who === "all" || l.robot === followed.value) && (!wanted || `${l.name} ${l.text}`.toLowerCase().includes(wanted)),
   );
   return (
-    <>
+    <div class="column">
       <div class="bar">
         <select value={level} onChange={(e) => ctx.set({ level: Number(e.currentTarget.value) })} aria-label="least level">
           {LEVELS.map(([v, name]) => (
@@ -97,7 +97,7 @@ function LogPanel({ ctx }: { ctx: PanelContext }) {
         ))}
         {!picked.length && <div class="empty">nothing was said yet</div>}
       </div>
-    </>
+    </div>
   );
 }
 panel({ id: "log", title: "Log", about: "what the robots wrote on their consoles", group: "match", view: LogPanel });

@@ -98,21 +98,49 @@ function mount(ctx: PanelContext) {
     }
     return best;
   }
+  // around a place on the screen, which stays where it is
+  const zoomAt = (u: number, v: number, factor: number) => {
+    const [x, y] = toField(u, v);
+    const next = Math.min(Math.max(zoom * factor, 0.4), 20);
+    const ratio = zoom / next;
+    middle = [x + (middle[0] - x) * ratio, y + (middle[1] - y) * ratio];
+    zoom = next;
+    redraw();
+  };
+  const fingers = new Map<number, [number, number]>();
   canvas.onpointerdown = (e) => {
     canvas.setPointerCapture(e.pointerId);
+    fingers.set(e.pointerId, [e.offsetX, e.offsetY]);
+    if (fingers.size > 1) {
+      drag = undefined; // two fingers zoom
+      return;
+    }
     const how: Hand = e.shiftKey ? "move" : e.altKey ? "push" : hand;
     const body = how === "look" ? undefined : nearest(...toField(e.offsetX, e.offsetY));
     drag = { u: e.offsetX, v: e.offsetY, from: middle, moved: false, body, how };
     pointer = toField(e.offsetX, e.offsetY);
   };
   canvas.onpointermove = (e) => {
+    const before = fingers.get(e.pointerId);
+    if (before && fingers.size === 2) {
+      const [other] = [...fingers].filter(([id]) => id !== e.pointerId).map(([, at]) => at);
+      const far = (at: [number, number]) => Math.max(Math.hypot(at[0] - other[0], at[1] - other[1]), 1);
+      fingers.set(e.pointerId, [e.offsetX, e.offsetY]);
+      zoomAt((e.offsetX + other[0]) / 2, (e.offsetY + other[1]) / 2, far([e.offsetX, e.offsetY]) / far(before));
+      return;
+    }
     if (!drag) return;
     pointer = toField(e.offsetX, e.offsetY);
     if (Math.hypot(e.offsetX - drag.u, e.offsetY - drag.v) > 4) drag.moved = true;
     if (drag.moved && !drag.body) middle = [drag.from[0] - (e.offsetX - drag.u) / scale, drag.from[1] + (e.offsetY - drag.v) / scale];
     redraw();
   };
+  canvas.onpointercancel = (e) => {
+    fingers.delete(e.pointerId);
+    drag = undefined;
+  };
   canvas.onpointerup = (e) => {
+    fingers.delete(e.pointerId);
     const [x, y] = toField(e.offsetX, e.offsetY);
     if (drag && !drag.moved) follow(nearest(x, y)?.robot);
     else if (drag?.body && drag.how === "move") moveBody(drag.body.name, x, y, drag.body.a);
@@ -131,12 +159,7 @@ function mount(ctx: PanelContext) {
     "wheel",
     (e) => {
       e.preventDefault();
-      const [x, y] = toField(e.offsetX, e.offsetY);
-      const next = Math.min(Math.max(zoom * Math.exp(-e.deltaY * 0.0015), 0.4), 20);
-      const ratio = zoom / next;
-      middle = [x + (middle[0] - x) * ratio, y + (middle[1] - y) * ratio];
-      zoom = next;
-      redraw();
+      zoomAt(e.offsetX, e.offsetY, Math.exp(-e.deltaY * 0.0015));
     },
     { passive: false },
   );

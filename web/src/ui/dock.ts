@@ -110,7 +110,7 @@ function grid(layout: Layout, vertical: boolean, size: number, panels: Record<st
     const children = "row" in layout ? layout.row : layout.column;
     const isColumn = "column" in layout;
     const sum = (layout.shares ?? children.map(() => 1)).reduce((a, b) => a + b, 0);
-    const made = children.map((child, i) => grid(child, !vertical, (1000 * (layout.shares?.[i] ?? 1)) / sum, panels));
+    const made = children.map((child, i) => grid(child, !isColumn, (1000 * (layout.shares?.[i] ?? 1)) / sum, panels));
     // branches of the tree lie across each other in turn
     if (isColumn === vertical) return { type: "branch", data: made, size };
     return { type: "branch", data: [{ type: "branch", data: made, size: 1000 }], size };
@@ -123,9 +123,15 @@ function grid(layout: Layout, vertical: boolean, size: number, panels: Record<st
   });
   return { type: "leaf", data: { views: ids, activeView: ids[0], id: `group-${++serial}` }, size };
 }
+// On an upright screen the parts of a row lie below each other, and panels that lay below each other side by side.
+function upright(layout: Layout): Layout {
+  if (typeof layout !== "object" || !("row" in layout)) return layout;
+  const isPanel = (l: Layout) => typeof l === "string" || "panel" in l;
+  return { column: layout.row.map((l) => (typeof l === "object" && "column" in l && l.column.every(isPanel) ? { row: l.column, shares: l.shares } : l)), shares: layout.shares };
+}
 function toDock(layout: Layout, width: number, height: number): any {
   const panels = {};
-  let root = grid(layout, false, 1000, panels);
+  let root = grid(height > width ? upright(layout) : layout, false, 1000, panels);
   if (root.type === "leaf") root = { type: "branch", data: [root], size: 1000 };
   // sizes along the way are shares of what is there
   const scale = (node: any, along: number, across: number) => {
