@@ -344,7 +344,8 @@ static void keep(struct channel *channel, struct payload *payload, int64_t time)
 
 static void send_now(struct nm_live *live, struct channel *channel, const void *message, int64_t time)
 {
-    bool kept = !strcmp(channel->name, "/tf_static") || !strcmp(channel->name, "/rosout");
+    bool jpeg = channel->port == NM_NONE && channel->latest;
+    bool kept = jpeg || !strcmp(channel->name, "/tf_static") || !strcmp(channel->name, "/rosout");
     if (!channel->listeners && !kept) return;
     struct payload *payload = encode(live, channel, message);
     if (!payload) return;
@@ -363,6 +364,7 @@ void channel_send(struct nm_live *live, struct channel *channel, const void *mes
     send_now(live, channel, message, nm_player_now(live->player));
 }
 
+/* An image is made a JPEG once; who subscribes later gets the one that was kept. */
 static void send_jpeg(struct nm_live *live, struct channel *channel, const Image *image)
 {
     CompressedImage jpeg = {.header = image->header, .format = "jpeg"};
@@ -371,6 +373,7 @@ static void send_jpeg(struct nm_live *live, struct channel *channel, const Image
     if (!channel->listeners || !image->data.n || (channel->last_time >= 0 && time - channel->last_time < jpeg_every))
         return;
     channel->last_time = time;
+    while (channel->n_kept) payload_release(channel->kept[--channel->n_kept].payload);
     uint8_t *bytes = room <= MESSAGE_MOST ? malloc(room) : NULL;
     if (bytes && !nm_jpeg_encode_image(image, QUALITY, bytes, room, &n, NULL)) {
         jpeg.data = (struct nm_blob){.data = bytes, .n = (uint32_t)n, .cap = (uint32_t)n};
@@ -416,6 +419,14 @@ void channels_pump(struct nm_live *live)
 static void channels_welcome(struct nm_live *live, struct client *client, struct subscription *subscription)
 {
     struct channel *channel = &live->channels[subscription->channel - 1];
+    for (uint32_t i = 0; i < live->n_channels; i++) {
+        const void *image =
+            live->channels[i].jpeg == channel ? nm_edge_in(live->reading, live->channels[i].port) : NULL;
+        if (!image || nm_slot(image)->time == channel->last_time) continue;
+        channel->last_time = -1; /* at once, and to this client too */
+        send_jpeg(live, channel, image);
+        return;
+    }
     for (uint32_t i = 0; i < channel->n_kept; i++) {
         int64_t at = channel->kept[i].time < 0 ? nm_player_now(live->player) : channel->kept[i].time;
         client_message(live, client, subscription, channel->kept[i].payload, live_log_time(live, at));
@@ -427,11 +438,6 @@ static void channels_welcome(struct nm_live *live, struct client *client, struct
         if (message && !nm_slot(message)->seq) message = NULL;
         if (message) time = nm_slot(message)->time;
     }
-    for (uint32_t i = 0; i < live->n_channels; i++)
-        if (live->channels[i].jpeg == channel) {
-            channel->last_time = -1; /* at once */
-            send_jpeg(live, channel, nm_edge_in(live->reading, live->channels[i].port));
-        }
     struct payload *payload = message ? encode(live, channel, message) : NULL;
     if (!payload) return;
     client_message(live, client, subscription, payload, live_log_time(live, time));
