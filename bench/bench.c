@@ -40,15 +40,31 @@ BENCH(bench_vision);
 static const struct {
     const char *group;
     void (*run)(struct nm_bench *bench);
-    bool alone; /* takes minutes: only when it is named */
+    bool alone;       /* takes minutes: only when it is named */
+    const char *rows; /* words for --only, with commas between; NULL: it has none */
 } benches[] = {
-    {"world", bench_position, true}, {"world", bench_ball, true},        {"match", bench_match, true},
-    {"match", bench_approach, true}, {"motion", bench_motion, true},     {"walk", bench_walk, true},
-    {"core", bench_core, false},     {"core", bench_cdr_cyclone, false}, {"body", bench_body, false},
-    {"bus", bench_bus, false},       {"sim", bench_sim, false},          {"live", bench_live, false},
-    {"wire", bench_wire, false},     {"log", bench_log, false},          {"log", bench_record, false},
-    {"learn", bench_learn, false},   {"robots", bench_robots, true},     {"vision", bench_vision, true},
-    {"faults", bench_faults, true},  {"match", bench_keeper, true},      {"web", bench_web, true},
+    {"world", bench_position, true, NULL},
+    {"world", bench_ball, true, NULL},
+    {"match", bench_match, true,
+     "physics,beginners_physics,drop_in_physics,flat,beginners,lossy,drop_in,messages_hl,messages_spl,messages_hsl"},
+    {"match", bench_approach, true, "approach"},
+    {"motion", bench_motion, true, NULL},
+    {"walk", bench_walk, true, NULL},
+    {"core", bench_core, false, NULL},
+    {"core", bench_cdr_cyclone, false, NULL},
+    {"body", bench_body, false, NULL},
+    {"bus", bench_bus, false, NULL},
+    {"sim", bench_sim, false, NULL},
+    {"live", bench_live, false, NULL},
+    {"wire", bench_wire, false, NULL},
+    {"log", bench_log, false, NULL},
+    {"log", bench_record, false, NULL},
+    {"learn", bench_learn, false, NULL},
+    {"robots", bench_robots, true, NULL},
+    {"vision", bench_vision, true, NULL},
+    {"faults", bench_faults, true, NULL},
+    {"match", bench_keeper, true, "keeper"},
+    {"web", bench_web, true, NULL},
 };
 enum { BENCHES = sizeof benches / sizeof *benches };
 
@@ -147,6 +163,47 @@ void nm_bench_beside(struct nm_bench *bench, const char *name, double value, con
 
 const struct nm_bench_options *nm_bench_options(const struct nm_bench *bench) { return bench->options; }
 
+/* ---- --only ---- */
+
+/* Whether a list of words with commas between has this one. */
+static bool has_word(const char *list, const char *word, size_t length)
+{
+    while (list) {
+        size_t n = strcspn(list, ",");
+        if (n == length && !strncmp(list, word, n)) return true;
+        list = list[n] ? list + n + 1 : NULL;
+    }
+    return false;
+}
+
+bool nm_bench_wants(const struct nm_bench *bench, const char *row)
+{
+    return !bench->options->only || has_word(bench->options->only, row, strlen(row));
+}
+
+/* Whether --only names a row of this benchmark. */
+static bool is_wanted(const struct nm_bench *bench, const char *rows)
+{
+    for (const char *word = bench->options->only; word; word = strchr(word, ',') ? strchr(word, ',') + 1 : NULL)
+        if (has_word(rows, word, strcspn(word, ","))) return true;
+    return !bench->options->only;
+}
+
+static int check_only(const struct nm_bench_options *o, struct nm_err *err)
+{
+    char list[256] = "";
+    for (uint32_t i = 0; i < BENCHES; i++) {
+        size_t used = strlen(list);
+        if (benches[i].run && benches[i].rows && o->group && !strcmp(o->group, benches[i].group))
+            snprintf(list + used, sizeof list - used, "%s%s", used ? "," : "", benches[i].rows);
+    }
+    if (!*list) return nm_fail(err, "--only needs a group with rows that can be chosen, such as match");
+    for (const char *word = o->only; word; word = strchr(word, ',') ? strchr(word, ',') + 1 : NULL)
+        if (!has_word(list, word, strcspn(word, ",")))
+            return nm_fail(err, "--only: there is no row '%.*s'; the rows are %s", (int)strcspn(word, ","), word, list);
+    return 0;
+}
+
 void nm_bench_say(struct nm_bench *bench, const char *format, ...)
 {
     va_list list;
@@ -186,7 +243,9 @@ int nm_bench_run(const struct nm_bench_options *options, struct nm_err *err)
 {
     struct nm_bench bench = {.options = options};
     bool any = false;
+    if (options->only && check_only(options, err)) return -1;
     for (uint32_t i = 0; i < BENCHES; i++) {
+        if (!is_wanted(&bench, benches[i].rows)) continue;
         if (!benches[i].run || (options->group && strcmp(options->group, benches[i].group))) continue;
         if (!options->group && benches[i].alone) continue;
         if (!any && !options->json)

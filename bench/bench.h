@@ -24,6 +24,7 @@ void nm_bench_beside(struct nm_bench *bench, const char *name, double value, con
 bool nm_bench_quick(const struct nm_bench *bench);
 
 const struct nm_bench_options *nm_bench_options(const struct nm_bench *bench);
+bool nm_bench_wants(const struct nm_bench *bench, const char *row); /* --only names it, or is not given */
 void nm_bench_say(struct nm_bench *bench, const char *format, ...) __attribute__((format(printf, 2, 3))); /* a line */
 
 /* The group cannot be measured at all, and nm_bench_run fails with this sentence. */
@@ -41,6 +42,7 @@ struct nm_bench_options {
     uint32_t jobs;       /* processes; 0: two                    */
     const char *engine;  /* of the group walk; NULL: its first   */
     double learn;        /* of the group robots: minutes that each learns to walk; 0: none */
+    const char *only;    /* rows of the group match, words with commas between; NULL: all */
     FILE *to;
 };
 /* Runs a group; returns the number of goals missed, -1 with a sentence where there is no such group or it cannot be

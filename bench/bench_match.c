@@ -1,5 +1,6 @@
-/* nutmeg bench match, the rows of whole games: what teams do in them, against each other, against the beginners, and
- * with a bad network. Each game is a process; the same seeds are the same games. */
+/* nutmeg bench match, the rows of whole games: what teams do in them, against each other, against the beginners, with a
+ * bad network and with partners of other teams. Each game is a process, and the games of all rows share the processes;
+ * the same seeds are the same games. A row is told when its last game has ended. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,23 +13,67 @@
 
 enum { FIRST_SEED = 20001 };
 
+struct series;
+typedef void tell_row(struct nm_bench *bench, const struct series *s);
+static tell_row tell_games, tell_bound, tell_share, tell_points, tell_messages, tell_partners;
+
 struct series {
-    const char *name, *league, *fidelity, *red, *blue; /* league NULL: hsl */
-    uint32_t games, quick;                             /* of the whole bench, and of --quick */
-    double half;                                       /* s                                  */
-    bool bad_air;                                      /* of the red team                    */
-    struct setup *setup;
+    const char *row, *name, *league, *fidelity, *red, *blue; /* row: its word for --only */
+    uint32_t games, quick;                                   /* of the whole bench, and of --quick */
+    double half;                                             /* s                                  */
+    tell_row *tell;
+    double goal;
+    bool bad_air; /* of the red team */
     uint64_t first;
-    uint32_t n, played;
+    uint32_t n, ended, played;
     struct match_result *results;
-    double wall; /* s */
-    const char *died;
+    char died[160];
 };
+
+/* One robot of ours (number 2) and one partner who speak mitecom with each other, and two who neither speak nor hear.
+ */
+#define PARTNERS "silent+mitecom+silent+mitecom"
+
+/* Those that take longest first, so that no process waits for a long game at the end. */
+#define PHYSICS    .league = "hsl", .fidelity = "percept", .half = 300
+#define FLAT       .league = "hsl", .fidelity = "flat", .half = 300
+#define TALK(word) .league = word, .fidelity = "flat", .half = 600, .games = 20, .tell = tell_messages
+static const struct series all_series[] = {
+    {"physics", "physics", PHYSICS, .games = 20, .quick = 1, .tell = tell_games},
+    {"beginners_physics", "physics, against the beginners", PHYSICS, .blue = "beginner", .games = 20,
+     .tell = tell_points, .goal = 17},
+    {"drop_in_physics", "physics, drop-in", PHYSICS, .red = PARTNERS, .games = 8, .tell = tell_partners},
+    {"messages_hl", "flat, HL", TALK("hl")},
+    {"messages_spl", "flat, SPL", TALK("spl")},
+    {"messages_hsl", "flat, HSL", TALK("hsl")},
+    {"flat", "flat", FLAT, .games = 20, .quick = 2, .tell = tell_games},
+    {"drop_in", "flat, drop-in", FLAT, .red = PARTNERS, .games = 20, .quick = 2, .tell = tell_partners},
+    {"beginners", "flat, against the beginners", FLAT, .blue = "beginner", .games = 100, .quick = 4, .tell = tell_bound,
+     .goal = 0.90},
+    {"lossy", "flat, 30 % loss and 300 ms delay", FLAT, .games = 200, .quick = 2, .bad_air = true, .tell = tell_share,
+     .goal = 0.42},
+};
+enum { SERIES = sizeof all_series / sizeof *all_series };
+
+struct games {
+    struct nm_bench *bench;
+    struct setup setup;
+    struct series series[SERIES];
+};
+
+/* The game of a piece of work. */
+static struct series *series_of(struct games *g, uint32_t *index)
+{
+    struct series *s = g->series;
+    for (; *index >= s->n; s++) *index -= s->n;
+    return s;
+}
 
 static void work(void *user, uint32_t index, void *result)
 {
-    struct series *s = user;
-    struct match_options o = {.league = s->league ? s->league : "hsl",
+    struct games *g = user;
+    const struct series *s = series_of(g, &index);
+    struct match_options o = {.league = s->league,
                               .fidelity = s->fidelity,
                               .teams = {s->red, s->blue},
                               .half = s->half,
@@ -38,41 +83,27 @@ static void work(void *user, uint32_t index, void *result)
         o.air[0].loss = 0.3;
         o.air[0].delay = 300000000;
     }
-    match_play(s->setup, &o, 1, result);
+    match_play(&g->setup, &o, 1, result);
+}
+
+static void tell(struct nm_bench *bench, const struct series *s)
+{
+    if (s->played < s->n)
+        nm_bench_say(bench, "%s: %u of %u games were not played to their end: %s", s->name, s->n - s->played, s->n,
+                     *s->died ? s->died : "interrupted");
+    if (s->n) s->tell(bench, s);
 }
 
 static void done(void *user, uint32_t index, const void *result, const char *died)
 {
-    struct series *s = user;
+    struct games *g = user;
+    struct series *s = series_of(g, &index);
     struct match_result *r = &s->results[index];
     if (result) *r = *(const struct match_result *)result;
     if (died) snprintf(r->died, sizeof r->died, "%s", died);
     s->played += r->done;
-    if (!r->done && !s->died) s->died = r->died;
-}
-
-static void play(struct nm_bench *bench, struct series *s)
-{
-    const struct nm_bench_options *o = nm_bench_options(bench);
-    struct nm_err err = {0};
-    s->first = o->first_seed ? o->first_seed : FIRST_SEED;
-    s->n = o->quick ? s->quick : s->games;
-    if (o->first_seed && o->last_seed - o->first_seed + 1 < s->n) s->n = (uint32_t)(o->last_seed - o->first_seed + 1);
-    if (o->quick) s->half = fmin(s->half, 30);
-    if (!s->n) return;
-    s->results = calloc(s->n, sizeof *s->results);
-    if (!s->results) abort();
-    const struct pool pool = {.n = s->n,
-                              .jobs = o->jobs ? o->jobs : 2,
-                              .size = sizeof *s->results,
-                              .work = work,
-                              .done = done,
-                              .quit = stopping,
-                              .user = s};
-    if (pool_run(&pool, &err)) s->died = "no process could be made";
-    if (s->died)
-        nm_bench_say(bench, "%s: %u of %u games were not played to their end: %s", s->name, s->n - s->played, s->n,
-                     s->died);
+    if (!r->done && !*s->died) snprintf(s->died, sizeof s->died, "%s", r->died);
+    if (++s->ended == s->n) tell(g->bench, s);
 }
 
 /* ---- rows ---- */
@@ -94,11 +125,19 @@ static void report(struct nm_bench *bench, const char *name, double value, const
     nm_bench_report(bench, name, value, unit, NAN, whole ? text : "", !whole || ok);
 }
 
-/* The goals are those of 20 matches of 2 x 5 minutes in physics: of other numbers a share of them. */
-static void tell_games(struct nm_bench *bench, const struct series *s, bool goals)
+/* All of its games were played, and none was cut short. */
+static bool is_whole(const struct nm_bench *bench, const struct series *s)
 {
+    return s->played == s->n && !nm_bench_quick(bench);
+}
+
+/* The goals are those of 20 matches of 2 x 5 minutes in physics: of other numbers a share of them. */
+static void tell_games(struct nm_bench *bench, const struct series *s)
+{
+    bool goals = strcmp(s->fidelity, "flat") != 0;
     double scored = 0, on_goal = 0, own = 0, duels = 0, pushing = 0, falls = 0, upright = 0, playing = 0, in_play = 0,
-           cpu = 0, simulated = 0, play = 0, nobody = 0, crowd = 0, alone = 0, minutes = 2 * s->half / 60 * s->played;
+           cpu = 0, simulated = 0, play = 0, nobody = 0, crowd = 0, alone = 0, contacts = 0,
+           minutes = 2 * s->half / 60 * s->played;
     uint32_t over = 0;
     char name[120];
     for (uint32_t i = 0; i < s->n; i++) {
@@ -111,6 +150,7 @@ static void tell_games(struct nm_bench *bench, const struct series *s, bool goal
             pushing += r->teams[t].pushing;
             falls += r->teams[t].falls;
             alone += r->teams[t].alone;
+            contacts += r->teams[t].contacts;
             upright += r->teams[t].upright;
             play += r->play[t].play;
             nobody += r->play[t].nobody;
@@ -123,7 +163,7 @@ static void tell_games(struct nm_bench *bench, const struct series *s, bool goal
         cpu += r->cpu;
         simulated += r->simulated;
     }
-    bool whole = goals && s->played == s->n && s->n && !nm_bench_quick(bench);
+    bool whole = goals && is_whole(bench, s);
     double matches = minutes / 10, share = matches / 20;
     snprintf(name, sizeof name, "%s, %u matches of 2 x %g min: goals", s->name, s->played, s->half / 60);
     report(bench, name, scored, "", true, 60 * share, whole);
@@ -137,6 +177,8 @@ static void tell_games(struct nm_bench *bench, const struct series *s, bool goal
            2, whole);
     report(bench, "  of these, nobody had touched it", upright > 0 ? alone * 600 / upright : NAN, "", false, 0.2,
            whole);
+    nm_bench_report(bench, "  contacts of a robot with others in 10 min", upright > 0 ? contacts * 600 / upright : NAN,
+                    "", NAN, "", true);
     report(bench, "  nobody of a team on the way to the ball", 100 * nobody / play, "%", false, 3, whole);
     report(bench, "  two of a team at the ball", 100 * crowd / play, "%", false, 3, whole);
     report(bench, "  teams over the message budget", over, "", false, 0, goals);
@@ -144,10 +186,10 @@ static void tell_games(struct nm_bench *bench, const struct series *s, bool goal
            strcmp(s->fidelity, "flat") ? 2 : 25, whole || !strcmp(s->fidelity, "flat"));
 }
 
-static void tell_points(struct nm_bench *bench, const struct series *s, bool bound, double goal, const char *unit)
+/* The points of the red team, a draw is half of one; its goals and those it got stand in the row's name. */
+static double points_of(const struct series *s, const char *what, char name[120])
 {
     double points = 0, made = 0, got = 0;
-    char name[120];
     for (uint32_t i = 0; i < s->n; i++) {
         const struct match_result *r = &s->results[i];
         if (!r->done) continue;
@@ -155,14 +197,30 @@ static void tell_points(struct nm_bench *bench, const struct series *s, bool bou
         made += r->score[0];
         got += r->score[1];
     }
-    bool whole = s->played == s->n && !nm_bench_quick(bench);
-    double value = bound ? wilson_low(points, s->played) : *unit ? points / s->played : points;
-    snprintf(name, sizeof name, "%s, %u games of 2 x %g min, %g:%g goals, %s", s->name, s->played, s->half / 60, made,
-             got,
-             bound   ? "share of points, 95 % lower bound"
-             : *unit ? "share of points"
-                     : "points");
-    report(bench, name, value, "", true, goal, whole);
+    snprintf(name, 120, "%s, %u games of 2 x %g min, %g:%g goals, %s", s->name, s->played, s->half / 60, made, got,
+             what);
+    return points;
+}
+
+static void tell_points(struct nm_bench *bench, const struct series *s)
+{
+    char name[120];
+    double points = points_of(s, "points", name);
+    report(bench, name, points, "", true, s->goal * s->n / s->games, is_whole(bench, s));
+}
+
+static void tell_share(struct nm_bench *bench, const struct series *s)
+{
+    char name[120];
+    double points = points_of(s, "share of points", name);
+    report(bench, name, points / s->played, "", true, s->goal, is_whole(bench, s));
+}
+
+static void tell_bound(struct nm_bench *bench, const struct series *s)
+{
+    char name[120];
+    double points = points_of(s, "share of points, 95 % lower bound", name);
+    report(bench, name, wilson_low(points, s->played), "", true, s->goal, is_whole(bench, s));
 }
 
 /* By the referee's own count; in the Humanoid League messages are free. */
@@ -182,45 +240,55 @@ static void tell_messages(struct nm_bench *bench, const struct series *s)
     report(bench, "  teams over the message budget", over, "", false, 0, s->played == s->n);
 }
 
+/* Of the mixed team, by truth: its places when the whistle is awaited, and how often two of it are at the ball. */
+static void tell_partners(struct nm_bench *bench, const struct series *s)
+{
+    double places = 0, illegal = 0, play = 0, crowd = 0;
+    char name[120];
+    for (uint32_t i = 0; i < s->n; i++) {
+        const struct nm_book_team *team = &s->results[i].play[0];
+        places += team->places;
+        illegal += team->illegal;
+        play += team->play;
+        crowd += team->crowd;
+    }
+    snprintf(name, sizeof name, "%s, %u games of 2 x %g min: legal set positions", s->name, s->played, s->half / 60);
+    report(bench, name, 100 * (1 - illegal / places), "%", true, 95, is_whole(bench, s));
+    report(bench, "  no two of the team at the ball", 100 * (1 - crowd / play), "%", true, 95, is_whole(bench, s));
+}
+
+/* ---- all of them ---- */
+
 void bench_match(struct nm_bench *bench)
 {
-    struct setup setup;
-    struct series flat = {.name = "flat", .fidelity = "flat", .games = 20, .quick = 2, .half = 300};
-    struct series physics = {.name = "physics", .fidelity = "percept", .games = 20, .quick = 1, .half = 300};
-    struct series beginners = {.name = "flat, against the beginners",
-                               .fidelity = "flat",
-                               .blue = "beginner",
-                               .games = 100,
-                               .quick = 4,
-                               .half = 300};
-    struct series beginners_physics = {
-        .name = "physics, against the beginners", .fidelity = "percept", .blue = "beginner", .games = 20, .half = 300};
-    struct series lossy = {.name = "flat, 30 % loss and 300 ms delay",
-                           .fidelity = "flat",
-                           .games = 200,
-                           .quick = 2,
-                           .half = 300,
-                           .bad_air = true};
-    struct series talk[] = {{.name = "flat, HL", .league = "hl", .fidelity = "flat", .games = 20, .half = 600},
-                            {.name = "flat, SPL", .league = "spl", .fidelity = "flat", .games = 20, .half = 600},
-                            {.name = "flat, HSL", .league = "hsl", .fidelity = "flat", .games = 20, .half = 600}};
-    struct series *all[] = {&flat, &physics, &beginners, &beginners_physics, &lossy, &talk[0], &talk[1], &talk[2]};
-    setup_begin(&setup);
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        all[i]->setup = &setup;
-        play(bench, all[i]);
-        if (stopping()) break;
-        if (all[i]->league) {
-            if (all[i]->n) tell_messages(bench, all[i]);
-        } else if (all[i] == &flat || all[i] == &physics)
-            tell_games(bench, all[i], all[i] == &physics);
-        else if (all[i]->n)
-            tell_points(bench, all[i], all[i] == &beginners,
-                        all[i] == &beginners ? 0.90
-                        : all[i] == &lossy   ? 0.42
-                                             : 17,
-                        all[i] == &lossy ? "share" : "");
+    const struct nm_bench_options *o = nm_bench_options(bench);
+    struct games g = {.bench = bench};
+    struct nm_err err = {0};
+    uint32_t games = 0;
+    memcpy(g.series, all_series, sizeof g.series);
+    for (uint32_t i = 0; i < SERIES; i++) {
+        struct series *s = &g.series[i];
+        s->first = o->first_seed ? o->first_seed : FIRST_SEED;
+        s->n = !nm_bench_wants(bench, s->row) ? 0 : o->quick ? s->quick : s->games;
+        if (o->first_seed && o->last_seed - o->first_seed + 1 < s->n)
+            s->n = (uint32_t)(o->last_seed - o->first_seed + 1);
+        if (o->quick) s->half = fmin(s->half, 30);
+        s->results = calloc(s->n + 1, sizeof *s->results);
+        if (!s->results) abort();
+        games += s->n;
     }
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]->results);
-    setup_end(&setup);
+    const struct pool pool = {.n = games,
+                              .jobs = o->jobs ? o->jobs : 2,
+                              .size = sizeof(struct match_result),
+                              .work = work,
+                              .done = done,
+                              .quit = stopping,
+                              .user = &g};
+    setup_begin(&g.setup);
+    if (pool_run(&pool, &err)) nm_bench_fail(bench, &err);
+    for (uint32_t i = 0; i < SERIES; i++) {
+        if (g.series[i].ended < g.series[i].n) tell(bench, &g.series[i]);
+        free(g.series[i].results);
+    }
+    setup_end(&g.setup);
 }

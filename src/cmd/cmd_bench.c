@@ -23,7 +23,7 @@ static bool read_seeds(const char *text, struct nm_bench_options *to)
 int cmd_bench(int argc, char **argv)
 {
     bool json = false, quick = false;
-    const char *robot = NULL, *seeds = NULL, *engine = NULL;
+    const char *robot = NULL, *seeds = NULL, *engine = NULL, *only = NULL;
     double randomise = -1, learn = 0;
     int64_t jobs = 2;
     const struct flag flags[] = {
@@ -33,6 +33,7 @@ int cmd_bench(int argc, char **argv)
         TEXT("engine", &engine, "NAME", "walk: who walks, policy or model (default: policy)"),
         NUMBER("learn", &learn, 0.01, 1e5, "N",
                "robots: each learns to walk for N minutes on --jobs threads, then walks with its policy"),
+        TEXT("only", &only, "ROWS", "match: only these rows, with commas between; an unknown name lists them"),
         TEXT("seeds", &seeds, "A-B",
              "scenarios: seeds that no tuning has used (default: 50001 on; walk: 70001 on; world: 20001 on)"),
         NUMBER("randomise", &randomise, 0, NM_WORLD_RANDOM, "X",
@@ -56,6 +57,7 @@ int cmd_bench(int argc, char **argv)
     options.robot = robot;
     options.engine = engine;
     options.learn = learn;
+    options.only = only;
     options.randomise = randomise;
     options.jobs = (uint32_t)jobs;
     if (seeds && !read_seeds(seeds, &options))

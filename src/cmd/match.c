@@ -14,9 +14,10 @@
 #include "core/files.h"
 #include "core/stamp.h"
 #include "geometry_msgs/PoseWithCovarianceStamped.h"
+#include "nutmeg_msgs/BehaviorState.h"
 #include "nutmeg_msgs/Whistle.h"
 
-enum { PORT_WHISTLE, PORT_POSE, PORTS };
+enum { PORT_WHISTLE, PORT_POSE, PORT_BEHAVIOR, PORTS };
 static const uint32_t NETWORK = 0x0a000000;                         /* 10.0.0.0; the referee is 10.0.0.1    */
 static const uint8_t TEAM_NUMBERS[2] = {1, 2}, COLOURS[2] = {1, 0}; /* red and blue                        */
 static const int64_t LOOK = 100000000;                              /* ns between two looks at the poses    */
@@ -139,30 +140,37 @@ static bool is_blind(const struct nm_lineup *lineup)
     return topic != NM_NONE && lineup->topics[topic].n_consumers && !lineup->topics[topic].n_producers;
 }
 
-static int add_team(struct writer *w, struct setup *setup, uint32_t team, uint32_t players, const struct team *who,
-                    bool pictures, const struct nm_pitch_size *field, struct nm_err *err)
+/* "silent+match": what player 1 is, player 2, and so on; the last word is for all that follow. */
+static const char *word_of(struct setup *setup, const char *text, uint32_t number)
 {
-    static const char *const names[2] = {"red", "blue"};
-    struct lineup_flags flags = {.robot = who->robot};
+    while (number-- > 1 && text && strchr(text, '+')) text = strchr(text, '+') + 1;
+    return text ? nm_take_format(&setup->arena, "%.*s", (int)strcspn(text, "+"), text) : NULL;
+}
+
+static int add_player(struct writer *w, struct setup *setup, uint32_t team, uint32_t number, const char *text,
+                      enum nm_fidelity fidelity, const struct nm_pitch_size *field, struct nm_err *err)
+{
+    static const char *const names[2] = {"red", "blue"}, *const words[2] = {"--red", "--blue"};
+    struct team who = {0};
+    if (read_team(setup, text, words[team], fidelity, &who, err)) return -1;
+    struct lineup_flags flags = {.robot = who.robot};
     struct nm_lineup_options options = setup_options(setup, &flags);
-    struct nm_lineup *lineup = nm_lineup_load(who->lineup, &setup->registry, &options, err);
+    struct nm_lineup *lineup = nm_lineup_load(who.lineup, &setup->registry, &options, err);
     if (!lineup) return -1;
-    if (pictures && is_blind(lineup)) {
+    if (fidelity == NM_FIDELITY_CAMERA && is_blind(lineup)) {
         nm_lineup_free(lineup);
-        return nm_fail(err, "line-up %s has no vision: it plays with --fidelity percept", who->lineup);
+        return nm_fail(err, "line-up %s has no vision: it plays with --fidelity percept", who.lineup);
     }
-    for (uint32_t n = 1; n <= players; n++) {
-        struct pose2 at = nm_start_place(field, team ? 1 : -1, n);
-        add(w, "  - name: %s%u\n    team: %u\n    number: %u\n    robot: %s\n    lineup: %s\n", names[team], n,
-            team + 1, n, who->robot, who->lineup);
-        add(w, "    at: [%.4f, %.4f, %.4f]\n    set:\n", at.x, at.y, at.theta);
-        add_settings(w, lineup, team, n, field);
-    }
+    struct pose2 at = nm_start_place(field, team ? 1 : -1, number);
+    add(w, "  - name: %s%u\n    team: %u\n    number: %u\n    robot: %s\n    lineup: %s\n", names[team], number,
+        team + 1, number, who.robot, who.lineup);
+    add(w, "    at: [%.4f, %.4f, %.4f]\n    set:\n", at.x, at.y, at.theta);
+    add_settings(w, lineup, team, number, field);
     nm_lineup_free(lineup);
     return 0;
 }
 
-static int make_scenario(struct match *m, struct setup *setup, const struct team teams[2], struct nm_err *err)
+static int make_scenario(struct match *m, struct setup *setup, enum nm_fidelity fidelity, struct nm_err *err)
 {
     static const char *const fields[NM_GAME_LEAGUES] = {"kid", "spl", "kid"};
     struct writer w = {.room = 1 << 20};
@@ -175,12 +183,12 @@ static int make_scenario(struct match *m, struct setup *setup, const struct team
     w.at = nm_take(&setup->arena, w.room);
     add(&w, "about: a match, %u against %u\nfield: %s\nfidelity: %s\nseeds: %llu\nrandom: 0.5\n", players, players,
         field, m->options.fidelity, (unsigned long long)m->options.seed);
-    bool pictures = !strcmp(m->options.fidelity, nm_fidelity_names[NM_FIDELITY_CAMERA]);
-    if (pictures) add(&w, "camera_period: %g s\n", PICTURES);
+    if (fidelity == NM_FIDELITY_CAMERA) add(&w, "camera_period: %g s\n", PICTURES);
     add(&w, "duration: %.0f s\ncolours: [red, blue]\nball: {at: [0, 0]}\nrobots:\n",
         LONGEST * 2 * m->options.half + 600);
     for (uint32_t t = 0; t < 2; t++)
-        if (add_team(&w, setup, t, players, &teams[t], pictures, &size, err)) return -1;
+        for (uint32_t n = 1; n <= players; n++)
+            if (add_player(&w, setup, t, n, word_of(setup, m->options.teams[t], n), fidelity, &size, err)) return -1;
     m->scenario = nm_scenario_parse("match", w.at, w.used, setup->root, err);
     return m->scenario ? 0 : -1;
 }
@@ -212,7 +220,6 @@ static int open_air(struct match *m, uint32_t team, struct nm_err *err)
 
 int match_begin(struct match *m, struct setup *setup, const struct match_options *options, struct nm_err *err)
 {
-    struct team teams[2];
     uint32_t fidelity = 0;
     while (fidelity < NM_FIDELITIES && strcmp(options->fidelity, nm_fidelity_names[fidelity])) fidelity++;
     memset(m, 0, sizeof *m);
@@ -224,9 +231,7 @@ int match_begin(struct match *m, struct setup *setup, const struct match_options
     if (2 * m->options.players > NM_PLAYERS)
         return nm_fail(err, "--players: a team has at most %d robots", NM_PLAYERS / 2);
     if (!(m->options.half > 0)) m->options.half = nm_rules[m->league].half;
-    int bad = read_team(setup, options->teams[0], "--red", (enum nm_fidelity)fidelity, &teams[0], err);
-    bad |= read_team(setup, options->teams[1], "--blue", (enum nm_fidelity)fidelity, &teams[1], err);
-    if (!bad && !make_scenario(m, setup, teams, err)) return 0;
+    if (!make_scenario(m, setup, (enum nm_fidelity)fidelity, err)) return 0;
     match_end(m);
     return -1;
 }
@@ -256,6 +261,7 @@ int match_ready(void *user, uint32_t robot, struct nm_player *player, struct nm_
     const struct nm_edge_port ports[PORTS] = {
         [PORT_WHISTLE] = {"whistle", NM_PORT_OUT_QUEUE | NM_EDGE_OPTIONAL, &Whistle_type, 0, 0},
         [PORT_POSE] = {"pose", NM_PORT_IN | NM_EDGE_OPTIONAL, &PoseWithCovarianceStamped_type, 0, 0},
+        [PORT_BEHAVIOR] = {"behavior_state", NM_PORT_IN | NM_EDGE_OPTIONAL, &BehaviorState_type, 0, 0},
     };
     const struct nm_scenario_robot *row = &m->scenario->robots[robot];
     if (!m->air[0] && (open_air(m, 0, err) || open_air(m, 1, err))) return -1; /* a reset has new air */
@@ -312,6 +318,12 @@ static void serve_robot(struct match *m, uint32_t i, int64_t now)
         const struct nm_scenario_robot *row = &m->scenario->robots[i];
         if (match->state == NM_GAME_PLAYING && !match->teams[row->team].players[row->number - 1].penalised)
             nm_scorebook_pose(&m->book, i, (struct pose2){p->position.x, p->position.y, yaw});
+    }
+    const BehaviorState *behavior = nm_edge_in(m->edges[i], PORT_BEHAVIOR);
+    uint32_t inmost = behavior && behavior->states.n == behavior->options.n ? behavior->options.n - 1 : UINT32_MAX;
+    if (inmost < UINT32_MAX && strcmp(behavior->states.at[inmost], "lying")) {
+        snprintf(m->doing[i], sizeof m->doing[i], "%.31s: %.29s", behavior->options.at[inmost],
+                 behavior->states.at[inmost]);
     }
     Whistle *heard = m->whistled[i] > 0 ? nm_edge_push(m->edges[i], PORT_WHISTLE) : NULL;
     if (heard) {

@@ -15,7 +15,8 @@ struct match_options {
     const char *league;   /* hl, spl, hsl                                                          */
     const char *fidelity; /* camera, percept, flat                                                 */
     const char *field;    /* NULL: kid, or spl                                                     */
-    const char *teams[2]; /* red and blue: a robot, a line-up, or both with a comma between; NULL  */
+    const char *teams[2]; /* red and blue: a robot, a line-up, or both with a comma between; NULL;
+                             with + between, one for each player                                   */
     int64_t players;      /* of a team; 0: the league's                                            */
     double half;          /* s; 0: the league's                                                    */
     uint64_t seed;
@@ -42,7 +43,8 @@ struct match {
     struct nm_edge *edges[NM_PLAYERS]; /* whistle in, pose out              */
     struct nm_player *players[NM_PLAYERS];
     double whistled[NM_PLAYERS]; /* confidence of a whistle to be told, 0: none */
-    struct nm_judge *judge;      /* from the first step on            */
+    char doing[NM_PLAYERS][64]; /* the innermost option of its behaviour, with its state; of who lies, before it fell */
+    struct nm_judge *judge;     /* from the first step on            */
     struct nm_scorebook book;
     void (*note)(void *user, const struct nm_note *note); /* of the judge; may be NULL */
     void *user;

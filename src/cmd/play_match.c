@@ -24,7 +24,8 @@ struct show {
     struct film film;
     struct nm_stage *stage;
     struct referee_desk *desk;
-    bool written; /* the sheet is on disk */
+    bool written;        /* the sheet is on disk */
+    uint32_t told_falls; /* of the book */
     uint32_t score[2];
 };
 
@@ -78,12 +79,33 @@ static int ready(void *user, uint32_t robot, struct nm_player *player, struct nm
     return match_ready(&s->match, robot, player, err);
 }
 
+/* Who fell, doing what, and who had touched it at which speed. */
+static void tell_falls(struct show *s)
+{
+    const struct match *m = &s->match;
+    for (; s->told_falls < m->book.n_falls; s->told_falls++) {
+        const struct nm_book_fall *fall = &m->book.falls[s->told_falls];
+        const struct nm_book_bump *bump = &fall->bump;
+        clear_line(stderr);
+        printf("%6.1f s  %s fell (%s)", nm_seconds(fall->time), m->scenario->robots[fall->robot].name,
+               m->doing[fall->robot]);
+        if (bump->other >= 0)
+            printf(", %.1f s after contact with %s%s (%s): %.2f m apart, towards each other at %.2f and %.2f m/s",
+                   nm_seconds(fall->time - bump->began), m->scenario->robots[bump->other].name,
+                   bump->lay ? ", which lay" : "", m->doing[bump->other], (double)bump->far, (double)bump->mine,
+                   (double)bump->theirs);
+        printf("\n");
+        fflush(stdout);
+    }
+}
+
 static int look(void *user, struct nm_stage *stage, struct nm_err *err)
 {
     struct show *s = user;
     s->stage = stage;
     int over = match_look(&s->match, stage, err);
     if (s->desk) referee_desk_poll(s->desk, nm_stage_now(stage));
+    tell_falls(s);
     match_sheet_look(s->sheet, stage);
     film_take(&s->film, stage, sim_view_ball);
     return over;
@@ -95,10 +117,10 @@ static void print_play(const struct nm_scorebook *book)
            book->playing > 0 ? 100 * book->in_play / book->playing : 0, book->playing, book->duels);
     for (uint32_t t = 0; t < 2; t++) {
         struct nm_book_row sum = nm_scorebook_team(book, t);
-        printf("%s: nobody on the way to the ball %.1f %% of the time, two at the ball %.1f %%; %u dives, %u falls "
-               "without a touch\n",
+        printf("%s: nobody on the way to the ball %.1f %% of the time, two at the ball %.1f %%; %u dives, %u contacts "
+               "with other robots, %u falls without a touch\n",
                team_names[t], 100 * book->teams[t].nobody / fmax(book->teams[t].play, 1e-9),
-               100 * book->teams[t].crowd / fmax(book->teams[t].play, 1e-9), sum.dives, sum.alone);
+               100 * book->teams[t].crowd / fmax(book->teams[t].play, 1e-9), sum.dives, sum.contacts, sum.alone);
     }
 }
 

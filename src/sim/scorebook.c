@@ -3,12 +3,13 @@
 #include <math.h>
 #include <string.h>
 
-static const double KICK = 0.4;  /* m/s: a touch that makes the ball so much faster is a kick     */
-static const double LOOK = 0.15; /* s after the kick its direction is looked at                   */
-static const double BESIDE = 1;  /* m beside a post: still a shot                                 */
-static const double PASS = 0.7;  /* m that a pass rolls at least                                  */
-static const double JUMP = 0.5;  /* m in one step: carried by hand                                */
-static const double BUMP = 1.5;  /* s from a touch to the fall that it caused                    */
+static const double KICK = 0.4;   /* m/s: a touch that makes the ball so much faster is a kick     */
+static const double LOOK = 0.15;  /* s after the kick its direction is looked at                   */
+static const double BESIDE = 1;   /* m beside a post: still a shot                                 */
+static const double PASS = 0.7;   /* m that a pass rolls at least                                  */
+static const double JUMP = 0.5;   /* m in one step: carried by hand                                */
+static const double BUMP = 1.5;   /* s from a touch to the fall that it caused                    */
+static const double PARTED = 0.5; /* s without contact: the next one is another one */
 static const double FAST = 0.5, DIVE_TIME = 1.5, DIVE_FAR = 2.5; /* m/s of the ball, s, m: a keeper who falls dives */
 static const double AT_BALL = 0.6;                               /* m: who plays the ball                           */
 static const double COMES = 0.05, TURNS = 0.2, SMOOTH = 0.5; /* m/s, rad/s: on the way to the ball; s               */
@@ -24,6 +25,7 @@ void nm_scorebook_new(struct nm_scorebook *b, struct nm_stage *stage, const stru
     b->n = nm_stage_robots(stage);
     b->holder = b->kicker = -1;
     b->duel_since = -1;
+    for (uint32_t i = 0; i < NM_PLAYERS; i++) b->bumps[i].other = -1;
 }
 
 /* A keeper in his area who goes down while a ball comes. */
@@ -40,13 +42,44 @@ static bool dives(const struct nm_scorebook *b, uint32_t i)
 
 static void count_fall(struct nm_scorebook *b, uint32_t i)
 {
-    bool touched = b->touched[i] && to_seconds(nm_stage_now(b->stage) - b->touched[i]) < BUMP;
+    struct nm_book_fall fall = {nm_stage_now(b->stage), i, b->bumps[i]};
+    bool touched = fall.bump.other >= 0 && to_seconds(fall.time - fall.bump.ended) < BUMP;
     if (!touched && dives(b, i)) {
         b->robots[i].dives++;
         return;
     }
     b->robots[i].falls++;
     b->robots[i].alone += !touched;
+    if (!touched) fall.bump.other = -1;
+    if (b->n_falls < NM_BOOK_FALLS) b->falls[b->n_falls++] = fall;
+}
+
+static double towards(const struct nm_scorebook *b, uint32_t i, uint32_t other)
+{
+    double dx = b->last[other].x - b->last[i].x, dy = b->last[other].y - b->last[i].y, far = hypot(dx, dy);
+    return far > 0.01 ? (b->velocity[i].x * dx + b->velocity[i].y * dy) / far : 0;
+}
+
+/* Two who part for a moment and meet again are still in the same contact. */
+static void follow_contact(struct nm_scorebook *b, uint32_t i)
+{
+    uint32_t touching = nm_stage_touches(b->stage)->robots[i];
+    struct nm_book_bump *bump = &b->bumps[i];
+    int64_t now = nm_stage_now(b->stage);
+    if (!touching) return;
+    bool same = bump->other >= 0 && touching >> bump->other & 1 && to_seconds(now - bump->ended) < PARTED;
+    if (!same) {
+        b->robots[i].contacts++;
+        uint32_t other = (uint32_t)__builtin_ctz(touching);
+        *bump =
+            (struct nm_book_bump){.other = (int)other,
+                                  .began = now,
+                                  .mine = (float)towards(b, i, other),
+                                  .theirs = (float)towards(b, other, i),
+                                  .far = (float)hypot(b->last[other].x - b->last[i].x, b->last[other].y - b->last[i].y),
+                                  .lay = b->fallen[other]};
+    }
+    bump->ended = now;
 }
 
 /* How fast it comes nearer to where the ball is now, and turns to it. */
@@ -58,6 +91,8 @@ static void follow_way(struct nm_scorebook *b, uint32_t i, struct pose2 at)
     double nearer = hypot(ball.x - was->x, ball.y - was->y) - hypot(ball.x - at.x, ball.y - at.y);
     double bearing = angle_normal(atan2(ball.y - at.y, ball.x - at.x) - at.theta);
     double turn = copysign(1, bearing) * angle_normal(at.theta - was->theta);
+    b->velocity[i].x += share * ((at.x - was->x) / dt - b->velocity[i].x);
+    b->velocity[i].y += share * ((at.y - was->y) / dt - b->velocity[i].y);
     b->comes[i] += share * (nearer / dt - b->comes[i]);
     b->turns[i] += share * (turn / dt - b->turns[i]);
 }
@@ -74,7 +109,7 @@ static void follow_robot(struct nm_scorebook *b, uint32_t i)
     if (way < JUMP && !w.fallen) b->robots[i].path += way;
     if (plays && m->state != NM_GAME_INITIAL && m->state != NM_GAME_FINISHED)
         b->robots[i].upright += to_seconds(nm_stage_tick(b->stage));
-    if (nm_stage_touches(b->stage)->robots[i]) b->touched[i] = nm_stage_now(b->stage);
+    follow_contact(b, i);
     if (plays && w.fallen && !b->fallen[i]) count_fall(b, i);
     if (way < JUMP) follow_way(b, i, at);
     b->fallen[i] = w.fallen;
@@ -183,6 +218,18 @@ static void follow_strikers(struct nm_scorebook *b)
     }
 }
 
+/* Whoever stands at an illegal place is penalised in the same step, and counted by the note about it. */
+static void follow_places(struct nm_scorebook *b)
+{
+    const struct nm_match *m = nm_judge_match(b->judge);
+    bool begins = m->state == NM_GAME_SET && !b->in_set;
+    b->in_set = m->state == NM_GAME_SET;
+    for (uint32_t i = 0; begins && i < b->n; i++) {
+        const struct nm_stage_robot *row = nm_stage_robot(b->stage, i);
+        b->teams[row->team].places += !m->teams[row->team].players[row->shirt.number - 1].penalised;
+    }
+}
+
 void nm_scorebook_step(struct nm_scorebook *b)
 {
     double dt = to_seconds(nm_stage_tick(b->stage));
@@ -191,6 +238,7 @@ void nm_scorebook_step(struct nm_scorebook *b)
     follow_ball(b);
     follow_duel(b);
     follow_strikers(b);
+    follow_places(b);
     if (m->state == NM_GAME_PLAYING) b->playing += dt;
     if (m->state == NM_GAME_PLAYING && !m->stopped && m->taking == NM_GAME_NOT_TAKING) b->in_play += dt;
 }
@@ -211,6 +259,10 @@ void nm_scorebook_note(struct nm_scorebook *b, const struct nm_note *note)
     if (note->kind == NM_NOTE_GOAL && b->n_shots) b->shots[b->n_shots - 1].goal = true;
     if (note->kind == NM_NOTE_OUT) row->kicks_out++;
     if (note->kind == NM_NOTE_PENALTY) row->penalties++;
+    if (note->kind == NM_NOTE_PENALTY && note->offence == NM_OFFENCE_POSITION_IN_SET) {
+        b->teams[team].places++;
+        b->teams[team].illegal++;
+    }
     if (note->kind == NM_NOTE_PENALTY && note->offence == NM_OFFENCE_PUSHING) row->pushing++;
 }
 
@@ -238,6 +290,7 @@ struct nm_book_row nm_scorebook_team(const struct nm_scorebook *b, uint32_t team
         sum.kicks += row->kicks, sum.passes += row->passes;
         sum.kicks_out += row->kicks_out;
         sum.falls += row->falls, sum.dives += row->dives, sum.alone += row->alone;
+        sum.contacts += row->contacts;
         sum.penalties += row->penalties, sum.pushing += row->pushing;
         sum.path += row->path, sum.upright += row->upright;
         sum.error += row->error, sum.poses += row->poses;

@@ -5,7 +5,7 @@
 
 #include "sim/judge.h"
 
-enum { NM_BOOK_SHOTS = 256 };
+enum { NM_BOOK_SHOTS = 256, NM_BOOK_FALLS = 256 };
 
 struct nm_book_row {   /* of a robot, or the sum of a team */
     double possession; /* s: it touched the ball last while it was in play                          */
@@ -14,6 +14,7 @@ struct nm_book_row {   /* of a robot, or the sum of a team */
     uint32_t kicks, passes;  /* that made the ball fast; that a mate got                              */
     uint32_t kicks_out, penalties, pushing;
     uint32_t falls, dives, alone; /* dives are no falls; alone: no other robot had touched it              */
+    uint32_t contacts;            /* times that it and another robot touched                                */
     double path;                  /* m walked                                                                    */
     double upright;               /* s on the field, in play or not                                              */
     double error, error_max;      /* m, of its pose: sum, and the largest                                  */
@@ -22,13 +23,30 @@ struct nm_book_row {   /* of a robot, or the sum of a team */
 
 struct nm_book_team {
     double play;          /* s in play, their own restarts included, those of the others not */
-    double nobody, crowd; /* of these: nobody is on the way to the ball; two are at it       */
+    double nobody, crowd; /* of these: nobody is on the way to the ball; two are strikers    */
+    uint32_t places,
+        illegal; /* robots on the field at the beginning of SET; those of them at a place that is not legal */
 };
 
 struct nm_book_shot {
     float x, y, to_x, to_y; /* m, from where to where it would cross the line */
     uint8_t team;
     bool goal;
+};
+
+/* The last contact of a robot with another one. */
+struct nm_book_bump {
+    int other;            /* -1: none                                                              */
+    int64_t began, ended; /* ns                                                                    */
+    float mine, theirs;   /* m/s, speed of each towards the other in the half second before it     */
+    float far;            /* m between the middles of the two when it began */
+    bool lay;             /* the other one had fallen before                                       */
+};
+
+struct nm_book_fall {
+    int64_t time; /* ns */
+    uint32_t robot;
+    struct nm_book_bump bump; /* that came before it; other -1: nobody had touched it */
 };
 
 struct nm_scorebook {
@@ -41,11 +59,15 @@ struct nm_scorebook {
     struct nm_book_team teams[2];
     uint32_t n_shots;
     struct nm_book_shot shots[NM_BOOK_SHOTS];
+    uint32_t n_falls;
+    struct nm_book_fall falls[NM_BOOK_FALLS];
     /* what is looked at now */
     struct pose2 last[NM_PLAYERS];
     bool fallen[NM_PLAYERS];
-    int64_t touched[NM_PLAYERS];                 /* ns, when another robot touched it last; 0: never */
+    struct vec3 velocity[NM_PLAYERS]; /* m/s, smoothed                                    */
+    struct nm_book_bump bumps[NM_PLAYERS];
     double comes[NM_PLAYERS], turns[NM_PLAYERS]; /* m/s, rad/s: towards the ball, smoothed           */
+    bool in_set;                                 /* in the step before                          */
     int holder;                                  /* touched the ball last, -1: nobody           */
     struct vec3 held_at;                         /* where                                       */
     double speed;                                /* of the ball one step ago, m/s               */
