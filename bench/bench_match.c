@@ -180,7 +180,7 @@ static void tell_games(struct nm_bench *bench, const struct series *s)
     nm_bench_report(bench, "  contacts of a robot with others in 10 min", upright > 0 ? contacts * 600 / upright : NAN,
                     "", NAN, "", true);
     report(bench, "  nobody of a team on the way to the ball", 100 * nobody / play, "%", false, 3, whole);
-    report(bench, "  two of a team at the ball", 100 * crowd / play, "%", false, 3, whole);
+    report(bench, "  two strikers of a team", 100 * crowd / play, "%", false, 3, whole);
     report(bench, "  teams over the message budget", over, "", false, 0, goals);
     report(bench, "  simulated seconds in a second of CPU", cpu > 0 ? simulated / cpu : NAN, "x", true,
            strcmp(s->fidelity, "flat") ? 2 : 25, whole || !strcmp(s->fidelity, "flat"));
@@ -254,7 +254,7 @@ static void tell_partners(struct nm_bench *bench, const struct series *s)
     }
     snprintf(name, sizeof name, "%s, %u games of 2 x %g min: legal set positions", s->name, s->played, s->half / 60);
     report(bench, name, 100 * (1 - illegal / places), "%", true, 95, is_whole(bench, s));
-    report(bench, "  no two of the team at the ball", 100 * (1 - crowd / play), "%", true, 95, is_whole(bench, s));
+    report(bench, "  no two strikers of the team", 100 * (1 - crowd / play), "%", true, 95, is_whole(bench, s));
 }
 
 /* ---- all of them ---- */

@@ -117,7 +117,7 @@ static void print_play(const struct nm_scorebook *book)
            book->playing > 0 ? 100 * book->in_play / book->playing : 0, book->playing, book->duels);
     for (uint32_t t = 0; t < 2; t++) {
         struct nm_book_row sum = nm_scorebook_team(book, t);
-        printf("%s: nobody on the way to the ball %.1f %% of the time, two at the ball %.1f %%; %u dives, %u contacts "
+        printf("%s: nobody on the way to the ball %.1f %% of the time, two strikers %.1f %%; %u dives, %u contacts "
                "with other robots, %u falls without a touch\n",
                team_names[t], 100 * book->teams[t].nobody / fmax(book->teams[t].play, 1e-9),
                100 * book->teams[t].crowd / fmax(book->teams[t].play, 1e-9), sum.dives, sum.contacts, sum.alone);

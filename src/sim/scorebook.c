@@ -11,8 +11,10 @@ static const double JUMP = 0.5;   /* m in one step: carried by hand             
 static const double BUMP = 1.5;   /* s from a touch to the fall that it caused                    */
 static const double PARTED = 0.5; /* s without contact: the next one is another one */
 static const double FAST = 0.5, DIVE_TIME = 1.5, DIVE_FAR = 2.5; /* m/s of the ball, s, m: a keeper who falls dives */
-static const double AT_BALL = 0.6;                               /* m: who plays the ball                           */
-static const double COMES = 0.05, TURNS = 0.2, SMOOTH = 0.5; /* m/s, rad/s: on the way to the ball; s               */
+static const double AT_BALL = 0.5; /* m: who plays the ball                                   */
+static const double COMES = 0.15, STRAIGHT = 0.7, TURNS = 0.5; /* m/s towards the ball, share of its speed; rad/s */
+static const double STRIKES = 1;  /* m: who comes from here is a striker                     */
+static const double SMOOTH = 0.5; /* s                                                       */
 static const double DUEL = 0.4, DUEL_TIME = 5, DUEL_MOVED = 0.05; /* m from the ball, s, m of the ball      */
 
 static double to_seconds(int64_t ns) { return (double)ns * 1e-9; }
@@ -195,26 +197,38 @@ static void follow_duel(struct nm_scorebook *b)
     }
 }
 
-/* In PLAYING without a restart of the others: is somebody on his way to the ball, and not two at it? */
+/* Walks at the ball: fast enough, and not past it. */
+static bool comes(const struct nm_scorebook *b, uint32_t i)
+{
+    return b->comes[i] > COMES && b->comes[i] > STRAIGHT * hypot(b->velocity[i].x, b->velocity[i].y);
+}
+
+/* In PLAYING without a restart of the others: is somebody on his way to the ball, and not two who play it? On the way
+ * is who is at the ball, who walks at it, and the nearest one of a team while it turns to it. */
 static void follow_strikers(struct nm_scorebook *b)
 {
     const struct nm_match *m = nm_judge_match(b->judge);
     struct vec3 ball = nm_stage_ball(b->stage, NULL);
-    double dt = to_seconds(nm_stage_tick(b->stage));
-    uint32_t coming[2] = {0}, at_ball[2] = {0};
+    double dt = to_seconds(nm_stage_tick(b->stage)), nearest[2] = {INFINITY, INFINITY};
+    uint32_t coming[2] = {0}, strikers[2] = {0};
+    bool turns[2] = {false, false};
     if (m->state != NM_GAME_PLAYING || m->stopped || m->taking != NM_GAME_NOT_TAKING) return;
     for (uint32_t i = 0; i < b->n; i++) {
         const struct nm_stage_robot *row = nm_stage_robot(b->stage, i);
-        if (b->fallen[i] || m->teams[row->team].players[row->shirt.number - 1].penalised) continue;
-        bool at = hypot(b->last[i].x - ball.x, b->last[i].y - ball.y) < AT_BALL;
-        at_ball[row->team] += at;
-        coming[row->team] += at || b->comes[i] > COMES || b->turns[i] > TURNS;
+        uint32_t t = row->team;
+        if (b->fallen[i] || m->teams[t].players[row->shirt.number - 1].penalised) continue;
+        double far = hypot(b->last[i].x - ball.x, b->last[i].y - ball.y);
+        coming[t] += far < AT_BALL || comes(b, i);
+        strikers[t] += far < AT_BALL || (far < STRIKES && comes(b, i));
+        if (far >= nearest[t]) continue;
+        nearest[t] = far;
+        turns[t] = b->turns[i] > TURNS;
     }
     for (int t = 0; t < 2; t++) {
         if (m->kicking == 1 - t) continue;
         b->teams[t].play += dt;
-        b->teams[t].nobody += coming[t] ? 0 : dt;
-        b->teams[t].crowd += at_ball[t] > 1 ? dt : 0;
+        b->teams[t].nobody += coming[t] || turns[t] ? 0 : dt;
+        b->teams[t].crowd += strikers[t] > 1 ? dt : 0;
     }
 }
 

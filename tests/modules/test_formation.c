@@ -90,6 +90,25 @@ static void before_a_kick_off_all_stand_where_the_rules_want_them(void **state)
     }
 }
 
+/* Nobody stands in the keeper's way while the ball is elsewhere. */
+static void the_goal_area_is_the_keepers(void **state)
+{
+    (void)state;
+    struct nm_dice dice = nm_dice_new(3, 0, 0);
+    for (int i = 0; i < 500; i++) {
+        struct formation f = {.kind = FORMATION_PLAY,
+                              .ball_x = between(&dice, -2.3, 4.4),
+                              .ball_y = between(&dice, -2.9, 2.9),
+                              .keep_off = 0.75,
+                              .spread = 0.9};
+        struct place p[4];
+        formation_places(&kid, &f, 4, p);
+        for (int a = 1; a < 4; a++)
+            assert_true(p[a].pose.x > -kid.length / 2 + kid.goal_area_length ||
+                        fabs(p[a].pose.y) > kid.goal_area_width / 2);
+    }
+}
+
 static void places_keep_off_the_ball_and_apart(void **state)
 {
     (void)state;
@@ -162,6 +181,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_assignment_walks_least),
         cmocka_unit_test(before_a_kick_off_all_stand_where_the_rules_want_them),
+        cmocka_unit_test(the_goal_area_is_the_keepers),
         cmocka_unit_test(places_keep_off_the_ball_and_apart),
         cmocka_unit_test(at_a_penalty_kick_all_but_the_kicker_are_outside_of_the_area),
         cmocka_unit_test(at_their_goal_kick_all_are_outside_of_the_area),

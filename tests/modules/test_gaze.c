@@ -29,6 +29,7 @@ struct toy {
     double sigma, turn_sigma;
     bool has_pose, has_ball;
     double ball_x, ball_y; /* in map */
+    double speed;          /* m/s, forwards */
     int64_t ball_seen;
     uint8_t mode;
     uint32_t moves;
@@ -52,7 +53,9 @@ static void tell(struct toy *toy)
 {
     struct quat q = quat_rpy(0, 0, toy->robot.theta);
     Pose pose = {{toy->robot.x, toy->robot.y, 0}, {q.x, q.y, q.z, q.w}};
-    ((Odometry *)nm_harness_set(toy->h, "odometry"))->pose.pose = pose;
+    Odometry *odometry = nm_harness_set(toy->h, "odometry");
+    odometry->pose.pose = pose;
+    odometry->twist.twist.linear.x = toy->speed;
     ((HeadMode *)nm_harness_set(toy->h, "head_mode"))->head_mode = toy->mode;
     if (toy->has_pose) {
         PoseWithCovarianceStamped *p = nm_harness_set(toy->h, "pose");
@@ -76,6 +79,7 @@ static void tick(struct toy *toy)
     tell(toy);
     nm_harness_step(toy->h, TICK);
     toy->time += TICK;
+    toy->robot = pose2_mul(toy->robot, (struct pose2){toy->speed * TICK, 0, 0});
     const HeadCommand *c = nm_harness_get(toy->h, "head_command");
     if (c->mode == HeadCommand_ANGLES) {
         assert_true(fabs((double)c->pan) < 1.71 && c->tilt < 1.41 && c->tilt > -0.61);
@@ -208,6 +212,31 @@ static void it_looks_where_the_landmarks_are(void **state)
     nm_harness_free(toy.h);
 }
 
+/* The ball lies to the left, and it walks straight on: from time to time it looks where it walks, and does not lose the
+ * ball. */
+static void who_walks_looks_where_it_walks(void **state)
+{
+    (void)state;
+    double longest[2] = {0};
+    for (int walks = 0; walks < 2; walks++) {
+        struct toy toy;
+        toy_open(&toy, HeadMode_BALL_MODE);
+        toy.has_ball = true;
+        toy.speed = walks ? 0.6 : 0;
+        double unseen = 0;
+        for (double t = 0; t < 10; t += TICK) {
+            toy.ball_x = toy.robot.x + 0.2; /* beside it */
+            toy.ball_y = 2.5;
+            tick(&toy);
+            unseen = fabs(toy.pan) < 0.5 && toy.tilt < 0.6 ? 0 : unseen + TICK;
+            if (t > 2) longest[walks] = fmax(longest[walks], unseen);
+            assert_true(toy.time - 1e-9 * (double)toy.ball_seen < 2);
+        }
+        nm_harness_free(toy.h);
+    }
+    assert_true(longest[1] < 3 && longest[1] < 0.7 * longest[0]);
+}
+
 static void fixed_modes(void **state)
 {
     (void)state;
@@ -239,6 +268,7 @@ int main(void)
         cmocka_unit_test(it_does_not_stare_where_nothing_can_be_seen),
         cmocka_unit_test(ball_and_goal_are_seen_in_turn),
         cmocka_unit_test(it_looks_where_the_landmarks_are),
+        cmocka_unit_test(who_walks_looks_where_it_walks),
         cmocka_unit_test(fixed_modes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -161,25 +161,32 @@ static void a_robot_that_lies_is_wide(void **state)
     nm_harness_free(h);
 }
 
-static void the_team_knows_what_a_mate_sees_but_not_this_robot_as_an_obstacle(void **state)
+static void what_a_mate_sees_is_an_obstacle_but_not_this_robot_nor_what_was_seen_long_ago(void **state)
 {
     (void)state;
     struct nm_harness *h = nm_harness_new(&robot_tracker_module, NULL);
-    TeamState *team = nm_harness_set(h, "team_state");
-    TeamMessage *mate = add_mate(h, team, 2, (struct pose2){2, 2, 0});
-    const double places[2][2] = {{1, -2}, {0.1, 0.1}}; /* a rival; ourselves */
-    for (int i = 0; i < 2; i++) {
-        Obstacle *o = nm_append(&mate->obstacles, &Obstacle_type);
-        o->kind = Obstacle_RIVAL;
-        o->position = (Point){places[i][0], places[i][1], 0};
-        o->confidence = 0.8f;
+    const double places[3][2] = {{1, -2}, {0.1, 0.1}, {-2, 2}}; /* a rival; ourselves; one of 4 s ago */
+    for (int n = 0; n < 150; n++) {
+        TeamState *team = nm_harness_set(h, "team_state");
+        TeamMessage *mate = add_mate(h, team, 2, (struct pose2){2, 2, 0});
+        for (int i = 0; i < 3; i++) {
+            Obstacle *o = nm_append(&mate->obstacles, &Obstacle_type);
+            o->kind = Obstacle_RIVAL;
+            o->position = (Point){places[i][0], places[i][1], 0};
+            o->velocity = (Vector3){0.2, 0, 0};
+            o->confidence = 0.8f;
+            o->last_seen = nm_stamp(nm_ns(fmax(n * STEP - (i == 2 ? 4 : 0), 0)));
+        }
+        give_odometry(h, (struct pose2){0});
+        give_pose(h, (struct pose2){0, 0, M_PI / 2}, 0.05);
+        nm_harness_step(h, STEP);
     }
-    give_odometry(h, (struct pose2){0});
-    give_pose(h, (struct pose2){0, 0, 0}, 0.05);
-    nm_harness_step(h, STEP);
     assert_non_null(nearest(h, "team_obstacles", 1, -2));
     assert_int_equal(count(h, "team_obstacles", Obstacle_RIVAL), 1);
-    assert_int_equal(count(h, "obstacles", Obstacle_RIVAL), 0);
+    assert_int_equal(count(h, "obstacles", Obstacle_RIVAL), 1);
+    const Obstacle *seen = nearest(h, "obstacles", -2, -1); /* this robot looks along y */
+    assert_non_null(seen);
+    assert_true(fabs(seen->velocity.x) < 1e-6 && fabs(seen->velocity.y + 0.2) < 1e-6);
     nm_harness_free(h);
 }
 
@@ -214,7 +221,7 @@ int main(void)
         cmocka_unit_test(a_mate_near_a_seen_robot_gives_it_its_number),
         cmocka_unit_test(a_rival_near_a_mate_stays_a_rival),
         cmocka_unit_test(a_robot_that_lies_is_wide),
-        cmocka_unit_test(the_team_knows_what_a_mate_sees_but_not_this_robot_as_an_obstacle),
+        cmocka_unit_test(what_a_mate_sees_is_an_obstacle_but_not_this_robot_nor_what_was_seen_long_ago),
         cmocka_unit_test(the_posts_are_where_the_field_has_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

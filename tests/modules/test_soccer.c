@@ -324,7 +324,7 @@ static void it_leaves_a_jam(void **state)
 {
     (void)state;
     struct toy t = toy(-0.25, 0, "jam=3, walk_reach=0, stand_reach=0, dribble_reach=0.5");
-    t.rival = (Obstacle){.kind = Obstacle_RIVAL, .position = {0.25, 0, 0}, .radius = 0.2f};
+    t.rival = (Obstacle){.kind = Obstacle_RIVAL, .position = {0.35, 0, 0}, .radius = 0.2f};
     bool left = false;
     for (int i = 0; i < 200; i++) {
         t.vx = t.vy = t.x = t.y = 0; /* nothing moves it */
@@ -332,6 +332,38 @@ static void it_leaves_a_jam(void **state)
         left |= plays(nm_harness_get(t.h, "behavior_state"), "play_ball", "leaving_jam");
     }
     assert_true(left);
+    nm_harness_free(t.h);
+}
+
+/* A rival is at the ball first: the robot waits off the ball, before its own goal. When he leaves, it plays. */
+static void who_is_second_at_the_ball_makes_way(void **state)
+{
+    (void)state;
+    struct toy t = toy(-0.9, 0.3, NULL);
+    t.rival = (Obstacle){.kind = Obstacle_RIVAL, .position = {0.2, 0, 0}, .radius = 0.2f};
+    for (int i = 0; i < 40; i++) live(&t);
+    assert_true(plays(nm_harness_get(t.h, "behavior_state"), "play_ball", "making_way"));
+    const NavigationGoal *goal = nm_harness_get(t.h, "navigation_goal");
+    assert_true(goal->target.x < -0.6 && fabs(goal->target.y) < 0.1 && goal->ball_distance > 0.4f);
+    t.rival.position.x = 1;
+    assert_true(plays(live_for(&t, 0.5), "play_ball", "aiming"));
+    nm_harness_free(t.h);
+}
+
+static void a_rival_who_only_stands_at_the_ball_is_not_waited_for(void **state)
+{
+    (void)state;
+    struct toy t = toy(-0.9, 0.3, NULL);
+    t.rival = (Obstacle){.kind = Obstacle_RIVAL, .position = {0.2, 0, 0}, .radius = 0.2f};
+    live_for(&t, 12);
+    assert_true(t.kicks > 0);
+    nm_harness_free(t.h);
+    t = toy(-0.9, 0.3, NULL); /* and one that lies is none */
+    t.rival = (Obstacle){.kind = Obstacle_RIVAL, .position = {0.2, 0, 0}, .radius = 0.2f, .fallen = true};
+    for (int i = 0; i < 100; i++) {
+        live(&t);
+        assert_false(plays(nm_harness_get(t.h, "behavior_state"), "play_ball", "making_way"));
+    }
     nm_harness_free(t.h);
 }
 
@@ -474,6 +506,8 @@ int main(void)
         cmocka_unit_test(a_strong_kick_is_not_interrupted_by_another_role_but_by_a_penalty),
         cmocka_unit_test(it_asks_for_a_strong_kick_once_and_goes_on_when_it_is_made),
         cmocka_unit_test(it_leaves_a_jam),
+        cmocka_unit_test(who_is_second_at_the_ball_makes_way),
+        cmocka_unit_test(a_rival_who_only_stands_at_the_ball_is_not_waited_for),
         cmocka_unit_test(a_lost_ball_is_searched_where_the_team_says),
         cmocka_unit_test(who_does_not_know_where_it_is_looks_around),
         cmocka_unit_test(the_keeper_dives_only_for_balls_that_would_go_in),

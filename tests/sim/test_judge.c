@@ -660,8 +660,10 @@ static void test_orders(void **state)
 
 /* ---- the book ---- */
 
-/* So many red robots walk to the ball from 1.5 m away, or stand at it; all others stand far from it. */
-static struct nm_book_team play_of(bool walk, uint32_t at_ball)
+/* So many red robots stand at the ball, and one walks to it from 1.5 m away, or past it at a distance of 1.2 m; all
+ * others stand far from it. */
+enum walk { STANDS, WALKS_TO, WALKS_PAST };
+static struct nm_book_team play_of(enum walk walk, uint32_t at_ball)
 {
     struct game g;
     struct nm_scorebook book;
@@ -671,8 +673,8 @@ static struct nm_book_team play_of(bool walk, uint32_t at_ball)
     for (uint32_t i = 0; i < ROBOTS; i++) place(&g, i, -1 - 0.4 * i, 2.5);
     for (int n = 0; n < 400; n++) {
         double t = 0.01 * n;
-        if (walk) place(&g, 1, 0.5 + 0.3 * t, 0);
-        for (uint32_t i = 0; i < at_ball; i++) place(&g, 1 + i, 2, i ? 0.5 : -0.5);
+        if (walk) place(&g, 3, 0.5 + 0.3 * t, walk == WALKS_PAST ? 1.2 : 0);
+        for (uint32_t i = 0; i < at_ball; i++) place(&g, 1 + i, 2, i ? 0.4 : -0.4);
         ball(&g, 2, 0, 0, 0);
         int64_t until = nm_stage_now(g.stage) + nm_ns(0.01);
         while (nm_stage_now(g.stage) < until) {
@@ -687,12 +689,14 @@ static struct nm_book_team play_of(bool walk, uint32_t at_ball)
 static void test_who_goes_to_the_ball(void **state)
 {
     (void)state;
-    struct nm_book_team idle = play_of(false, 0), walk = play_of(true, 0), one = play_of(false, 1),
-                        two = play_of(false, 2);
+    struct nm_book_team idle = play_of(STANDS, 0), walk = play_of(WALKS_TO, 0), past = play_of(WALKS_PAST, 0),
+                        one = play_of(STANDS, 1), two = play_of(STANDS, 2), second = play_of(WALKS_TO, 1);
     assert_true(idle.play > 3.9 && idle.nobody > 0.95 * idle.play && idle.crowd == 0);
     assert_true(walk.nobody < 0.3 * walk.play && walk.crowd == 0);
     assert_true(one.nobody < 0.1 * one.play && one.crowd == 0);
+    assert_true(past.nobody > 0.5 * past.play && past.crowd == 0); /* only at the beginning it seemed to come */
     assert_true(two.crowd > 0.95 * two.play);
+    assert_true(second.crowd > 0.3 * second.play && second.crowd < 0.8 * second.play); /* from 1 m on */
 }
 
 static void fell(struct game *g, uint32_t robot)
@@ -725,6 +729,11 @@ static void test_falls_in_the_book(void **state)
     assert_int_equal(book.robots[0].dives, 1);
     assert_int_equal(book.robots[1].alone, 1);
     assert_int_equal(book.robots[3].alone, 0);
+    assert_int_equal(book.n_falls, 2);
+    assert_int_equal(book.falls[0].bump.other, -1);
+    assert_int_equal(book.falls[1].robot, 3);
+    assert_int_equal(book.falls[1].bump.other, 5);
+    assert_int_equal(book.robots[5].contacts, 1);
     assert_int_equal(sum.falls, 2);
     assert_int_equal(sum.dives, 1);
     end(&g);

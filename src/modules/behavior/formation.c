@@ -113,6 +113,13 @@ static void join_wall(const struct nm_pitch_size *field, const struct formation 
     }
 }
 
+/* The goal area is the keeper's: others who stand there are in the way of his steps and dives. */
+static void leave_goal_area(const struct nm_pitch_size *field, struct pose2 *at)
+{
+    double front = -field->length / 2 + field->goal_area_length + BODY;
+    if (fabs(at->y) < field->goal_area_width / 2 + BODY) at->x = fmax(at->x, front);
+}
+
 /* ---- places until the whistle ---- */
 
 /* Shares of half the length behind the middle line and of half the width, in the order of importance. */
@@ -167,6 +174,7 @@ void formation_places(const struct nm_pitch_size *field, const struct formation 
         switch (f->kind) {
         case FORMATION_PLAY:
             at = play_place(field, f, i, &role);
+            if (i) leave_goal_area(field, &at);
             if (i) keep_away(&at.x, &at.y, f, f->spread);
             break;
         case FORMATION_WALL:

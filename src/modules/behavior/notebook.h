@@ -61,6 +61,8 @@ struct soccer {
     double unsure; /* m, 1 sigma of the own position */
     struct known_ball ball;
     double ball_far;    /* m from the robot                        */
+    struct vec3 rival;  /* m, the rival who is nearest to the ball ... */
+    double rival_far;   /* m from it; infinite: none is known      */
     double rival_first; /* s until the first rival is at the ball  */
     bool kick_off;      /* ours: the ball still lies on its place  */
     bool goal_counts;   /* if this robot scores now                */
@@ -75,6 +77,8 @@ struct soccer {
     double corner;        /* y of the corner that a penalty goes to  */
     double side;          /* 1: the ball was last to the left        */
     double stirs;         /* rad/s                                   */
+    double patience;      /* s that it lets a rival play the ball    */
+    int64_t insists;      /* ns, until then it does not make way again */
     int64_t asks;         /* goals sent to actions so far            */
     uint8_t taker;        /* who took our last indirect restart, until a mate plays the ball; 0: nobody */
     int64_t taken;        /* ns, when he did                         */

@@ -48,6 +48,36 @@ static void walk_and_kick(struct soccer *f)
         (float)(c->way == KICK_WAY_DRIBBLE ? nm_clamp(sqrt(f->dribble_reach / f->walk_reach), 0.2, 1) : c->strength);
 }
 
+/* ---- duels ---- */
+
+static const double DUEL = 1.2;                  /* m from the ball: from here on it looks who is first        */
+static const double AT_BALL = 0.5, LEFT = 0.65;  /* m from the ball: the rival plays it, has left it           */
+static const double TIE = 0.05, SURE = 0.15;     /* m: who is nearer by less is not first; once it insists, more */
+static const double OFF = 0.65;                  /* m from the ball while a rival plays it                     */
+static const double SHORTEST = 1.5, LONGEST = 4; /* s that it waits for him                                    */
+static const double INSISTS = 4;                 /* s                                                          */
+
+/* A rival is at the ball, and not clearly after this robot. Two who play one ball fall over each other. */
+static bool is_second(const struct soccer *f)
+{
+    bool insists = f->nm->now < f->insists;
+    double ahead = insists ? -SURE : TIE;
+    if (insists && rests_for(f) > f->jam) return false; /* he only stands there */
+    return f->ball_far < DUEL && f->rival_far < AT_BALL && f->rival_far < f->ball_far + ahead;
+}
+
+/* Where it waits: on the way of the ball to the own goal, unless the rival stands there, or the keeper. */
+static struct pose2 behind_duel(const struct soccer *f)
+{
+    bool keeps = f->plan->own_role == TeamMessage_ROLE_KEEPER;
+    double front = -f->field.length / 2 + f->field.goal_area_length + OFF;
+    double home = atan2(-f->ball.y, -f->field.length / 2 - f->ball.x), here = to_ball_angle(f) + M_PI;
+    double rival = atan2(f->rival.y - f->ball.y, f->rival.x - f->ball.x);
+    bool free = fabs(angle_normal(home - rival)) > M_PI / 3 && (keeps || f->ball.x > front);
+    double from = free ? home : here;
+    return (struct pose2){f->ball.x + OFF * cos(from), f->ball.y + OFF * sin(from), from + M_PI};
+}
+
 OPTION(play_ball)
 {
     bool jammed = f->ball_far < 0.5 && f->rival_first <= 0.2 && rests_for(f) > f->jam;
@@ -56,6 +86,7 @@ OPTION(play_ball)
     STATE(going)
     {
         if (f->ball.own && f->ball_far < f->near) go(aiming, "the ball is near");
+        if (is_second(f)) go(making_way, "a rival is at the ball");
         if (!f->ball.own && f->ball_far < 0.45)
             go(stepping_off, "the ball must be at its feet, where it does not see it");
         if (f->ball.own) {
@@ -68,11 +99,23 @@ OPTION(play_ball)
     STATE(aiming)
     {
         if (!f->ball.own || f->ball_far > 1.5 * f->near) go(going, "the ball is away");
+        if (is_second(f)) go(making_way, "a rival is first at the ball");
         if (jammed && state_time() > f->jam) go(leaving_jam, "two robots at the ball, and it does not move");
         if (f->choice.way == KICK_WAY_STANDING && f->navigation->arrived && f->ball_far < 0.4)
             go(kicking, "behind the ball, with time for a strong kick");
         think_about_kick(f);
         walk_and_kick(f);
+    }
+    STATE(making_way)
+    {
+        ENTRY { f->patience = SHORTEST + (LONGEST - SHORTEST) * nm_random(f->nm); }
+        if (f->rival_far > LEFT) go(going, "the rival has left the ball");
+        if (f->ball_far + SURE < f->rival_far) go(going, "first at the ball");
+        if (state_time() > f->patience) {
+            f->insists = f->nm->now + nm_ns(INSISTS);
+            go(going, "the rival does not play it");
+        }
+        walk_to(f, behind_duel(f), AT_BALL);
     }
     STATE(stepping_off)
     {

@@ -7,15 +7,18 @@
 
 /* ---- senses ---- */
 
-static double first_rival(const struct soccer *f)
+/* The rival who is nearest to the ball, of those on their feet. */
+static void find_rival(struct soccer *f)
 {
-    double first = INFINITY;
-    for (uint32_t i = 0; i < f->obstacles->obstacles.n; i++) {
+    f->rival_far = INFINITY;
+    for (uint32_t i = 0; f->ball.known && i < f->obstacles->obstacles.n; i++) {
         const Obstacle *o = &f->obstacles->obstacles.at[i];
-        if (o->kind != Obstacle_RIVAL && o->kind != Obstacle_ROBOT) continue;
-        first = fmin(first, hypot(o->position.x - f->ball.x, o->position.y - f->ball.y));
+        double far = hypot(o->position.x - f->ball.x, o->position.y - f->ball.y);
+        if ((o->kind != Obstacle_RIVAL && o->kind != Obstacle_ROBOT) || o->fallen || far >= f->rival_far) continue;
+        f->rival_far = far;
+        f->rival = (struct vec3){o->position.x, o->position.y, 0};
     }
-    return fmax(first - 0.3, 0) / f->speed;
+    f->rival_first = fmax(f->rival_far - 0.3, 0) / f->speed;
 }
 
 /* Our kick-off lasts until the ball has left its place. */
@@ -50,7 +53,7 @@ static void sense(struct soccer *f)
     f->unsure = nm_slot(f->pose)->seq ? sqrt(fmax(c[0] + c[7], 0) / 2) : INFINITY;
     f->ball = known_ball(f->nm, f->me, f->ball_seen, f->team_ball);
     f->ball_far = f->ball.known ? hypot(f->ball.x - f->me.x, f->ball.y - f->me.y) : INFINITY;
-    f->rival_first = f->ball.known ? first_rival(f) : INFINITY;
+    find_rival(f);
     f->kick_off = still_kick_off(f);
     f->goal_counts = goal_counts(f);
     if (f->ball.known) {
@@ -296,7 +299,7 @@ static void reset(struct soccer *f)
 {
     memset(&f->options, 0, sizeof f->options);
     f->choice = (struct kick_choice){0};
-    f->chosen = f->lost_since = f->rested_since = f->asks = f->taken = 0;
+    f->chosen = f->lost_since = f->rested_since = f->asks = f->taken = f->insists = 0;
     f->taker = 0;
     f->rested = f->last_ball = (struct vec3){0};
     f->asked = ASKED_NOTHING;

@@ -20,8 +20,9 @@
 #include "nav_msgs/Odometry.h"
 #include "nutmeg_msgs/BallModel.h"
 #include "nutmeg_msgs/HeadCommand.h"
+#include "nutmeg_msgs/ObstacleModel.h"
 
-enum { SECTORS = 24, RINGS = 2, PANS = 11, TILTS = 3, AT_BALL = 3, GAZES = PANS * TILTS + AT_BALL };
+enum { ROBOTS = 8, SECTORS = 24, RINGS = 2, PANS = 11, TILTS = 3, AT_BALL = 3, GAZES = PANS * TILTS + AT_BALL };
 
 static const double EDGE = 0.85; /* of half the picture: nearer to its edge things are easily lost            */
 static const double NEAR_RING = 0.6, FAR_RING = 3; /* m, where the rings of directions are looked at */
@@ -30,8 +31,13 @@ static const double UNREST = 1; /* m/s2, with which a ball may begin to move whi
 static const double BALL_RANGE = 5, POST_RANGE = 6, MARK_RANGE = 3, FADE = 0.7; /* m, half of them are found there */
 static const double SETTLE = 0.05; /* s, until the picture of a head that has arrived is sharp                  */
 static const double STALE = 4;     /* s, in which a direction becomes worth a look                              */
-static const double SAME = 1.5;    /* s, in which a landmark tells something new: pictures err together */
-static const double THERE = 0.1;   /* rad, the head looks where it should                                       */
+static const double NEXT = 0.8;    /* s, in which the way ahead becomes worth a look                            */
+static const double AHEAD = 2;     /* m, where robots on the way are looked for                                 */
+static const double SLOW = 0.1;    /* m/s, slower it does not look where it walks                               */
+static const double BESIDE = 1.5, TRUNK = 0.35; /* m, robots that are nearer are watched; where they are recognised */
+static const double BUSY = 1;    /* m, with the ball so near it looks at nothing else                         */
+static const double SAME = 1.5;  /* s, in which a landmark tells something new: pictures err together */
+static const double THERE = 0.1; /* rad, the head looks where it should                                       */
 
 struct gaze {
     struct nm *nm;
@@ -40,6 +46,7 @@ struct gaze {
     const BallModel *ball;
     const PoseWithCovarianceStamped *pose;
     const Odometry *odometry;
+    const ObstacleModel *obstacles;
     const PointStamped *search; /* where a lost ball may be, in map */
     /* out */
     HeadCommand *command;
@@ -58,6 +65,7 @@ struct gaze {
     double pan, tilt;                 /* rad, where the head is by now */
     struct pose2 robot;               /* in odom */
     int64_t seen[RINGS][SECTORS];     /* ns, when a direction of odom was looked at */
+    int64_t way_seen;                 /* ns, when it looked where it walked         */
     struct look {
         double pan, tilt; /* rad; pan in odom, or both relative to the ball */
         bool at_ball;
@@ -68,13 +76,13 @@ struct gaze {
 
 /* What a head mode wants to know. */
 static const struct needs {
-    double ball, posts, field, around;
+    double ball, posts, field, around, way;
     bool fixed; /* the head looks straight ahead */
 } needs_of[] = {
-    [HeadMode_BALL_MODE] = {.ball = 3, .field = 0.1, .around = 0.05},
+    [HeadMode_BALL_MODE] = {.ball = 3, .field = 0.1, .around = 0.05, .way = 2},
     [HeadMode_POST_MODE] = {.posts = 1, .around = 0.1},
-    [HeadMode_BALL_GOAL_TRACKING] = {.ball = 0.5, .posts = 1, .field = 0.3, .around = 0.05},
-    [HeadMode_FIELD_FEATURES] = {.ball = 0.1, .field = 1, .around = 0.2},
+    [HeadMode_BALL_GOAL_TRACKING] = {.ball = 0.5, .posts = 1, .field = 0.3, .around = 0.05, .way = 2},
+    [HeadMode_FIELD_FEATURES] = {.ball = 0.1, .field = 1, .around = 0.2, .way = 1},
     [HeadMode_NON_FIELD_FEATURES] = {.around = 1},
     [HeadMode_LOOK_DOWN] = {.fixed = true},
     [HeadMode_LOOK_FORWARD] = {.fixed = true},
@@ -96,10 +104,12 @@ struct spot {         /* a point of the ground as the head sees it */
 };
 
 struct outlook { /* everything that a gaze may show, as things are now */
-    bool pose, ball, search;
+    bool pose, ball, search, way;
     double p[3][3]; /* covariance of the pose (x, y, turn) in the robot's frame */
     double post_factor;
-    struct spot ball_at, search_at, cells[RINGS][SECTORS];
+    struct spot ball_at, search_at, way_at, cells[RINGS][SECTORS];
+    struct spot robots[ROBOTS];
+    uint32_t n_robots;
     uint32_t n;
     struct mark {
         struct spot at;
@@ -176,12 +186,37 @@ static void pose_covariance(const struct gaze *f, double theta, double p[3][3])
             for (int k = 0; k < 3; k++) p[i][j] += half[i][k] * r[j][k];
 }
 
+/* Who walks looks where it walks, the more the faster it is: others may stand there. */
+static void look_out_for_way(const struct gaze *f, struct outlook *o)
+{
+    const Vector3 *v = &f->odometry->twist.twist.linear;
+    double speed = hypot(v->x, v->y), unseen = nm_seconds(f->nm->now - f->way_seen);
+    o->way = speed > SLOW && isfinite(speed) && !(o->ball && hypot(f->ball->position.x, f->ball->position.y) < BUSY);
+    if (!o->way) return;
+    o->way_at = spot_of(f, AHEAD * v->x / speed, AHEAD * v->y / speed);
+    o->way_at.worth = speed * (1 - exp(-unseen / NEXT));
+}
+
+/* Robots beside it that it has not seen for a moment: they may have come nearer. */
+static void look_out_for_robots(const struct gaze *f, struct outlook *o)
+{
+    for (uint32_t i = 0; i < f->obstacles->obstacles.n && o->n_robots < ROBOTS; i++) {
+        const Obstacle *r = &f->obstacles->obstacles.at[i];
+        double far = hypot(r->position.x, r->position.y), unseen = nm_seconds(f->nm->now - nm_stamp_ns(r->last_seen));
+        if (r->kind == Obstacle_GOAL_POST || r->kind == Obstacle_BALL || !(far < BESIDE)) continue;
+        o->robots[o->n_robots++] = (struct spot){atan2(r->position.y, r->position.x), atan2(f->eye - TRUNK, far),
+                                                 (1 - far / BESIDE) * (1 - exp(-fmax(unseen, 0) / NEXT))};
+    }
+}
+
 static void look_out(const struct gaze *f, struct outlook *o)
 {
     struct pose2 here = flat(&f->pose->pose.pose), map_to_robot = pose2_inv(here);
     o->pose = nm_age(f->nm, f->pose) < nm_ns(NEWS) && isfinite(here.x + here.y + here.theta);
-    o->n = 0;
+    o->n = o->n_robots = 0;
     look_out_for_ball(f, o);
+    look_out_for_way(f, o);
+    look_out_for_robots(f, o);
     for (int ring = 0; ring < RINGS; ring++)
         for (int s = 0; s < SECTORS; s++)
             o->cells[ring][s] = (struct spot){angle_normal((s + 0.5) * 2 * M_PI / SECTORS - f->robot.theta),
@@ -286,6 +321,9 @@ static double worth(const struct gaze *f, const struct needs *n, const struct ou
     if (n->ball > 0) gain += n->ball * ball_gain(f, o, pan, tilt, look->at_ball);
     if (n->posts > 0) gain += n->posts * (o->pose ? o->post_factor : 1) * field_gain(f, o, pan, tilt, true);
     if (n->field > 0) gain += n->field * field_gain(f, o, pan, tilt, false);
+    if (o->way && within(f, pan, tilt, &o->way_at, EDGE)) gain += n->way * o->way_at.worth;
+    for (uint32_t i = 0; i < o->n_robots; i++)
+        if (within(f, pan, tilt, &o->robots[i], EDGE)) gain += n->way * o->robots[i].worth;
     if (n->around > 0) gain += n->around * around_gain(f, o, pan, tilt, false);
     return gain / time_to(f, pan, tilt);
 }
@@ -312,6 +350,7 @@ static void remember(struct gaze *f, const struct outlook *o)
 {
     for (uint32_t i = 0; i < o->n; i++)
         if (within(f, f->pan, f->tilt, &o->marks[i].at, EDGE)) f->landmark_seen[o->marks[i].landmark] = f->nm->now;
+    if (o->way && within(f, f->pan, f->tilt, &o->way_at, EDGE)) f->way_seen = f->nm->now;
     for (int ring = 0; ring < RINGS; ring++)
         for (int s = 0; s < SECTORS; s++)
             if (within(f, f->pan, f->tilt, &o->cells[ring][s], EDGE)) f->seen[ring][s] = f->nm->now;
@@ -377,6 +416,7 @@ static void reset(struct gaze *f)
     f->last_mode = UINT8_MAX;
     for (int ring = 0; ring < RINGS; ring++)
         for (int s = 0; s < SECTORS; s++) f->seen[ring][s] = nm_ns(-10);
+    f->way_seen = nm_ns(-10);
     for (uint32_t i = 0; i < NM_PITCH_LANDMARKS; i++) f->landmark_seen[i] = nm_ns(-10);
 }
 
@@ -393,6 +433,7 @@ static const struct nm_port ports[] = {
     NM_IN(ball, BallModel, "ball", .optional = true),
     NM_IN(pose, PoseWithCovarianceStamped, "pose", .optional = true),
     NM_IN(odometry, Odometry, "odometry"),
+    NM_IN(obstacles, ObstacleModel, "obstacles", .optional = true),
     NM_IN(search, PointStamped, "search_target", .optional = true),
     NM_OUT(command, HeadCommand, "head_command"),
     {0},

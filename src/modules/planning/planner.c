@@ -35,8 +35,12 @@ static const double PLAN_EVERY = 0.1;            /* s, without news             
 static const double WAY_EVERY = 0.2;             /* s, a path is published                                        */
 static const double HABIT = 0.25;                /* m that another side of an obstacle must save                  */
 static const double FORESIGHT = 1;               /* s that a robot that moves is expected to move on              */
-static const double CONTACT = 0.04;              /* m between two robots: it backs off                            */
+static const double CLEAR = 0.08, CLOSE = 0.04;  /* m between two robots: it backs off; while it plays the ball    */
 static const double YIELD = 1.2, BACK_OFF = 0.1; /* 1/s, m/s: speed towards a robot for each metre; away from it */
+static const double POST_ROOM = 2. / 3;          /* of the room that other robots get: posts stay where they are    */
+static const double NARROW_ROOM = 0.6;           /* of it where there is no other way                              */
+static const double SQUEEZES = 3;                /* s that it then keeps to such ways                              */
+static const double COMES = 0.5;                 /* of the speed at which the other one comes nearer              */
 static const double NARROW = 0.06,
                     FUNNEL = 0.7;   /* m, 1: half width of the lane behind the ball, at its end and growing */
 static const double LINED_UP = 0.9; /* rad, direction in the lane                                    */
@@ -98,12 +102,14 @@ struct planner {
         double x, y, radius; /* in odom, m; without our own               */
         double vx, vy;       /* m/s, in odom                              */
         bool moves;          /* false: a post                             */
+        bool first;          /* a mate with a lower number: this robot gives way to it */
     } others[32];
     uint32_t n_others;
     struct detour way;
     struct pose2 to;        /* the end of the way, in odom, and the orientation there */
     double beyond;          /* m that it walks on after the end of the way */
     int64_t planned, shown; /* ns                                        */
+    int64_t narrow;         /* ns, when there was no way with room enough */
     double first_side;
     bool holds, arrived, in_lane, swung;
     double foot;     /* 1: the left one kicks, -1: the right one  */
@@ -199,7 +205,9 @@ static void take_obstacles(struct planner *f)
                                                   .radius = fmin(o->radius, 1),
                                                   .vx = c * o->velocity.x - s * o->velocity.y,
                                                   .vy = s * o->velocity.x + c * o->velocity.y,
-                                                  .moves = o->kind != Obstacle_GOAL_POST};
+                                                  .moves = o->kind != Obstacle_GOAL_POST,
+                                                  .first = o->kind == Obstacle_MATE && o->player_number &&
+                                                           o->player_number < f->match->player_number};
     }
 }
 
@@ -297,13 +305,16 @@ static void add_goals(const struct planner *f, struct detour_disc *discs, uint32
     }
 }
 
-static uint32_t obstacle_discs(const struct planner *f, struct detour_disc discs[DETOUR_DISCS])
+static uint32_t obstacle_discs(const struct planner *f, double room, struct detour_disc discs[DETOUR_DISCS])
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < f->n_others; i++) {
         const struct robot *o = &f->others[i];
         double far = hypot(o->x - f->robot.x, o->y - f->robot.y), until = fmin(far / f->forward, FORESIGHT);
-        add_disc(discs, &n, o->x + until * o->vx, o->y + until * o->vy, o->radius + f->body + f->room);
+        double radius = o->radius + f->body + (o->moves ? 1 : POST_ROOM) * room;
+        add_disc(discs, &n, o->x + until * o->vx, o->y + until * o->vy, radius);
+        if (o->first && !needs_ball(f->goal->mode))
+            add_disc(discs, &n, o->x, o->y, radius); /* its way, not only its end */
     }
     if (f->located && !old(f, f->located)) add_goals(f, discs, &n);
     return n;
@@ -319,10 +330,10 @@ static struct pose2 out_of(const struct planner *f, struct pose2 target, double 
     return (struct pose2){x + dx / far * radius, y + dy / far * radius, target.theta};
 }
 
-static void plan_place(struct planner *f, const struct plan *p)
+static void plan_place(struct planner *f, const struct plan *p, double room)
 {
     struct detour_disc discs[DETOUR_DISCS];
-    uint32_t n = p->around ? obstacle_discs(f, discs) : 0;
+    uint32_t n = p->around ? obstacle_discs(f, room, discs) : 0;
     f->to = goal_to_odom(f, f->target);
     f->beyond = 0;
     for (uint32_t i = 0; i < n; i++) f->to = out_of(f, f->to, discs[i].x, discs[i].y, discs[i].radius);
@@ -383,7 +394,7 @@ static bool in_lane(const struct planner *f, struct pose2 me)
            fabs(me.theta) < loose * LINED_UP;
 }
 
-static void plan_behind(struct planner *f)
+static void plan_behind(struct planner *f, double room)
 {
     struct detour_disc discs[DETOUR_DISCS];
     struct pose2 ball = ball_and_aim(f), me = pose2_mul(pose2_inv(ball), f->robot);
@@ -393,7 +404,7 @@ static void plan_behind(struct planner *f)
     f->beyond = f->in_lane ? 0 : f->stand_off;
     f->to = stand_behind(f, ball, f->beyond);
     if (!f->in_lane) {
-        n = obstacle_discs(f, discs);
+        n = obstacle_discs(f, room, discs);
         add_disc(discs, &n, ball.x, ball.y, f->ball_room);
     }
     detour_find(&f->way, f->robot, f->to, discs, n, f->first_side, HABIT);
@@ -417,16 +428,19 @@ static struct steer_limits limits_of(const struct planner *f)
                                  .change_turn = f->change_turn};
 }
 
-/* Slower towards a robot that is near, and back from one that is too near: who pushes is penalised. */
-static void yield_to_others(const struct planner *f, struct steer_velocity *v)
+/* Slower towards a robot that is near, slower still if it comes, and back from one that is too near: who pushes is
+ * penalised, and who touches falls. */
+static void yield_to_others(const struct planner *f, struct steer_velocity *v, double room)
 {
+    double c = cos(f->robot.theta), s = sin(f->robot.theta);
     for (uint32_t i = 0; i < f->n_others; i++) {
         const struct robot *o = &f->others[i];
         struct pose2 at = seen(f, (struct pose2){o->x, o->y, 0});
         double far = hypot(at.x, at.y), gap = far - o->radius - f->body;
         if (!o->moves || gap > 1 || !(far > 0)) continue;
         double nx = at.x / far, ny = at.y / far, towards = v->x * nx + v->y * ny;
-        double most = gap < CONTACT ? -BACK_OFF : YIELD * (gap - CONTACT);
+        double comes = fmax(-(c * o->vx + s * o->vy) * nx - (c * o->vy - s * o->vx) * ny, 0);
+        double most = gap < room ? -BACK_OFF : fmax(YIELD * (gap - room) - COMES * comes, -BACK_OFF);
         if (towards <= most) continue;
         v->x -= (towards - most) * nx;
         v->y -= (towards - most) * ny;
@@ -475,7 +489,7 @@ static double follow(struct planner *f, const struct plan *p, double end_speed)
     struct steer_velocity v = steer(&p->limits, &wish, &seconds);
     f->holds = wish.holds;
     keep_off_ball(f, &v);
-    yield_to_others(f, &v);
+    yield_to_others(f, &v, CLEAR);
     put_velocity(f, v);
     f->state->remaining_distance = (float)wish.remaining;
     return seconds;
@@ -511,7 +525,7 @@ static void go_and_stand(struct planner *f, const struct plan *p)
     }
     struct steer_velocity free = {to.x, to.y, 0}, yielding = free;
     double seconds = follow(f, p, 0);
-    yield_to_others(f, &yielding);
+    yield_to_others(f, &yielding, CLEAR);
     bool alone = yielding.x == free.x && yielding.y == free.y;
     struct pose2 from_here = pose2_mul(pose2_inv(f->here), f->to);
     if (f->holds && !held_up && alone && f->way.n == 0 && hypot(to.x, to.y) < f->near) step_to(f, p, from_here);
@@ -558,7 +572,7 @@ static void run_up(struct planner *f, const struct plan *p, struct pose2 ball)
     double along = fmax(speed, -0.1), across = nm_within(steer_stopping(y, f->change_side), p->limits.side);
     struct steer_velocity v = {c * along - s * across, s * along + c * across,
                                nm_within(steer_stopping(wrong, f->change_turn), p->limits.turn)};
-    yield_to_others(f, &v);
+    yield_to_others(f, &v, CLOSE);
     put_velocity(f, v);
     f->state->remaining_distance = (float)fmax(x, 0);
     f->state->remaining_time = (float)(fmax(x, 0) / f->kick_speed);
@@ -576,7 +590,7 @@ static bool kicks(struct planner *f)
     if (since > KICK_TAKES || over) f->asked = 0;
     if (!f->asked) return false;
     struct steer_velocity v = {f->kick_speed, 0, 0};
-    yield_to_others(f, &v);
+    yield_to_others(f, &v, CLOSE);
     put_velocity(f, v);
     if (!walk_answers(f) && since < SHOWN) ask_for_kick(f, f->goal->kick_direction);
     return true;
@@ -641,10 +655,16 @@ static void make_plan(struct planner *f, const struct plan *p)
                 nm_fresh(f->nm, f->obstacles) || nm_seconds(f->nm->now - f->planned) > PLAN_EVERY;
     if (!news) return;
     f->planned = f->nm->now;
-    if (needs_ball(p->mode))
-        plan_behind(f);
-    else
-        plan_place(f, p);
+    bool squeezes = f->narrow && nm_seconds(f->nm->now - f->narrow) < SQUEEZES;
+    for (int narrow = squeezes; narrow < 2; narrow++) { /* where no way has room enough it goes between the others */
+        if (narrow && !squeezes) f->narrow = f->nm->now;
+        double room = narrow ? NARROW_ROOM * f->room : f->room;
+        if (needs_ball(p->mode))
+            plan_behind(f, room);
+        else
+            plan_place(f, p, room);
+        if (f->way.clear) break;
+    }
     f->first_side = f->way.n ? f->way.bends[0].side : 0;
     if (nm_seconds(f->nm->now - f->shown) > WAY_EVERY) show_way(f);
 }
@@ -682,7 +702,7 @@ static void reset(struct planner *f)
 {
     forget_way(f);
     f->n_past = f->n_others = 0;
-    f->located = f->shown = f->stepped = 0;
+    f->located = f->shown = f->stepped = f->narrow = 0;
     f->here = f->robot = (struct pose2){0};
     f->foot = 1;
     f->step = USUAL_STEP;
@@ -756,7 +776,8 @@ static const struct nm_param params[] = {
     NM_PARAM(leave_turn, 0.25, 0.02, 3.2, "rad", "the same for its orientation"),
     NM_PARAM(near, 0.3, 0, 2, "m", "from here on the walk plans the steps itself; 0: never"),
     NM_PARAM(body, 0.17, 0, 1, "m", "radius of the robot"),
-    NM_PARAM(room, 0.1, 0, 1, "m", "way around others: so much between the two bodies"),
+    NM_PARAM(room, 0.13, 0, 1, "m",
+             "way around other robots: so much between the two bodies; around posts two thirds of it"),
     NM_PARAM(ball_room, 0.3, 0.05, 2, "m",
              "way around the ball on the way behind it: between ball and robot, middle to middle"),
     NM_PARAM(stand_off, 0.25, 0, 2, "m", "so far behind the place of the kick the straight run-up begins"),

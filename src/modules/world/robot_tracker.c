@@ -2,8 +2,8 @@
  * a velocity that fades, since robots stop more often than they run on. Sightings that say mate or rival vote for the
  * team; a mate that reports a pose near a track gives it its number. Mates that nobody sees stand where they say.
  *
- * `obstacles` is what this robot has to walk around, in base_footprint. `team_obstacles` is the same in the map, with
- * what mates see of other robots. */
+ * `obstacles` is what this robot has to walk around, in base_footprint, and `team_obstacles` is the same in the map.
+ * Both have what mates see of other robots. */
 #include "base/kf4.h"
 #include "base/pitch.h"
 #include "core/nm.h"
@@ -25,7 +25,11 @@ static const double PATIENCE = 0.5;          /* s, in which the confidence follo
 static const double RANGE = 4.5, FADE = 0.8; /* m: farther robots are missed more often than not; over which width */
 static const double SURE = 1;                /* log odds from which on a robot belongs to a team                 */
 static const double MATE_SPEED = 0.3;        /* m/s, how far a mate may be from where it was when it spoke       */
-static const double POSE_GOOD = 0.5;         /* m, standard deviation up to which the own pose says where posts are */
+static const double MIDDLE = 0.35,
+                    POST_MIDDLE = 0.1; /* m, height of the part by which a robot or a post is recognised */
+static const double WIDTH = 0.2;       /* m, a robot nearer than this to the line of sight hides what is behind it */
+static const double HEARSAY = 3;       /* s, what a mate saw earlier does not count                          */
+static const double POSE_GOOD = 0.5;   /* m, standard deviation up to which the own pose says where posts are */
 
 struct track {
     bool on, post;
@@ -122,11 +126,27 @@ static void see(struct robot_tracker *f, const Percept *p, struct pose2 robot, d
     t->last_seen = f->time;
 }
 
+/* Another robot stands before it. */
+static bool hidden(const struct robot_tracker *f, const struct track *t, struct pose2 robot)
+{
+    double dx = t->at.x[0] - robot.x, dy = t->at.x[1] - robot.y, far = hypot(dx, dy);
+    for (int i = 0; i < TRACKS; i++) {
+        const struct track *o = &f->tracks[i];
+        double ox = o->at.x[0] - robot.x, oy = o->at.x[1] - robot.y, along = (ox * dx + oy * dy) / fmax(far, 0.01);
+        if (!o->on || o == t || o->post || along < 0 || along > far - WIDTH) continue;
+        if (fabs(ox * dy - oy * dx) < WIDTH * far) return true;
+    }
+    return false;
+}
+
+/* Both its feet and its middle must be in the picture: a head that looks down at the ball sees only the feet of the
+ * robot behind it, and does not recognise it. */
 static double chance_to_see(const struct robot_tracker *f, const struct track *t, struct pose2 robot)
 {
     struct view view = view_now(f->nm, f->camera);
     struct pose2 at = pose2_mul(pose2_inv(robot), place_of(t));
-    if (!view_sees(&view, (struct vec3){at.x, at.y, 0}, 40)) return 0;
+    struct vec3 foot = {at.x, at.y, 0}, middle = {at.x, at.y, t->post ? POST_MIDDLE : MIDDLE};
+    if (!view_sees(&view, foot, 40) || !view_sees(&view, middle, 40) || hidden(f, t, robot)) return 0;
     return 1 / (1 + exp((hypot(at.x, at.y) - RANGE) / FADE));
 }
 
@@ -271,6 +291,15 @@ static void tell_track(struct robot_tracker *f, const struct track *t, struct po
     o->fallen = !t->post && (t->says_fallen || t->size > LIES);
 }
 
+/* m/s: a mate that nobody sees walks to where it said. */
+static Vector3 towards_target(const TeamMessage *m, double turn)
+{
+    double dx = m->walk_target.x - m->pose.pose.x, dy = m->walk_target.y - m->pose.pose.y, far = hypot(dx, dy);
+    double speed = fmin((double)m->max_walk_speed, far), c = cos(turn), s = sin(turn);
+    bool walks = m->action != TeamMessage_ACTION_WAITING && far > 0.3 && isfinite(speed);
+    return walks ? (Vector3){speed * (c * dx - s * dy) / far, speed * (s * dx + c * dy) / far, 0} : (Vector3){0};
+}
+
 static void tell_mate(struct robot_tracker *f, const TeamMate *mate, struct pose2 map_to_it, ObstacleModel *to)
 {
     struct pose2 at = pose2_mul(map_to_it, pose2_point(mate->message.pose.pose.x, mate->message.pose.pose.y));
@@ -280,6 +309,7 @@ static void tell_mate(struct robot_tracker *f, const TeamMate *mate, struct pose
     if (!o) return;
     mate_spread(f, mate, c);
     turn_covariance(c, map_to_it.theta, o->covariance);
+    if (!fallen) o->velocity = towards_target(&mate->message, map_to_it.theta);
     o->player_number = mate->player_number;
     o->last_seen = mate->message.header.stamp;
     o->fallen = fallen;
@@ -303,19 +333,32 @@ static void tell_posts(struct robot_tracker *f, struct pose2 map_to_it, Obstacle
     }
 }
 
-/* What mates see and this robot does not; never the robot itself. */
-static void tell_hearsay(struct robot_tracker *f, const struct place *place, ObstacleModel *to)
+/* What mates see and this robot does not look at; never the robot itself. */
+static void tell_hearsay(struct robot_tracker *f, const struct place *place, struct pose2 map_to_it, ObstacleModel *to)
 {
+    struct pose2 robot = trail_at(&f->trail, f->nm->now),
+                 map_to_odom = pose2_mul(robot, pose2_inv(place->robot_to_map));
+    double c = cos(map_to_it.theta), s = sin(map_to_it.theta);
     for (uint32_t m = 0; m < f->team->mates.n && m < MATES; m++) {
         const TeamMate *mate = &f->team->mates.at[m];
         if (!heard(f, mate)) continue;
         for (uint32_t i = 0; i < mate->message.obstacles.n; i++) {
             const Obstacle *told = &mate->message.obstacles.at[i];
             double x = told->position.x, y = told->position.y;
-            if (told->kind == Obstacle_BALL || told->kind == Obstacle_GOAL_POST || !isfinite(x + y)) continue;
-            if (hypot(x - place->robot_to_map.x, y - place->robot_to_map.y) < 0.5 || taken(to, x, y, 0.5)) continue;
+            bool old = nm_seconds(f->nm->now - nm_stamp_ns(told->last_seen)) > HEARSAY;
+            if (told->kind == Obstacle_BALL || told->kind == Obstacle_GOAL_POST || !isfinite(x + y) || old) continue;
+            struct pose2 at = pose2_mul(map_to_it, pose2_point(x, y)), odom = pose2_mul(map_to_odom, pose2_point(x, y));
+            const struct track there = {.at.x = {odom.x, odom.y}};
+            if (hypot(x - place->robot_to_map.x, y - place->robot_to_map.y) < 0.5 || taken(to, at.x, at.y, 0.5) ||
+                chance_to_see(f, &there, robot) > 0.5)
+                continue;
             Obstacle *o = nm_append(&to->obstacles, &Obstacle_type);
-            if (o) *o = *told;
+            if (!o) return;
+            *o = *told;
+            o->position = (Point){at.x, at.y, 0};
+            o->velocity =
+                (Vector3){c * told->velocity.x - s * told->velocity.y, s * told->velocity.x + c * told->velocity.y, 0};
+            turn_covariance(told->covariance, map_to_it.theta, o->covariance);
         }
     }
 }
@@ -344,7 +387,10 @@ static void step(struct robot_tracker *f)
         tell_mate(f, mate, pose2_inv(place.robot_to_map), f->obstacles);
         tell_mate(f, mate, here, f->team_obstacles);
     }
-    if (place.known) tell_hearsay(f, &place, f->team_obstacles);
+    if (place.known) {
+        tell_hearsay(f, &place, pose2_inv(place.robot_to_map), f->obstacles);
+        tell_hearsay(f, &place, here, f->team_obstacles);
+    }
     if (place.known && place.p[0][0] + place.p[1][1] < POSE_GOOD * POSE_GOOD) {
         tell_posts(f, pose2_inv(place.robot_to_map), f->obstacles);
         tell_posts(f, here, f->team_obstacles);
