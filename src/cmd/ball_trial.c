@@ -152,7 +152,7 @@ static const struct moment *truth_at(const struct trial *t, int64_t at)
     return &t->truths[(t->newest + 1) % TRUTHS];
 }
 
-static void add_error(struct ball_result *r, enum ball_error kind, double error)
+void ball_add_error(struct ball_result *r, enum ball_error kind, double error)
 {
     if (r->n[kind] < BALL_SAMPLES) r->errors[kind][r->n[kind]++] = (float)error;
 }
@@ -174,11 +174,11 @@ static void judge(struct trial *t, const BallModel *b, int64_t stamp)
     r->wrong += error > 0.5;
     if (away > 1.7 && away < 2.3 && speed < 0.02 && !t->rolls) {
         double p = b->covariance[0], q = b->covariance[1], u = b->covariance[5], det = p * u - q * q;
-        add_error(r, BALL_PLACE, error);
+        ball_add_error(r, BALL_PLACE, error);
         if (det > 0) t->nees += (u * dx * dx - 2 * q * dx * dy + p * dy * dy) / det, t->n_nees++;
     }
-    if (speed > 0.3) add_error(r, BALL_ROLLING, error);
-    if (speed > 0.8 && speed < 1.2) add_error(r, BALL_VELOCITY, hypot(b->velocity.x - vx, b->velocity.y - vy));
+    if (speed > 0.3) ball_add_error(r, BALL_ROLLING, error);
+    if (speed > 0.8 && speed < 1.2) ball_add_error(r, BALL_VELOCITY, hypot(b->velocity.x - vx, b->velocity.y - vy));
     if (speed > 0.3 && b->interception_time > 0.8f && b->interception_time < 1.2f && t->n_ahead < AHEAD) {
         struct pose2 at = pose2_mul(m->robot, (struct pose2){b->interception.x, b->interception.y, 0});
         t->ahead[t->n_ahead].at = stamp + nm_ns(b->interception_time);
@@ -195,7 +195,7 @@ static void judge_ahead(struct trial *t, const struct moment *now)
         if (t->ahead[i].at > now->at)
             t->ahead[n++] = t->ahead[i];
         else
-            add_error(t->result, BALL_INTERCEPT, hypot(t->ahead[i].x - now->ball.x, t->ahead[i].y - now->ball.y));
+            ball_add_error(t->result, BALL_INTERCEPT, hypot(t->ahead[i].x - now->ball.x, t->ahead[i].y - now->ball.y));
     }
     t->n_ahead = n;
 }

@@ -35,6 +35,7 @@ struct ball_result {
     float errors[BALL_ERRORS][BALL_SAMPLES];
 };
 
+void ball_add_error(struct ball_result *result, enum ball_error kind, double error);
 void ball_trial(struct setup *setup, const struct ball_trial *trial, struct ball_result *result);
 
 #endif

@@ -8,7 +8,7 @@
 #include "cmd/console.h"
 #include "cmd/eval.h"
 #include "cmd/pool.h"
-#include "cmd/position_trial.h"
+#include "cmd/recorded.h"
 #include "cmd/progress.h"
 #include "cmd/sim_play.h"
 #include "cmd/stopping.h"
@@ -35,6 +35,7 @@ struct eval {
     enum nm_fidelity fidelity;
     enum position_incident incident;
     uint64_t first, last;
+    struct texts logs; /* instead of outings: one a seed */
     double seconds;
     int64_t jobs;
     uint32_t n_lineups, n_rows, seeds, ended;
@@ -102,6 +103,11 @@ static void work(void *user, uint32_t piece, void *result)
 {
     struct eval *e = user;
     uint32_t which = piece / e->seeds;
+    if (e->logs.n) {
+        const struct recorded recorded = {e->logs.at[piece % e->seeds], e->lineups[which].file};
+        recorded_poses(&e->setup, &recorded, e->lineups[which].n_poses, e->lineups[which].poses, result);
+        return;
+    }
     const struct position_trial trial = {.incident = e->incident,
                                          .fidelity = e->fidelity,
                                          .seed = e->first + piece % e->seeds,
@@ -127,6 +133,7 @@ static int check(const struct eval *e, struct nm_err *err)
     for (uint32_t s = 0; s < e->seeds; s++)
         for (uint32_t l = 0; l < e->n_lineups; l++) {
             const struct position_result *r = &e->results[l * e->seeds + s];
+            if (!r->done && e->logs.n) return nm_fail(err, "%s", r->why);
             if (!r->done) return nm_fail(err, "seed %llu: %s", (unsigned long long)(e->first + s), r->why);
             if (r->hash != e->results[s].hash)
                 return nm_fail(err, "seed %llu: two line-ups did not get the same percepts",
@@ -286,7 +293,7 @@ static int draw(const struct eval *e, const char *path, struct nm_err *err)
 
 static int evaluate(struct eval *e, struct nm_err *err)
 {
-    e->seeds = (uint32_t)(e->last - e->first + 1);
+    e->seeds = e->logs.n ? e->logs.n : (uint32_t)(e->last - e->first + 1);
     e->results = calloc((size_t)e->n_lineups * e->seeds, sizeof *e->results);
     if (!e->results) abort();
     const struct pool pool = {.n = e->n_lineups * e->seeds,
@@ -326,6 +333,8 @@ static int eval_position(int argc, char **argv)
              "flat (default); percept: bodies that walk, in hard conditions; camera: they see images"),
         TEXT("incident", &incident, "NAME",
              "measures the time until 20 cm after one: kidnap, side (starts on the wrong side), fall"),
+        TEXTS("log", &e.logs, "LOG",
+              "plays the percepts of this log of nutmeg play --log instead of outings; may be repeated"),
         TEXT("plot", &plot, "FILE", "draws how often errors are small, as .svg or .png"),
         SWITCH("json", &json, "prints one JSON object a line"),
         WHOLE("jobs", &e.jobs, 1, 64, "N", "processes at the same time (default: 2)", .letter = 'j'),
@@ -349,6 +358,7 @@ static int eval_position(int argc, char **argv)
     if (e.incident > INCIDENT_FALL) return usage_wrong(&usage, "there is no incident '%s'", incident);
     if (nm_seeds_parse(seeds, &e.first, &e.last) < 0 || e.last - e.first >= 1000)
         return usage_wrong(&usage, "--seeds wants a number, or a range of at most 1000 such as 1-20, not '%s'", seeds);
+    if (e.logs.n && e.incident) return usage_wrong(&usage, "use either --log or --incident, not both");
     struct nm_err err = {0};
     setup_begin(&e.setup);
     static const char *const usual_ones[NM_FIDELITIES] = {"position_vision", "position_walk", "position"};

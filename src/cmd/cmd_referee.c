@@ -168,7 +168,7 @@ static int open_desk(struct office *o, const char *port, const char *address, st
     long number = *port ? strtol(port, &end, 10) : NM_LIVE_PORT;
     if (*port && (*end || number < 0 || number > 65535))
         return nm_fail(err, "--live wants a port from 0 to 65535, not '%s'", port);
-    o->desk = referee_desk_new(&(struct referee_desk_options){match_of, happen, o}, err);
+    o->desk = referee_desk_new(&(struct referee_desk_options){.match = match_of, .happen = happen, .user = o}, err);
     if (!o->desk) return -1;
     struct nm_live_options live = {.port = (int)number, .address = address};
     o->live = nm_live_new(referee_desk_player(o->desk), &live, err);

@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/ball_trial.h"
 #include "cmd/console.h"
 #include "cmd/eval.h"
 #include "cmd/options.h"
 #include "cmd/plot.h"
 #include "cmd/pool.h"
 #include "cmd/progress.h"
+#include "cmd/recorded.h"
 #include "cmd/setup.h"
 #include "cmd/sim_play.h"
 #include "cmd/stopping.h"
@@ -23,6 +23,7 @@ struct order {
     uint64_t first;
     double seconds;
     enum nm_fidelity fidelity;
+    struct texts logs; /* instead of robots that walk about: one a seed */
 };
 
 struct evaluation {
@@ -39,6 +40,10 @@ static void work(void *user, uint32_t piece, void *result)
 {
     struct evaluation *e = user;
     uint32_t lineup = piece % e->order->n_lineups, seed = piece / e->order->n_lineups;
+    if (e->order->logs.n) {
+        recorded_ball(&e->setup, &(struct recorded){e->order->logs.at[seed], e->files[lineup]}, result);
+        return;
+    }
     const struct ball_trial trial = {e->order->fidelity, e->order->first + seed, e->order->seconds, e->files[lineup]};
     ball_trial(&e->setup, &trial, result);
 }
@@ -77,6 +82,7 @@ static int check(const struct evaluation *e, struct nm_err *err)
     for (uint32_t s = 0; s < o->seeds; s++)
         for (uint32_t i = 0; i < o->n_lineups; i++) {
             const struct ball_result *first = &e->results[s * o->n_lineups], *r = first + i;
+            if (!r->done && o->logs.n) return nm_fail(err, "%s: %s", o->lineups[i], r->why);
             if (!r->done)
                 return nm_fail(err, "%s, seed %llu: %s", o->lineups[i], (unsigned long long)(o->first + s), r->why);
             if (r->hash != first->hash && o->fidelity == NM_FIDELITY_FLAT)
@@ -154,8 +160,11 @@ int eval_ball(int argc, char **argv)
     const char *fidelity = "percept", *picture = NULL;
     int64_t jobs = 2, seeds = 8, first = 1;
     double seconds = 65;
+    struct order order = {0};
     const struct flag flags[] = {
         TEXT("fidelity", &fidelity, "NAME", "percept (physics, hard conditions; the default) or flat"),
+        TEXTS("log", &order.logs, "LOG",
+              "plays the percepts of this log of nutmeg play --log instead; may be repeated"),
         WHOLE("seeds", &seeds, 1, EVAL_SEEDS, "N", "number of seeds (default: 8)"),
         WHOLE("first", &first, 1, 1e12, "N", "the first of them (default: 1)"),
         NUMBER("seconds", &seconds, 5, 600, "N", "simulated seconds of each (default: 65)"),
@@ -177,11 +186,12 @@ int eval_ball(int argc, char **argv)
     bool flat = !strcmp(fidelity, "flat");
     if (!flat && strcmp(fidelity, "percept"))
         return usage_wrong(&usage, "--fidelity is percept or flat, not '%s'", fidelity);
-    struct order order = {.n_lineups = (uint32_t)n,
-                          .seeds = (uint32_t)seeds,
-                          .first = (uint64_t)first,
-                          .seconds = seconds,
-                          .fidelity = flat ? NM_FIDELITY_FLAT : NM_FIDELITY_PERCEPT};
+    if (order.logs.n > EVAL_SEEDS) return usage_wrong(&usage, "--log: at most %d logs", EVAL_SEEDS);
+    order.n_lineups = (uint32_t)n;
+    order.seeds = order.logs.n ? order.logs.n : (uint32_t)seeds;
+    order.first = (uint64_t)first;
+    order.seconds = seconds;
+    order.fidelity = flat ? NM_FIDELITY_FLAT : NM_FIDELITY_PERCEPT;
     for (int i = 0; i < n; i++) order.lineups[i] = argv[1 + i];
     struct evaluation *e = calloc(1, sizeof *e);
     if (!e) abort();

@@ -173,10 +173,17 @@ static int happen(void *user, const struct nm_match_event *event, struct nm_err 
     return nm_judge_order(s->match.judge, event, err);
 }
 
+static void truth(void *user, WorldTruth *to)
+{
+    struct show *s = user;
+    if (s->stage) nm_stage_truth(s->stage, to);
+}
+
 static struct nm_player *referee(void *user, struct nm_err *err)
 {
     struct show *s = user;
-    s->desk = referee_desk_new(&(struct referee_desk_options){match_of, happen, s}, err);
+    s->desk = referee_desk_new(
+        &(struct referee_desk_options){.match = match_of, .happen = happen, .truth = truth, .user = s}, err);
     return s->desk ? referee_desk_player(s->desk) : NULL;
 }
 

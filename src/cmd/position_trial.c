@@ -95,7 +95,7 @@ static bool invert(const double a[3][3], double to[3][3])
     return det > 0;
 }
 
-static void add_sample(struct position_errors *e, const struct nm_outing_pose *p)
+void position_add_sample(struct position_errors *e, const struct nm_outing_pose *p)
 {
     double off[3] = {p->pose.x - p->truth.x, p->pose.y - p->truth.y, angle_normal(p->pose.theta - p->truth.theta)};
     double inverse[3][3], nees = 0;
@@ -154,7 +154,7 @@ static void play(struct nm_outing *o, struct judge *j)
             for (uint32_t r = 0; r < NM_OUTING_MATES; r++) {
                 struct nm_outing_pose p;
                 nm_outing_pose(o, r, k, &p);
-                if (!t->incident && sample && seconds > BEGIN) add_sample(&result->of[k], &p);
+                if (!t->incident && sample && seconds > BEGIN) position_add_sample(&result->of[k], &p);
                 if (t->incident && r == 0 && happened && after > 0 && p.fresh)
                     watch(&recoveries[k], &result->of[k], &p, after);
             }

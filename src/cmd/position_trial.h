@@ -48,6 +48,8 @@ struct position_result {
 
 void position_trial(struct setup *setup, const struct position_trial *trial, struct position_result *result);
 
+void position_add_sample(struct position_errors *errors, const struct nm_outing_pose *pose);
+
 /* The share-th of n numbers, 0 to 1; NaN of none. Sorts them. */
 double position_quantile(float *values, uint32_t n, double share);
 

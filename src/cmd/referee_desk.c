@@ -11,6 +11,7 @@ struct referee {
     struct nm *nm;
     nm_server(RefereeOrder) orders;
     MatchState *state;
+    WorldTruth *truth;
     const struct referee_desk_options *desk;
 };
 
@@ -99,11 +100,18 @@ static void step(struct referee *f)
     if (!match) return;
     tell(match, f->state);
     nm_put(f->nm, f->state);
+    if (!f->desk->truth) return;
+    f->desk->truth(f->desk->user, f->truth);
+    nm_put(f->nm, f->truth);
 }
 
 #define SELF struct referee
 static const struct nm_port ports[] = {
-    NM_SERVER(orders, RefereeOrder, "referee/order", 8), NM_OUT(state, MatchState, "referee/state"), {0}};
+    NM_SERVER(orders, RefereeOrder, "referee/order", 8),
+    NM_OUT(state, MatchState, "referee/state"),
+    NM_OUT(truth, WorldTruth, "truth/world"),
+    {0},
+};
 NM_MODULE_UNLISTED(referee, "Takes orders to the referee, and tells the state of the match.", NM_PORTS(ports),
                    .step = NM_CALL(step))
 

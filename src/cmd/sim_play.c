@@ -70,10 +70,10 @@ struct playing {
     struct sim_control control;
     struct nm_desk desk;
     uint32_t n_logs;
-    struct nm_log *logs[NM_PLAYERS];
-    double began, paced; /* s, real time: of the run, and since when it keeps pace   */
-    int64_t paced_from;  /* ns, simulated                                          */
-    double looked;       /* s */
+    struct nm_log *logs[NM_PLAYERS + 1]; /* the last one is the referee's */
+    double began, paced;                 /* s, real time: of the run, and since when it keeps pace   */
+    int64_t paced_from;                  /* ns, simulated                                          */
+    double looked;                       /* s */
     struct progress progress;
 };
 
@@ -117,11 +117,11 @@ const char *sim_log_path(struct nm_arena *arena, const struct sim_options *optio
     return nm_take_format(arena, "%s/seed%llu/%s.mcap", options->log.path, (unsigned long long)seed, robot);
 }
 
-static int open_log(struct playing *p, uint32_t robot, struct nm_player *player, struct nm_err *err)
+static int open_log(struct playing *p, const char *name, struct nm_player *player, struct nm_err *err)
 {
     const struct sim_options *o = p->options;
     struct logging_flags flags = o->log;
-    flags.path = sim_log_path(&p->setup->arena, o, p->scenario->robots[robot].name, p->seed);
+    flags.path = sim_log_path(&p->setup->arena, o, name, p->seed);
     struct logging_how how = {.virtual_time = true};
     return logging_open(&p->logs[p->n_logs++], player, &flags, &how, err);
 }
@@ -138,16 +138,16 @@ static int ready(void *user, uint32_t robot, struct nm_player *player, struct nm
     if (p->options->live &&
         sim_live_add(p->live, player, p->scenario->robots[robot].team, p->options->live, &desk, err))
         return -1;
-    if (p->options->log.path && open_log(p, robot, player, err)) return -1;
+    if (p->options->log.path && open_log(p, p->scenario->robots[robot].name, player, err)) return -1;
     return 0;
 }
 
 static void close_run(struct playing *p)
 {
     sim_live_close(p->live);
-    if (p->options->closing) p->options->closing(p->options->user);
     for (uint32_t i = 0; i < p->n_logs; i++) logging_close(p->logs[i], stderr);
     p->n_logs = 0;
+    if (p->options->closing) p->options->closing(p->options->user);
     sim_photos_free(p->photos);
     sim_wire_free(p->wire);
     sim_control_free(&p->control);
@@ -170,6 +170,7 @@ static int open_viewers(struct playing *p, struct nm_err *err)
     const struct sim_options *o = p->options;
     struct nm_player *referee = o->referee ? o->referee(o->user, err) : NULL;
     if (o->referee && (!referee || sim_live_add(p->live, referee, NM_NONE, "0", &p->desk, err))) return -1;
+    if (referee && o->log.path && open_log(p, "referee", referee, err)) return -1;
     return sim_live_open(p->live, p->setup, &p->desk, err);
 }
 

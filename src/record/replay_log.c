@@ -892,6 +892,13 @@ int replay(const struct replay_options *options, struct replay_result *result, s
     struct replay r = {.options = options, .result = result};
     memset(result, 0, sizeof *result);
     int played = play(&r, err);
+    for (uint32_t i = 0; r.player && i < r.lineup->n_instances && i < REPLAY_STEPS; i++) {
+        struct nm_step_stats stats;
+        nm_player_step_stats(r.player, i, &stats);
+        snprintf(result->steps[i].instance, sizeof result->steps[i].instance, "%s", r.lineup->instances[i].name);
+        result->steps[i].busy = (double)stats.busy.mean;
+        result->n_steps = i + 1;
+    }
     result->damage = r.bag.damage;
     replay_close(&r);
     return played;

@@ -34,6 +34,8 @@ struct replay_options {
     void *user;
 };
 
+enum { REPLAY_STEPS = 32 };
+
 /* What came of it. */
 struct replay_result {
     struct nm_arena arena;
@@ -48,7 +50,12 @@ struct replay_result {
     char first_difference[1024];
     struct nm_err causes; /* why something may not be exact                   */
     struct nm_err damage; /* what of the log could not be read                */
-    uint32_t n_rows;      /* topics with differences                          */
+    uint32_t n_steps;
+    struct replay_step { /* of the instances of the line-up that played */
+        char instance[64];
+        double busy; /* ns, mean of a step */
+    } steps[REPLAY_STEPS];
+    uint32_t n_rows; /* topics with differences                          */
     struct replay_row {
         const char *topic;
         uint64_t messages, differ, absent;

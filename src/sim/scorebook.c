@@ -11,8 +11,9 @@ static const double JUMP = 0.5;   /* m in one step: carried by hand             
 static const double BUMP = 1.5;   /* s from a touch to the fall that it caused                    */
 static const double PARTED = 0.5; /* s without contact: the next one is another one */
 static const double FAST = 0.5, DIVE_TIME = 1.5, DIVE_FAR = 2.5; /* m/s of the ball, s, m: a keeper who falls dives */
-static const double AT_BALL = 0.5; /* m: who plays the ball                                   */
+static const double AT_BALL = 0.6; /* m: who plays the ball                                   */
 static const double COMES = 0.15, STRAIGHT = 0.7, TURNS = 0.5; /* m/s towards the ball, share of its speed; rad/s */
+static const double PLAYED = 1;   /* s: so long after its touch a team is with the ball        */
 static const double STRIKES = 1;  /* m: who comes from here is a striker                     */
 static const double SMOOTH = 0.5; /* s                                                       */
 static const double DUEL = 0.4, DUEL_TIME = 5, DUEL_MOVED = 0.05; /* m from the ball, s, m of the ball      */
@@ -160,6 +161,8 @@ static void follow_ball(struct nm_scorebook *b)
         look_at_kick(b, ball, velocity);
         b->kicker = -1;
     }
+    for (uint32_t i = 0; i < b->n; i++)
+        if (touching >> i & 1) b->played[nm_stage_robot(b->stage, i)->team] = now;
     if (touching && last >= 0) {
         bool mate =
             b->holder >= 0 && b->holder != last &&
@@ -226,8 +229,9 @@ static void follow_strikers(struct nm_scorebook *b)
     }
     for (int t = 0; t < 2; t++) {
         if (m->kicking == 1 - t) continue;
+        bool played = b->played[t] && to_seconds(nm_stage_now(b->stage) - b->played[t]) < PLAYED;
         b->teams[t].play += dt;
-        b->teams[t].nobody += coming[t] || turns[t] ? 0 : dt;
+        b->teams[t].nobody += coming[t] || turns[t] || played ? 0 : dt;
         b->teams[t].crowd += strikers[t] > 1 ? dt : 0;
     }
 }

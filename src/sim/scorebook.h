@@ -73,6 +73,7 @@ struct nm_scorebook {
     double speed;                                /* of the ball one step ago, m/s               */
     int kicker;                                  /* of a kick that is still looked at, -1: none */
     int64_t kicked;                              /* ns                                          */
+    int64_t played[2];                           /* ns, when a team touched the ball last; 0: never */
     int64_t fast;                                /* ns, when the ball was fast last             */
     struct vec3 kicked_from;
     struct vec3 duel_at;

@@ -58,7 +58,7 @@ static int begin(void **state)
     const struct nm_match_options options = {.league = NM_GAME_HSL, .team_numbers = {7, 9}};
     (void)state;
     assert_int_equal(nm_match_begin(&g.match, &options, &err), 0);
-    g.desk = referee_desk_new(&(struct referee_desk_options){match_of, happen, NULL}, &err);
+    g.desk = referee_desk_new(&(struct referee_desk_options){.match = match_of, .happen = happen}, &err);
     assert_non_null(g.desk);
     g.live = nm_live_new(referee_desk_player(g.desk), &(struct nm_live_options){.token = "whistle-token"}, &err);
     if (!g.live) fail_msg("%s", err.text);
