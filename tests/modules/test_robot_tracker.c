@@ -1,6 +1,7 @@
 /* The robot tracker: velocities against robots that walk straight, teams, numbers, mates that nobody sees, posts. */
 #include "world_rig.h"
 
+#include "body/robot.h"
 #include "nutmeg_msgs/ObstacleModel.h"
 
 extern const struct nm_module robot_tracker_module;
@@ -190,6 +191,31 @@ static void what_a_mate_sees_is_an_obstacle_but_not_this_robot_nor_what_was_seen
     nm_harness_free(h);
 }
 
+/* A head that looks down at the ball shows only the feet of the robot behind it: it is still there. One that would be
+ * recognised and is not seen is gone. */
+static void a_robot_behind_the_ball_is_not_forgotten(void **state)
+{
+    (void)state;
+    static struct nm_arena arena;
+    struct nm_err err = {0};
+    const struct nm_body *body = nm_body_load(&arena, NM_ROOT "/robots/kid70", &err);
+    assert_non_null(body);
+    struct nm_harness *h = nm_harness_new_with(&robot_tracker_module, NULL, body);
+    const double tilts[3] = {0.2, 0.85, 0.2}; /* the robot at 1 m, the ball before it, the robot's place again */
+    for (int part = 0; part < 3; part++) {
+        for (int i = 0; i < 75; i++) {
+            Percepts *image = give_image(h, 0.02);
+            give_odometry(h, (struct pose2){0});
+            give_camera(h, 0, tilts[part]);
+            if (part == 0) add_percept(image, Percept_RIVAL, 1, 0, 0.05);
+            nm_harness_step(h, STEP);
+        }
+        assert_int_equal(count(h, "obstacles", Obstacle_RIVAL), part < 2);
+    }
+    nm_harness_free(h);
+    nm_arena_free(&arena);
+}
+
 static void the_posts_are_where_the_field_has_them(void **state)
 {
     (void)state;
@@ -222,6 +248,7 @@ int main(void)
         cmocka_unit_test(a_rival_near_a_mate_stays_a_rival),
         cmocka_unit_test(a_robot_that_lies_is_wide),
         cmocka_unit_test(what_a_mate_sees_is_an_obstacle_but_not_this_robot_nor_what_was_seen_long_ago),
+        cmocka_unit_test(a_robot_behind_the_ball_is_not_forgotten),
         cmocka_unit_test(the_posts_are_where_the_field_has_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,7 +50,7 @@ static void walk_and_kick(struct soccer *f)
 
 /* ---- duels ---- */
 
-static const double DUEL = 1.2;                  /* m from the ball: from here on it looks who is first        */
+static const double DUEL = 0.9;                  /* m from the ball: from here on it looks who is first        */
 static const double AT_BALL = 0.5, LEFT = 0.65;  /* m from the ball: the rival plays it, has left it           */
 static const double TIE = 0.05, SURE = 0.15;     /* m: who is nearer by less is not first; once it insists, more */
 static const double OFF = 0.55;                  /* m from the ball while a rival plays it                     */
