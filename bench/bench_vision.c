@@ -1,5 +1,5 @@
 /* nutmeg bench vision: the time of the classic line-up and of its loops over pixels, these beside OpenCV where its peer
- * was built, and what the line-up finds in simulated images that nothing was tuned on. */
+ * was built, and what this line-up and those with networks find in simulated images that nothing was tuned on. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +10,7 @@
 #include "cmd/vision_trouble.h"
 #include "codec/thumbnail.h"
 #include "modules/vision/frame.h"
+#include "vision_networks.h"
 
 enum { FIRST = 500001, IMAGES = 1000, QUICK = 150, ROUNDS = 400, WIDTH = 640, HEIGHT = 480 };
 
@@ -120,6 +121,7 @@ static void report_finds(struct nm_bench *bench, const char *who, const struct v
     char name[96];
     for (uint32_t i = 0; i < sizeof finds / sizeof *finds; i++) {
         enum vision_kind k = finds[i].kind;
+        if (!s->told[k]) continue; /* not every line-up tells everything */
         double recall = s->there[k] ? (double)s->found[k] / s->there[k] : NAN;
         double precision = s->told[k] ? (double)s->right[k] / s->told[k] : NAN;
         snprintf(name, sizeof name, "%s%s: recall", who, vision_kinds[k]);
@@ -129,12 +131,12 @@ static void report_finds(struct nm_bench *bench, const char *who, const struct v
     }
 }
 
-static int look(struct setup *setup, const struct nm_body *body, struct vision_studio *studio, const char *const *set,
-                uint32_t n_set, uint32_t images, struct vision_score *near, struct vision_score *score,
-                struct nm_err *err)
+static int look(struct setup *setup, const struct nm_body *body, struct vision_studio *studio, const char *lineup,
+                const char *const *set, uint32_t n_set, uint32_t images, struct vision_score *near,
+                struct vision_score *score, struct nm_err *err)
 {
     static struct vision_shot shot;
-    struct vision_rig *rig = vision_rig_new(setup, "vision", body, set, n_set, NULL, err);
+    struct vision_rig *rig = vision_rig_new(setup, lineup, body, set, n_set, NULL, err);
     if (!rig) return -1;
     for (uint32_t i = 0; i < images; i++) {
         struct vision_found found;
@@ -184,14 +186,16 @@ void bench_vision(struct nm_bench *bench)
     static struct vision_shot shot;
     static const char *const similarity[] = {"field_color.method=similarity"};
     struct nm_err err = {0};
-    struct vision_score near = {0}, score = {0}, alike = {0};
+    struct vision_score near = {0}, score = {0}, alike = {0}, mixed = {0}, net = {0};
     uint32_t images = nm_bench_quick(bench) ? QUICK : IMAGES;
     setup_begin(&setup);
     const char *folder = setup_robot(&setup, "kid70", &err);
     const struct nm_body *body = folder ? nm_body_load(&setup.arena, folder, &err) : NULL;
     struct vision_studio *studio = body ? vision_studio_new(&setup.arena, setup.root, body, &err) : NULL;
-    if (!studio || look(&setup, body, studio, NULL, 0, images, &near, &score, &err) < 0 ||
-        look(&setup, body, studio, similarity, 1, images, NULL, &alike, &err) < 0) {
+    if (!studio || look(&setup, body, studio, "vision", NULL, 0, images, &near, &score, &err) < 0 ||
+        look(&setup, body, studio, "vision", similarity, 1, images, NULL, &alike, &err) < 0 ||
+        look(&setup, body, studio, "vision_mixed", NULL, 0, images, NULL, &mixed, &err) < 0 ||
+        look(&setup, body, studio, "vision_net", NULL, 0, images, NULL, &net, &err) < 0) {
         nm_bench_fail(bench, &err);
         setup_end(&setup);
         return;
@@ -218,5 +222,16 @@ void bench_vision(struct nm_bench *bench)
         nm_bench_report(bench, name, (double)alike.right[k] / fmax(alike.told[k], 1), "1", NAN, "", true);
     }
     if (bench_troubles(bench, &setup, body, studio, &err)) nm_bench_fail(bench, &err);
+    /* of the mixed line-up only the balls are its own */
+    ms = 1e3 * mixed.seconds / mixed.images;
+    nm_bench_report(bench, "mixed line-up, 644x482", ms, "ms", NAN, "<= 67 ms", ms <= 67);
+    struct vision_score balls = {.images = mixed.images};
+    balls.there[VISION_BALL] = mixed.there[VISION_BALL], balls.found[VISION_BALL] = mixed.found[VISION_BALL];
+    balls.told[VISION_BALL] = mixed.told[VISION_BALL], balls.right[VISION_BALL] = mixed.right[VISION_BALL];
+    report_finds(bench, "  ", &balls);
+    ms = 1e3 * net.seconds / net.images;
+    nm_bench_report(bench, "network line-up, 644x482", ms, "ms", NAN, "<= 67 ms", ms <= 67);
+    report_finds(bench, "  ", &net);
+    bench_vision_networks(bench, setup.root);
     setup_end(&setup);
 }

@@ -27,7 +27,7 @@ struct heat_network {
     char model[128];
     int32_t width, height;
     float limits[CLASSES];
-    float radius, robot_height, post_width, shirt;
+    float radius, robot_height, post_width, shirt, directed;
     /* state */
     struct nm_net *net;
 };
@@ -130,12 +130,12 @@ static uint8_t shirt_of(const struct heat_network *f, const struct frame *frame,
 }
 
 /* Direction of a crossing: of its arms, the turn at which they lie on what is brightest on a ring around it. */
-static double direction_of(const struct frame *f, enum class class, double u, double v)
+static double direction_of(const struct frame *f, enum class class, double u, double v, double range)
 {
     static const uint8_t arms[CLASSES] = {[CROSSING_L] = 0x3, [CROSSING_T] = 0xb, [CROSSING_X] = 0xf}; /* quarters */
     struct vec3 at;
     float ring[RING] = {0};
-    if (!frame_ground(f, u, v, &at)) return NAN;
+    if (!frame_ground(f, u, v, &at) || hypot(at.x, at.y) > range) return NAN;
     for (int k = 0; k < RING; k++)
         for (int i = 0; i < 3; i++) {
             double r = 0.12 + 0.04 * i, turn = 2 * M_PI * k / RING;
@@ -222,7 +222,7 @@ static void tell_feature(struct heat_network *f, const struct frame *frame, enum
     p->kind = kinds[class];
     p->confidence = peak->heat;
     p->center = (Point32){(float)peak->u, (float)peak->v, 0};
-    p->orientation = class == MARK ? 0 : (float)direction_of(frame, class, peak->u, peak->v);
+    p->orientation = class == MARK ? 0 : (float)direction_of(frame, class, peak->u, peak->v, f->directed);
 }
 
 static __attribute__((noinline)) void show(const struct heat_network *f, const struct frame *frame)
@@ -301,6 +301,7 @@ static const struct nm_param params[] = {
     NM_PARAM(robot_height, 0.7, 0.2, 2, "m", "of a robot"),
     NM_PARAM(post_width, 0.1, 0.02, 0.5, "m", "of a goal post"),
     NM_PARAM(shirt, 0.06, 0.01, 1, "1", "share of its chest that has the shirt's colour"),
+    NM_PARAM(directed, 3.5, 0, 20, "m", "crossings farther than this are points without a direction"),
     {0},
 };
 NM_MODULE(heat_network, "The whole vision as one network: heat maps whose peaks are what it sees.", NM_PORTS(ports),
