@@ -53,18 +53,19 @@ static bool draw_pitch(struct set *s)
     char text[1200];
     struct nm_err err = {0};
     double length = roll(s, 6, 14), width = length * roll(s, 0.6, 0.7), area = roll(s, 0.6, 1.2);
+    double spot = chance(s, 0.5) ? roll(s, 0.08, 0.14) : roll(s, 0.2, 0.3);
     bool penalty = chance(s, 0.6);
     const char *const spots[] = {"cross", "dot", "dash"};
     snprintf(text, sizeof text,
              "title: drawn\nplayers: 4\nmeasured_to: line centres\nlength: %.3f\nwidth: %.3f\nline_width: %.3f\n"
              "goal_area_depth: %.3f\ngoal_area_width: %.3f\npenalty_area_depth: %.3f\npenalty_area_width: %.3f\n"
              "penalty_mark: %.3f\ncircle_diameter: %.3f\ncorner_radius: 0\nborder: %.3f\nturf: 0.008\n"
-             "penalty_spot: {kind: %s, size: %.3f}\ncentre_spot: {kind: %s, size: 0.1}\n"
+             "penalty_spot: {kind: %s, size: %.3f}\ncentre_spot: {kind: %s, size: %.3f}\n"
              "goal: {width: %.3f, height: %.3f, depth: 0.5, post: %.3f, post_shape: %s, net: [%.2f, %.2f, %.2f]}\n"
              "ball: {radius: %.4f, mass: 0.1}\n",
              length, width, roll(s, 0.04, 0.07), area, roll(s, 2.2, 2.8), penalty ? area + roll(s, 0.5, 1) : 0.0,
              penalty ? roll(s, 3.2, 3.6) : 0.0, roll(s, 1.2, 1.9), roll(s, 1.2, 2), roll(s, 0.4, 1.5),
-             spots[below(s, 2)], roll(s, 0.08, 0.14), spots[below(s, 3)], roll(s, 1.5, 2.1), roll(s, 0.8, 1.3),
+             spots[below(s, 2)], spot, spots[below(s, 3)], spot, roll(s, 1.5, 2.1), roll(s, 0.8, 1.3),
              roll(s, 0.08, 0.12), chance(s, 0.7) ? "round" : "square", roll(s, 0, 1), roll(s, 0, 1), roll(s, 0, 1),
              roll(s, 0.045, 0.075));
     return !nm_pitch_parse(&s->pitch, "drawn", text, strlen(text), &err);
@@ -716,7 +717,8 @@ static void label_all(struct set *s, struct nm_shot *shot)
         label_point(s, shot, crossing[p->crossings[i].kind], p->crossings[i].x, p->crossings[i].y, 0.2, NM_THING_LINE,
                     NM_THING_LINE);
     for (uint32_t i = 0; i < 2; i++)
-        label_point(s, shot, NM_SEEN_MARK, p->spots[i].x, p->spots[i].y, 0.12, NM_THING_LINE, NM_THING_LINE);
+        label_point(s, shot, NM_SEEN_MARK, p->spots[i].x, p->spots[i].y, p->spots[i].size, NM_THING_LINE,
+                    NM_THING_LINE);
     for (uint32_t i = 0; i < s->n_standing; i++) {
         const struct standing *o = &s->standing[i];
         double away = hypot(o->x - s->eye_pose.pos.x, o->y - s->eye_pose.pos.y);

@@ -110,7 +110,7 @@ static const struct nm_param params[] = {
     NM_PARAM_WORD(model, "ball.onnx", NULL, "file of the network, read when it starts"),
     NM_PARAM(batch, 16, 1, MOST, "1", "squares that the network looks at in one run; fixed when it starts"),
     NM_PARAM(radius, 0.07, 0.02, 0.2, "m", "of the ball"),
-    NM_PARAM(least, 0.5, 0, 1, "1", "less sure ones are no balls"),
+    NM_PARAM(least, 0.95, 0, 1, "1", "less sure ones are no balls"),
     NM_PARAM(size, 0.5, 0.01, 5, "1", "a ball may be larger or smaller than it should be by this logarithm"),
     NM_PARAM(exact, 0.1, 0, 1, "1", "a candidate must be surer by this than a circle that was fitted"),
     {0},

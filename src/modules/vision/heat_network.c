@@ -1,6 +1,6 @@
 /* The whole vision as one network (SweatyNet: Schnekenburger et al. 2017): an image to a heat map for each of eight
  * classes, whose peaks are balls, feet of posts, robots and obstacles, crossings of lines and penalty marks. What a
- * peak does not tell is measured at its place: the size of a ball, the colour of a robot's shirt, the direction of a
+ * peak does not tell is measured at its place: the size of a ball, the colour of a robot's shirt, the lines of a
  * crossing. */
 #include "humanoid_league_msgs/BallsInImage.h"
 #include "humanoid_league_msgs/GoalPartsInImage.h"
@@ -27,7 +27,7 @@ struct heat_network {
     char model[128];
     int32_t width, height;
     float limits[CLASSES];
-    float radius, robot_height, post_width, shirt, directed;
+    float radius, robot_height, post_width, shirt, directed, arm;
     /* state */
     struct nm_net *net;
 };
@@ -129,32 +129,55 @@ static uint8_t shirt_of(const struct heat_network *f, const struct frame *frame,
     return ObstacleInImage_ROBOT_UNDEFINED;
 }
 
-/* Direction of a crossing: of its arms, the turn at which they lie on what is brightest on a ring around it. */
-static double direction_of(const struct frame *f, enum class class, double u, double v, double range)
+/* What is painted around a point: how bright the ring from 18 to 26 cm is, from 0 (carpet) to 1 (as bright as the
+ * point). Marks are smaller, the arms of crossings reach farther. False: it is not whole in the image. */
+static bool look_around(const struct frame *f, struct vec3 at, float ring[RING])
 {
-    static const uint8_t arms[CLASSES] = {[CROSSING_L] = 0x3, [CROSSING_T] = 0xb, [CROSSING_X] = 0xf}; /* quarters */
-    struct vec3 at;
-    float ring[RING] = {0};
-    if (!frame_ground(f, u, v, &at) || hypot(at.x, at.y) > range) return NAN;
-    for (int k = 0; k < RING; k++)
+    struct pixel p;
+    float sorted[RING], white = 0;
+    for (int k = 0; k < RING; k++) {
+        ring[k] = 0;
         for (int i = 0; i < 3; i++) {
-            double r = 0.12 + 0.04 * i, turn = 2 * M_PI * k / RING;
-            struct pixel p;
-            if (!frame_pixel(f, at.x + r * cos(turn), at.y + r * sin(turn), 0, &p)) return NAN;
-            ring[k] += frame_y(f, (uint32_t)p.u, (uint32_t)p.v);
+            double r = 0.18 + 0.04 * i, turn = 2 * M_PI * k / RING;
+            if (!frame_pixel(f, at.x + r * cos(turn), at.y + r * sin(turn), 0, &p)) return false;
+            ring[k] += (float)frame_y(f, (uint32_t)p.u, (uint32_t)p.v) / 3;
         }
+        int place = k;
+        for (; place > 0 && sorted[place - 1] > ring[k]; place--) sorted[place] = sorted[place - 1];
+        sorted[place] = ring[k];
+    }
+    for (int i = 0; i < 25; i++)
+        if (frame_pixel(f, at.x + 0.02 * (i % 5 - 2), at.y + 0.02 * (i / 5 - 2), 0, &p))
+            white = fmaxf(white, frame_y(f, (uint32_t)p.u, (uint32_t)p.v));
+    float carpet = sorted[RING / 4];
+    for (int k = 0; k < RING; k++) ring[k] = (ring[k] - carpet) / fmaxf(white - carpet, 8);
+    return true;
+}
+
+/* The brightest on the ring near a direction. */
+static float arm(const float ring[RING], int k)
+{
+    float most = ring[(k + RING) % RING];
+    for (int i = -2; i <= 2; i++) most = fmaxf(most, ring[(k + i + RING) % RING]);
+    return most;
+}
+
+/* The turn at which the arms of a crossing lie on what is brightest, and which quarters after it have one. */
+static double turn_of(const float ring[RING], uint32_t arms, float least, uint32_t *seen)
+{
     float score[RING], most = -INFINITY;
     int best = 0;
     for (int k = 0; k < RING; k++) {
         score[k] = 0;
         for (int q = 0; q < 4; q++)
             for (int i = -1; i <= 1; i++)
-                score[k] += (arms[class] >> q & 1 ? 1.0f : -1.0f) * ring[(k + q * RING / 4 + i + RING) % RING];
+                score[k] += (arms >> q & 1 ? 1.0f : -1.0f) * ring[(k + q * RING / 4 + i + RING) % RING];
         if (score[k] > most) most = score[k], best = k;
     }
+    *seen = 0;
+    for (int q = 0; q < 4; q++) *seen |= (uint32_t)(arm(ring, best + q * RING / 4) > least) << q;
     float before = score[(best + RING - 1) % RING], after = score[(best + 1) % RING], bend = before - 2 * most + after;
-    double k = best + (bend < 0 ? 0.5 * (double)(before - after) / (double)bend : 0);
-    return angle_normal(2 * M_PI * k / RING + (class == CROSSING_L ? M_PI / 4 : 0)); /* an L has the bisector */
+    return 2 * M_PI / RING * (best + (bend < 0 ? 0.5 * (double)(before - after) / (double)bend : 0));
 }
 
 /* ---- messages ---- */
@@ -211,18 +234,43 @@ static void tell_obstacles(struct heat_network *f, const struct frame *frame, bo
     }
 }
 
+/* Crossings and marks look alike: what is around them tells them apart. */
 static void tell_feature(struct heat_network *f, const struct frame *frame, enum class class, const struct peak *peak)
 {
-    static const uint8_t kinds[CLASSES] = {[CROSSING_L] = Percept_CROSSING_L,
-                                           [CROSSING_T] = Percept_CROSSING_T,
-                                           [CROSSING_X] = Percept_CROSSING_X,
-                                           [MARK] = Percept_PENALTY_MARK};
+    enum { LINE = 0x5, L = 0x3, T = 0xb, X = 0xf }; /* quarters with an arm */
+    static const struct {
+        uint8_t kind, arms;
+    } kinds[CLASSES] = {[CROSSING_L] = {Percept_CROSSING_L, L},
+                        [CROSSING_T] = {Percept_CROSSING_T, T},
+                        [CROSSING_X] = {Percept_CROSSING_X, X},
+                        [MARK] = {Percept_PENALTY_MARK, LINE}};
+    float ring[RING];
+    uint32_t seen;
+    uint8_t kind = kinds[class].kind;
+    double turn = NAN;
+    struct vec3 at;
+    if (frame_ground(frame, peak->u, peak->v, &at) && hypot(at.x, at.y) < f->directed) {
+        if (!look_around(frame, at, ring)) return;
+        turn = turn_of(ring, kinds[class].arms, f->arm, &seen);
+        bool crossing = class != MARK && (seen & kinds[class].arms) == kinds[class].arms;
+        if (!crossing) { /* the halfway line goes through the mark in the middle, no line through a penalty mark */
+            turn_of(ring, LINE, f->arm, &seen);
+            if (class != MARK && class != CROSSING_X) return;
+            if ((seen & LINE) == LINE)
+                kind = Percept_CENTER_CIRCLE;
+            else if (!seen)
+                kind = Percept_PENALTY_MARK;
+            else
+                return;
+        }
+        if (class == CROSSING_L) turn += M_PI / 4; /* an L has the direction of its bisector */
+    }
     Percept *p = nm_append(&f->features->percepts, &Percept_type);
     if (!p) return;
-    p->kind = kinds[class];
+    p->kind = kind;
     p->confidence = peak->heat;
     p->center = (Point32){(float)peak->u, (float)peak->v, 0};
-    p->orientation = class == MARK ? 0 : (float)direction_of(frame, class, peak->u, peak->v, f->directed);
+    p->orientation = (float)angle_normal(turn);
 }
 
 static __attribute__((noinline)) void show(const struct heat_network *f, const struct frame *frame)
@@ -292,16 +340,17 @@ static const struct nm_port ports[] = {
     {0},
 };
 static const struct nm_param params[] = {
-    NM_PARAM_WORD(model, "heat.onnx", NULL, "file of the network, read when it starts"),
+    NM_PARAM_WORD(model, "heat_wide.onnx", NULL, "file of the network, read when it starts"),
     NM_PARAM(width, 320, 64, FRAME_SIDE, "px", "of the picture that the network sees; fixed when it starts"),
     NM_PARAM(height, 240, 64, FRAME_SIDE, "px", "of the picture that the network sees; fixed when it starts"),
-    NM_PARAM_LIST(limits, "0.4 0.4 0.4 0.4 0.4 0.4 0.4 0.4", 0, 1, "1",
+    NM_PARAM_LIST(limits, "0.5 0.4 0.4 0.3 0.375 0.45 0.35 0.3", 0, 1, "1",
                   "heat above which a peak counts: ball, post, X, penalty mark, L, T, robot, obstacle"),
     NM_PARAM(radius, 0.07, 0.02, 0.2, "m", "of the ball"),
     NM_PARAM(robot_height, 0.7, 0.2, 2, "m", "of a robot"),
     NM_PARAM(post_width, 0.1, 0.02, 0.5, "m", "of a goal post"),
     NM_PARAM(shirt, 0.06, 0.01, 1, "1", "share of its chest that has the shirt's colour"),
-    NM_PARAM(directed, 3.5, 0, 20, "m", "crossings farther than this are points without a direction"),
+    NM_PARAM(directed, 2.5, 0, 20, "m", "around crossings and marks farther than this nothing is looked at"),
+    NM_PARAM(arm, 0.3, 0, 1, "1", "brightness of a line that crosses, from the carpet's to that of the crossing"),
     {0},
 };
 NM_MODULE(heat_network, "The whole vision as one network: heat maps whose peaks are what it sees.", NM_PORTS(ports),

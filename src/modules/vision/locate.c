@@ -23,7 +23,7 @@ struct locate {
     const LineInformationInImage *lines_in_image;
     const GoalPartsInImage *goal_in_image;
     const ObstaclesInImage *obstacles_in_image;
-    const Percepts *features;
+    const Percepts *features, *line_features;
     const MatchState *match;
     /* out */
     Percepts *percepts;
@@ -289,6 +289,31 @@ static void locate_lines(struct locate *f, const struct frame *v)
     for (uint32_t i = 0; i < in->circles.n; i++) locate_circle(f, v, &in->circles.at[i]);
 }
 
+/* ---- points ---- */
+
+/* What somebody has told already is not told twice. */
+static bool is_known(const Percepts *all, const Percept *p)
+{
+    for (uint32_t i = 0; i < all->percepts.n; i++) {
+        const Percept *o = &all->percepts.at[i];
+        bool near = hypot(o->position.x - p->position.x, o->position.y - p->position.y) < 0.3;
+        if (o != p && o->kind == p->kind && o->located && p->located && near) return true;
+    }
+    return false;
+}
+
+static void locate_features(struct locate *f, const struct frame *v, const Percepts *features)
+{
+    for (uint32_t i = 0; i < features->percepts.n; i++) {
+        const Percept *in = &features->percepts.at[i];
+        Percept *p = add(f, v, in->kind, in->confidence, in->center.x, in->center.y, 0);
+        if (!p) return;
+        p->box = in->box;
+        p->orientation = in->orientation;
+        if (is_known(f->percepts, p)) f->percepts->percepts.n--;
+    }
+}
+
 /* ---- step ---- */
 
 static bool of_image(const struct locate *f, Time stamp)
@@ -304,7 +329,8 @@ static void step(struct locate *f)
     bool goal = nm_fresh(f->nm, f->goal_in_image) && of_image(f, f->goal_in_image->header.stamp);
     bool robots = nm_fresh(f->nm, f->obstacles_in_image) && of_image(f, f->obstacles_in_image->header.stamp);
     bool features = nm_fresh(f->nm, f->features) && of_image(f, f->features->header.stamp);
-    if (!(ball || lines || goal || robots || features)) return;
+    bool marks = nm_fresh(f->nm, f->line_features) && of_image(f, f->line_features->header.stamp);
+    if (!(ball || lines || goal || robots || features || marks)) return;
     take_view(f, &v);
     f->percepts->header.stamp = f->pose->header.stamp;
     nm_text(f->percepts->header.frame_id, "base_footprint");
@@ -314,11 +340,8 @@ static void step(struct locate *f)
     if (goal) locate_goal(f, &v);
     if (robots) locate_robots(f, &v);
     if (lines) locate_lines(f, &v);
-    for (uint32_t i = 0; features && i < f->features->percepts.n; i++) {
-        const Percept *in = &f->features->percepts.at[i];
-        Percept *p = add(f, &v, in->kind, in->confidence, in->center.x, in->center.y, 0);
-        if (p) p->box = in->box, p->orientation = in->orientation;
-    }
+    if (features) locate_features(f, &v, f->features);
+    if (marks) locate_features(f, &v, f->line_features);
     nm_put(f->nm, f->percepts);
     nm_put(f->nm, f->ball);
     nm_put(f->nm, f->goal);
@@ -334,6 +357,7 @@ static const struct nm_port ports[] = {
     NM_IN(goal_in_image, GoalPartsInImage, "goal_parts_in_image", .optional = true),
     NM_IN(obstacles_in_image, ObstaclesInImage, "obstacles_in_image", .optional = true),
     NM_IN(features, Percepts, "features_in_image", .optional = true),
+    NM_IN(line_features, Percepts, "line_features", .optional = true),
     NM_LAST(match, MatchState, "match_state", .optional = true),
     NM_OUT(percepts, Percepts, "percepts"),
     NM_OUT(ball, BallRelative, "ball_relative"),

@@ -47,7 +47,7 @@ void network_picture(const struct frame *f, uint32_t width, uint32_t height, flo
 bool network_patch(const struct frame *f, double u, double v, double side, float *to)
 {
     enum { N = NETWORK_PATCH };
-    double half = side / 2, out = side / 4;
+    double half = side / 2, out = 0.45 * side;
     bool inside = u - half >= -out && v - half >= -out && u + half <= f->width + out && v + half <= f->height + out;
     if (!(side >= 6 && side < 4 * FRAME_SIDE && inside)) return false;
     int32_t each = side < 1.5 * N ? 1 : 2; /* samples a side of each pixel */
