@@ -90,13 +90,18 @@ static void sees_what_is_there(void **state)
 static void networks_see_it_too(void **state)
 {
     (void)state;
-    static const struct floors mixed[VISION_KINDS] = {[VISION_BALL] = {0.8, 0.7}},
-                               net[VISION_KINDS] = {[VISION_BALL] = {0.85, 0.8},
+    static const struct floors mixed[VISION_KINDS] = {[VISION_BALL] = {0.85, 0.88}},
+                               net[VISION_KINDS] = {[VISION_BALL] = {0.93, 0.93},
                                                     [VISION_POST] = {0.65, 0.7},
-                                                    [VISION_CROSSING] = {0.75, 0.65},
-                                                    [VISION_ROBOT] = {0.75, 0.7}};
+                                                    [VISION_CROSSING] = {0.85, 0.88},
+                                                    [VISION_ROBOT] = {0.82, 0.85}},
+                               both[VISION_KINDS] = {[VISION_BALL] = {0.9, 0.9},
+                                                     [VISION_CROSSING] = {0.85, 0.85},
+                                                     [VISION_ROBOT] = {0.8, 0.82},
+                                                     [VISION_LINE] = {0.93, 0.9}};
     sees("vision_mixed", mixed);
     sees("vision_net", net);
+    sees("vision_both", both);
 }
 
 /* The network's crossings are points; their directions are measured around them. The classic vision knows them from the

@@ -66,10 +66,10 @@ static void a_patch_is_mostly_inside(void **state)
 {
     (void)state;
     static float patch[NETWORK_PATCH * NETWORK_PATCH];
-    assert_true(network_patch(&frame, 8, 30, 20, patch));
-    assert_true(network_patch(&frame, W - 8, 30, 20, patch));
-    assert_false(network_patch(&frame, 4, 30, 20, patch));
-    assert_false(network_patch(&frame, 30, H - 4, 20, patch));
+    assert_true(network_patch(&frame, 2, 30, 20, patch));
+    assert_true(network_patch(&frame, W - 2, 30, 20, patch));
+    assert_false(network_patch(&frame, 0, 30, 20, patch));
+    assert_false(network_patch(&frame, 30, H, 20, patch));
     assert_false(network_patch(&frame, 30, 30, 3, patch));
     assert_false(network_patch(&frame, 30, 30, NAN, patch));
     assert_false(network_patch(&frame, NAN, 30, 20, patch));

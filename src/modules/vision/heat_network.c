@@ -27,7 +27,7 @@ struct heat_network {
     char model[128];
     int32_t width, height;
     float limits[CLASSES];
-    float radius, robot_height, post_width, shirt, directed, arm;
+    float radius, robot_height, post_width, shirt, directed, around, arm;
     /* state */
     struct nm_net *net;
 };
@@ -247,24 +247,23 @@ static void tell_feature(struct heat_network *f, const struct frame *frame, enum
     float ring[RING];
     uint32_t seen;
     uint8_t kind = kinds[class].kind;
-    double turn = NAN;
+    double turn = NAN, away = INFINITY;
     struct vec3 at;
-    if (frame_ground(frame, peak->u, peak->v, &at) && hypot(at.x, at.y) < f->directed) {
-        if (!look_around(frame, at, ring)) return;
+    bool crossing = class != MARK;
+    if (frame_ground(frame, peak->u, peak->v, &at)) away = hypot(at.x, at.y);
+    bool looked = away < f->around && look_around(frame, at, ring);
+    if (away < f->directed && !looked) return; /* at the edge of the image nobody can tell what it is */
+    if (looked && crossing) {
         turn = turn_of(ring, kinds[class].arms, f->arm, &seen);
-        bool crossing = class != MARK && (seen & kinds[class].arms) == kinds[class].arms;
-        if (!crossing) { /* the halfway line goes through the mark in the middle, no line through a penalty mark */
-            turn_of(ring, LINE, f->arm, &seen);
-            if (class != MARK && class != CROSSING_X) return;
-            if ((seen & LINE) == LINE)
-                kind = Percept_CENTER_CIRCLE;
-            else if (!seen)
-                kind = Percept_PENALTY_MARK;
-            else
-                return;
-        }
-        if (class == CROSSING_L) turn += M_PI / 4; /* an L has the direction of its bisector */
+        crossing = (seen & kinds[class].arms) == kinds[class].arms;
+        if (away >= f->directed && !crossing) crossing = true, looked = false, turn = NAN; /* too far to be sure */
     }
+    if (looked && !crossing) { /* through a penalty mark no line goes, other than through that in the middle */
+        turn_of(ring, LINE, f->arm, &seen);
+        if (seen || class == CROSSING_L || class == CROSSING_T) return;
+        kind = Percept_PENALTY_MARK;
+    }
+    if (class == CROSSING_L) turn += M_PI / 4; /* an L has the direction of its bisector */
     Percept *p = nm_append(&f->features->percepts, &Percept_type);
     if (!p) return;
     p->kind = kind;
@@ -349,8 +348,9 @@ static const struct nm_param params[] = {
     NM_PARAM(robot_height, 0.7, 0.2, 2, "m", "of a robot"),
     NM_PARAM(post_width, 0.1, 0.02, 0.5, "m", "of a goal post"),
     NM_PARAM(shirt, 0.06, 0.01, 1, "1", "share of its chest that has the shirt's colour"),
-    NM_PARAM(directed, 2.5, 0, 20, "m", "around crossings and marks farther than this nothing is looked at"),
-    NM_PARAM(arm, 0.3, 0, 1, "1", "brightness of a line that crosses, from the carpet's to that of the crossing"),
+    NM_PARAM(directed, 2.5, 0, 20, "m", "nearer crossings are only told with the lines that cross in them"),
+    NM_PARAM(around, 3.5, 0, 20, "m", "what is around crossings and marks is looked at up to this distance"),
+    NM_PARAM(arm, 0.4, 0, 1, "1", "brightness of a line that crosses, from the carpet's to that of the crossing"),
     {0},
 };
 NM_MODULE(heat_network, "The whole vision as one network: heat maps whose peaks are what it sees.", NM_PORTS(ports),

@@ -17,7 +17,7 @@ struct nm_net *network_load(const struct nm *nm, const char *model, struct nm_ne
 void network_picture(const struct frame *f, uint32_t width, uint32_t height, float *to);
 
 /* A square of the image around a pixel in NETWORK_PATCH x NETWORK_PATCH grey pixels, 0 to 1; what lies outside looks
- * like the nearest pixel inside. False, and nothing is written, if more than a quarter of a side does. */
+ * like the nearest pixel inside. False, and nothing is written, if about half of it does. */
 bool network_patch(const struct frame *f, double u, double v, double side, float *to);
 
 #endif
