@@ -111,8 +111,8 @@ static void crossings_have_the_direction_of_their_lines(void **state)
     (void)state;
     struct nm_err err = {0};
     uint32_t n = 0, close = 0;
-    struct vision_rig *rigs[2] = {vision_rig_new(&setup, "vision", body, NULL, 0, &err),
-                                  vision_rig_new(&setup, "vision_net", body, NULL, 0, &err)};
+    struct vision_rig *rigs[2] = {vision_rig_new(&setup, "vision", body, NULL, 0, NULL, &err),
+                                  vision_rig_new(&setup, "vision_net", body, NULL, 0, NULL, &err)};
     struct vision_found found[2];
     if (!rigs[0] || !rigs[1]) fail_msg("%s", err.text);
     for (uint32_t i = 0; i < IMAGES; i++) {
