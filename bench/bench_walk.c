@@ -236,6 +236,8 @@ static const struct row rows[] = {
     MOST("CPU of the module", FORWARD_FULL, percent_of_core, "", 0.5, "%", "0.4"),
 };
 
+enum { ROWS = sizeof rows / sizeof *rows };
+
 /* ---- the command ---- */
 
 static const struct engine *find_engine(const char *name, struct nm_err *err)
@@ -309,9 +311,9 @@ void bench_walk(struct nm_bench *bench)
                          "the speeds in the names of rows are those of kid70; %s is asked for %.2f (forward), %.2f "
                          "(backward), %.2f (sideways) and %.2f (turning) of them",
                          body->name, options.scale[0], options.scale[1], options.scale[2], options.scale[3]);
-        trials_play(all, TRIALS, &options);
-        for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++)
-            row_tell(bench, all, &rows[i], kid ? rows[i].goal : darwin ? rows[i].other : NAN);
+        double goals[ROWS];
+        for (uint32_t i = 0; i < ROWS; i++) goals[i] = kid ? rows[i].goal : darwin ? rows[i].other : NAN;
+        trials_tell(bench, all, TRIALS, rows, goals, ROWS, &options);
     }
     trials_free(all, TRIALS);
     setup_end(&setup);

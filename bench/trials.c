@@ -11,8 +11,17 @@
 #include "cmd/sim_play.h"
 #include "cmd/stopping.h"
 
+/* Rows that are told while the trials are played. */
+struct telling {
+    struct nm_bench *bench;
+    const struct row *rows;
+    const double *goals;
+    uint32_t n, next;
+};
+
 struct play {
     struct trial *trials;
+    struct telling *telling; /* NULL: nothing is told */
     const struct trial_options *options;
     uint32_t n, ended;
     struct progress progress;
@@ -108,14 +117,29 @@ static void work(void *user, uint32_t piece, void *result)
             m->outcome.values[i][k] = k < t->read->n_robots ? played.values[i][k] : NAN;
 }
 
+static bool known(const struct trial *t) { return t->ended == t->n; }
+
+static void tell_rows(struct play *p)
+{
+    struct telling *t = p->telling;
+    for (; t && t->next < t->n; t->next++) {
+        const struct row *r = &t->rows[t->next];
+        if (!known(&p->trials[r->trial]) || !known(&p->trials[r->beside])) return;
+        progress_end(&p->progress);
+        row_tell(t->bench, p->trials, r, t->goals[t->next]);
+    }
+}
+
 static void done(void *user, uint32_t piece, const void *result, const char *died)
 {
     struct play *p = user;
     struct trial *t = &p->trials[p->trial[piece]];
     const struct message *m = result;
     if (m) t->outcomes[p->index[piece]] = m->outcome;
-    progress_tell(&p->progress, "%u of %u runs", ++p->ended, p->n);
     if ((died || !m->outcome.done) && !*t->why) snprintf(t->why, sizeof t->why, "%.159s", died ? died : m->why);
+    t->ended++;
+    tell_rows(p);
+    progress_tell(&p->progress, "%u of %u runs", ++p->ended, p->n);
 }
 
 static void scale_range(struct nm_range *range, double positive, double negative)
@@ -158,10 +182,10 @@ static void change(struct trial *t, const struct trial_options *o)
     change_drives(t, o);
 }
 
-void trials_play(struct trial *trials, uint32_t n, const struct trial_options *o)
+static void play_all(struct trial *trials, uint32_t n, const struct trial_options *o, struct telling *telling)
 {
     static struct play p;
-    p = (struct play){.trials = trials, .options = o};
+    p = (struct play){.trials = trials, .options = o, .telling = telling};
     for (uint32_t i = 0; i < n; i++) {
         struct trial *t = &trials[i];
         struct nm_err err = {0};
@@ -188,6 +212,17 @@ void trials_play(struct trial *trials, uint32_t n, const struct trial_options *o
     progress_begin(&p.progress, "");
     pool_run(&pool, &err);
     progress_end(&p.progress);
+}
+
+void trials_play(struct trial *trials, uint32_t n, const struct trial_options *o) { play_all(trials, n, o, NULL); }
+
+void trials_tell(struct nm_bench *bench, struct trial *trials, uint32_t n, const struct row *rows, const double *goals,
+                 uint32_t n_rows, const struct trial_options *o)
+{
+    struct telling telling = {bench, rows, goals, n_rows, 0};
+    play_all(trials, n, o, &telling);
+    /* those whose trials could not be played to the end */
+    for (; telling.next < n_rows; telling.next++) row_tell(bench, trials, &rows[telling.next], goals[telling.next]);
 }
 
 double trial_value(const struct trial *t, uint32_t index, const char *label)

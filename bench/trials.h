@@ -23,7 +23,7 @@ struct trial {
     const char *does;      /* label of the measure that shows that a seed did what the row is about; NULL: none */
     double least;          /* and how much of it, either sign; of `path` in m/s     */
     /* out */
-    uint32_t n; /* that were played */
+    uint32_t n, ended; /* that are played, and those that have been */
     struct trial_outcome {
         bool done;
         double cpu, span;  /* s of CPU inside the cycles of brains; s simulated */
@@ -86,6 +86,10 @@ row_figure row_falls;     /* sum over seeds and robots; who did nothing counts a
 row_figure row_without;   /* seeds that did what they were to do, without any of the measure   */
 row_figure row_withstood; /* those of them that were struck while they were upright            */
 row_figure row_largest;
+
+/* Plays all trials and tells each row as soon as it and all rows above it are known, with its goal. */
+void trials_tell(struct nm_bench *bench, struct trial *trials, uint32_t n, const struct row *rows, const double *goals,
+                 uint32_t n_rows, const struct trial_options *options);
 
 /* One row of the table. Counts of robots are goals of twenty, those of falls are goals of all seeds: with fewer seeds
  * they shrink. */
