@@ -30,10 +30,11 @@ static const double ASKED = 0.2;                           /* of the limit: a di
 static const double NEARER = 0.02, PATIENCE = 1;           /* m, s: a policy that comes no nearer to a target       */
 static const double HASTE = 2;                             /* of the ramp, for a stop                               */
 static const double CALMER = 0.5;                          /* of the speed of a hand-over, before a target          */
-static const double BLOCKED = 0.4;                /* of what it is told: who comes no farther does not push   */
-static const double AGAIN = 3.5;                  /* times as far: worth to go over to the policy again    */
-static const double BRAKES[3] = {1, 0.6, 3};      /* m/s2, m/s2, rad/s2: before a target                   */
-static const double AHEAD = 0.22, AT_LAST = 0.25; /* s: what the policy is late by; of the last way         */
+static const double BLOCKED = 0.4;               /* of what it is told: who comes no farther does not push   */
+static const double AGAIN = 3.5;                 /* times as far: worth to go over to the policy again    */
+static const double BRAKES[3] = {1, 0.6, 3};     /* m/s2, m/s2, rad/s2: before a target                   */
+static const double AHEAD = 0.22;                /* s, what the policy is late by                         */
+static const double AT_LAST = 0.25, TURNS = 0.6; /* s, of the last way, and of its turn: every step sways  */
 
 static const double FORGETS = 0.15, LEANS = 1; /* s: of the felt speed, of the usual lean                    */
 static const double USUAL = 0.1;               /* rad, that a step leans to either side of that              */
@@ -211,7 +212,7 @@ static void drive(const struct walk_policy *f, double v[3])
         time = fmax(time, fabs(way[i]) / (asked > 0 ? fmin(most, asked) : most));
         time = fmax(time, sqrt(fabs(way[i]) / (2 * BRAKES[i])));
     }
-    for (int i = 0; i < 3; i++) v[i] = way[i] / time;
+    for (int i = 0; i < 3; i++) v[i] = way[i] / (i < 2 ? time : fmax(time, TURNS));
 }
 
 /* ---- who walks ---- */
@@ -516,7 +517,7 @@ static const struct nm_param params[] = {
     NM_PARAM(trim_rate, 0.5, 0, 5, "1/s",
              "how fast what is asked of the policy is trimmed by the odometry; 0: not at all"),
     NM_PARAM(ramp, 2, 0.1, 100, "1/s", "how fast what is asked of the policy grows, as share of what was trained"),
-    NM_PARAM(near, 0.06, 0, 5, "m", "from here on the model-based walk makes the steps to a target"),
+    NM_PARAM(near, 0.04, 0, 5, "m", "from here on the model-based walk makes the steps to a target"),
     NM_PARAM(hand_over, 0.8, 0.1, 2, "1", "of the model-based walk's speeds: slower than this it takes over"),
     NM_PARAM_LIST(limits, "0.5 0.4 0.3 2", 0, 10, "m/s, rad/s",
                   "forwards, back, to a side, turn: most that a policy is asked for whose file does not name it"),
