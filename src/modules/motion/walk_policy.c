@@ -34,19 +34,19 @@ static const double BLOCKED = 0.4;               /* of what it is told: who come
 static const double AGAIN = 3.5;                 /* times as far: worth to go over to the policy again    */
 static const double BRAKES[3] = {1, 0.6, 3};     /* m/s2, m/s2, rad/s2: before a target                   */
 static const double AHEAD = 0.22;                /* s, what the policy is late by                         */
-static const double AT_LAST = 0.25, TURNS = 0.6; /* s, of the last way, and of its turn: every step sways  */
+static const double AT_LAST = 0.25, TURNS = 0.4; /* s, of the last way, and of its turn: every step sways  */
 
-static const double FORGETS = 0.15, LEANS = 1; /* s: of the felt speed, of the usual lean                    */
-static const double USUAL = 0.1;               /* rad, that a step leans to either side of that              */
-static const double FELT = 0.165;              /* of a fall through the leg: felt more than this, it was struck */
-static const double ROUGHER = 0.7, CHANGES = 0.3, CHANGED = 0.5; /* of it more: sideways and in turns; for s after
-                                                                    a change of the command */
-static const double REFLEX = 5, REACH = 0.6;   /* of what is felt beyond that, as speed; of what was trained     */
-static const double LASTS = 0.5, LEAST = 0.03; /* s, m/s: of the reflex                   */
-static const double RUSH = 5;                  /* of the ramp, for the reflex             */
-static const double WARY = 5, REBOUND = 1.5, TENDER = 0.7,
-                    CREEP = 0.12; /* s; s, without a reflex to the other
-                                     side; of FELT and of the speeds while wary */
+static const double FORGETS = 0.15, LEANS = 1; /* s: of the felt speed, of the usual lean                         */
+static const double USUAL = 0.1;               /* rad, that a step leans to either side of that                   */
+static const double FELT = 0.14;               /* of a fall through the leg: who feels more than this was struck   */
+static const double SWAYS = 1.7, TWISTS = 0.7, CHANGES = 0.3; /* times as much more: aside, turning, while it changes */
+static const double CALMS = 1.5, CHANGED = 0.5;               /* s, until that is over                                */
+static const double PEAK = 2.8, LEARNS = 1;  /* of what it feels on average in free walking; s, of that average      */
+static const double REFLEX = 5, REACH = 0.6; /* of what is felt beyond that, as speed; of what was trained       */
+static const double LASTS = 0.5, LEAST = 0.03;  /* s, m/s: of the reflex                                            */
+static const double RUSH = 5;                   /* of the ramp, for the reflex                                      */
+static const double WARY = 5, REBOUND = 1.5;    /* s: slow after a blow; no reflex to the other side               */
+static const double TENDER = 0.7, CREEP = 0.12; /* meanwhile: of what else would be a blow; of the speeds          */
 
 enum engine { MODEL, POLICY };
 
@@ -84,6 +84,8 @@ struct walk_policy {
     /* of contacts, forwards and to the left */
     double usual[2]; /* rad, how the trunk leans                     */
     double moves[2]; /* m/s, of the trunk, by what it feels          */
+    double power[2]; /* (m/s)^2, what it feels in free walking       */
+    double rough[2]; /* how much more it may feel, as it is asked to walk now */
     double away[2];  /* m/s, it gives way                            */
     double wary[2];  /* s left in which it is slow where it was struck; the sign is that of the way out */
 };
@@ -265,16 +267,20 @@ static void feel(struct walk_policy *f, const struct walk_sense *s, double felt[
 }
 
 /* A robot that walks into another one, or is pushed, goes at once where it is pushed to, and then for a while only
- * slowly against it. Without this both robots lean against each other until they fall. */
+ * slowly against it. Without this both robots lean against each other until they fall. What counts as a blow depends on
+ * what the robot feels where nobody is in its way. */
 static void give_way(struct walk_policy *f, const struct walk_sense *s, double v[3])
 {
-    double felt[2], dt = nm_seconds(f->nm->dt);
-    double rough = fmin(fabs(f->asked[1]) / f->most[2] + fabs(f->asked[2]) / f->most[3], 1);
-    double least = FELT * f->gait.pace * (1 + ROUGHER * rough + (f->steady < CHANGED ? CHANGES : 0));
+    double felt[2], dt = nm_seconds(f->nm->dt), least = FELT * f->gait.pace;
+    double aside = fabs(f->asked[1]) / f->most[2], turn = TWISTS * fabs(f->asked[2]) / f->most[3];
+    const double sways[2] = {TWISTS * aside + turn, SWAYS * aside + turn};
     feel(f, s, felt);
     for (int i = 0; i < 2; i++) {
+        f->rough[i] = fmax(sways[i], f->rough[i] * (1 - dt / CALMS));
+        if (f->wary[i] == 0) f->power[i] += dt / LEARNS * (felt[i] * felt[i] - f->power[i]);
         bool again = f->wary[i] * felt[i] > 0, rebounds = f->wary[i] * felt[i] < 0 && fabs(f->wary[i]) > WARY - REBOUND;
-        double beyond = rebounds ? 0 : felt[i] - nm_within(felt[i], (again ? TENDER : 1) * least);
+        double most = fmax(least * (1 + f->rough[i] + (f->steady < CHANGED ? CHANGES : 0)), PEAK * sqrt(f->power[i]));
+        double beyond = rebounds ? 0 : felt[i] - nm_within(felt[i], (again ? TENDER : 1) * most);
         double reflex = nm_within(REFLEX * beyond, REACH * most_of(f, i, beyond));
         f->away[i] -= dt / LASTS * f->away[i];
         if (fabs(reflex) > fabs(f->away[i])) f->away[i] = reflex;
@@ -465,6 +471,8 @@ static void reset(struct walk_policy *f)
     f->lost = f->stuck = f->far = false;
     f->same_legs = 0;
     memset(f->usual, 0, sizeof f->usual);
+    memset(f->power, 0, sizeof f->power);
+    memset(f->rough, 0, sizeof f->rough);
     memset(f->wary, 0, sizeof f->wary);
     for (int i = 0; i < WAYS; i++) f->factor[i] = 1;
     memset(f->offset, 0, sizeof f->offset);
@@ -517,7 +525,7 @@ static const struct nm_param params[] = {
     NM_PARAM(trim_rate, 0.5, 0, 5, "1/s",
              "how fast what is asked of the policy is trimmed by the odometry; 0: not at all"),
     NM_PARAM(ramp, 2, 0.1, 100, "1/s", "how fast what is asked of the policy grows, as share of what was trained"),
-    NM_PARAM(near, 0.04, 0, 5, "m", "from here on the model-based walk makes the steps to a target"),
+    NM_PARAM(near, 0.1, 0, 5, "m", "from here on the model-based walk makes the steps to a target"),
     NM_PARAM(hand_over, 0.8, 0.1, 2, "1", "of the model-based walk's speeds: slower than this it takes over"),
     NM_PARAM_LIST(limits, "0.5 0.4 0.3 2", 0, 10, "m/s, rad/s",
                   "forwards, back, to a side, turn: most that a policy is asked for whose file does not name it"),
