@@ -14,7 +14,11 @@ struct body_build {
     struct nm_inertia *inertia; /* the body's, writable                             */
     struct nm_kin zero;         /* all joints at zero, in the base                  */
     bool fit_inertia;           /* robot.yaml asks for it                           */
+    uint32_t shortened;         /* names                                            */
 };
+
+/* A name as it fits into messages: one that is too long ends with a number made of all of it. */
+const char *build_name(struct body_build *b, const char *name);
 
 /* Adds a frame fixed to a link; the index, or -1 if there is no room. */
 int32_t build_frame(struct body_build *b, const char *name, uint32_t link, struct pose3 to_link);

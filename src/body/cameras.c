@@ -53,6 +53,12 @@ static struct quat optical_turn(struct quat rot)
     return build_square(rot, (struct vec3){1, 0, 0}, (struct vec3){0, -1, 0});
 }
 
+/* What the optical frame is called that is made from a camera's own. */
+static const char *optical_name(struct body_build *b, const char *name)
+{
+    return build_name(b, nm_take_format(b->arena, "%.*s_optical_frame", (int)stem_of(name), name));
+}
+
 /* A frame that looks along its z forward at zero pose, or the one made from it that does. */
 static int32_t optical_frame(struct body_build *b, uint32_t frame)
 {
@@ -75,8 +81,7 @@ static int32_t optical_frame(struct body_build *b, uint32_t frame)
     if (quat_apply(zero->pose[frame].rot, (struct vec3){0, 0, 1}).x > 0.7) return (int32_t)frame;
 
     struct pose3 turn = {optical_turn(zero->pose[frame].rot), {0, 0, 0}};
-    return build_frame(b, nm_take_format(b->arena, "%.*s_optical_frame", (int)stem, name), body->frames[frame].link,
-                       pose_mul(body->frames[frame].to_link, turn));
+    return build_frame(b, optical_name(b, name), body->frames[frame].link, pose_mul(body->frames[frame].to_link, turn));
 }
 
 static void guess_camera(struct body_build *b, uint32_t frame)
@@ -141,14 +146,11 @@ static int read_lens(const struct nm_yaml *map, struct nm_camera *lens, struct n
 
 /* An optical frame that the URDF lacks is made from the camera's own: camera_optical_frame from camera or camera_frame.
  */
-static int32_t named_frame(const struct nm_body *body, const char *name)
+static int32_t named_frame(struct body_build *b, const char *name)
 {
-    int32_t at = nm_find_frame(body, name);
-    size_t stem = stem_of(name);
-    for (uint32_t i = 0; at < 0 && ends_optical(name) && i < body->n_frames; i++) {
-        const char *own = body->frames[i].name;
-        if (!strncmp(own, name, stem) && (!own[stem] || !strcmp(own + stem, "_frame"))) at = (int32_t)i;
-    }
+    int32_t at = nm_find_frame(b->body, name);
+    for (uint32_t i = 0; at < 0 && i < b->body->n_frames; i++)
+        if (!strcmp(optical_name(b, b->frames[i].name), name)) at = (int32_t)i;
     return at;
 }
 
@@ -175,7 +177,7 @@ static int read_camera(struct body_build *b, const struct nm_yaml *map)
     c.lens.width = (uint32_t)width, c.lens.height = (uint32_t)height;
     nm_camera_ready(&c.lens);
 
-    int32_t at = named_frame(body, frame);
+    int32_t at = named_frame(b, frame);
     if (at < 0) return nm_yaml_fail(map, b->err, "camera %s: the URDF has no link called %s", map->key, frame);
     at = optical_frame(b, (uint32_t)at);
     if (at < 0) return nm_yaml_fail(map, b->err, "camera %s: no room for its optical frame", map->key);

@@ -40,6 +40,19 @@ static void add_inertia(struct nm_inertia *whole, const struct nm_inertia *part,
     whole->yz += t.m[1][2] - k * d.y * d.z;
 }
 
+const char *build_name(struct body_build *b, const char *name)
+{
+    enum { MOST = NM_JOINT_NAME - 1, KEPT = MOST - 5 };
+    uint32_t sum = 2166136261u;
+    if (strlen(name) <= MOST) return name;
+    for (const char *at = name; *at; at++) sum = (sum ^ (uint8_t)*at) * 16777619u; /* FNV-1a */
+    const char *made = nm_take_format(b->arena, "%.*s_%04x", KEPT, name, (sum ^ sum >> 16) & 0xffff);
+    if (!b->shortened++)
+        nm_fail(b->body->notes, "names of more than %d characters are shortened, the first: %s is called %s", MOST,
+                name, made);
+    return made;
+}
+
 static int add_joint(struct sorting *s, uint32_t at)
 {
     const struct nm_urdf_joint *from = &s->urdf->joints[at];
@@ -48,7 +61,8 @@ static int add_joint(struct sorting *s, uint32_t at)
         return nm_fail(s->b->err, "%s:%u: joint %s is one more than the %d moving joints there is room for",
                        s->urdf->file, from->line, from->name, NM_JOINTS);
     struct nm_joint *j = &s->b->joints[body->n_joints];
-    *j = (struct nm_joint){.name = from->name, .type = from->type, .axis = from->axis, .lower = from->lower};
+    *j = (struct nm_joint){
+        .name = build_name(s->b, from->name), .type = from->type, .axis = from->axis, .lower = from->lower};
     j->upper = from->upper, j->velocity = from->velocity, j->effort = from->effort;
     j->damping = from->damping, j->friction = from->friction;
     j->parent = s->link_of[from->parent];
@@ -103,7 +117,7 @@ static uint32_t pick_base(const struct nm_urdf *u, struct pose3 *base_to_root)
 int32_t build_frame(struct body_build *b, const char *name, uint32_t link, struct pose3 to_link)
 {
     if (b->body->n_frames == NM_FRAMES) return -1;
-    b->frames[b->body->n_frames] = (struct nm_frame){name, link, to_link};
+    b->frames[b->body->n_frames] = (struct nm_frame){build_name(b, name), link, to_link};
     return (int32_t)b->body->n_frames++;
 }
 
@@ -152,6 +166,7 @@ static int sort_body(struct body_build *b, const struct nm_urdf *urdf, uint32_t 
     struct nm_body *body = b->body = nm_take_n(b->arena, struct nm_body, 1);
     s->urdf = urdf;
     s->b = b;
+    b->shortened = 0;
     s->inertia = nm_take_n(b->arena, struct nm_inertia, NM_LINKS);
     b->joints = nm_take_n(b->arena, struct nm_joint, NM_JOINTS);
     b->frames = nm_take_n(b->arena, struct nm_frame, NM_FRAMES);

@@ -139,6 +139,28 @@ static void oddities_of_several_files_are_found_together(void **state)
     nm_arena_free(&arena);
 }
 
+/* Messages have room for 31 characters; who reads them finds the joint and the camera again. */
+static void long_names_are_shortened(void **state)
+{
+    (void)state;
+    struct nm_arena arena = {0};
+    const struct nm_body *body = load(&arena, STRANGER("tall_spheres"));
+    uint32_t numbered = 0;
+    for (uint32_t i = 0; i < body->n_frames; i++) {
+        assert_true(strlen(body->frames[i].name) < NM_JOINT_NAME);
+        for (uint32_t k = 0; k < i; k++) assert_string_not_equal(body->frames[i].name, body->frames[k].name);
+    }
+    for (uint32_t i = 0; i < body->n_joints; i++) {
+        assert_true(strlen(body->joints[i].name) < NM_JOINT_NAME);
+        numbered += strstr(body->joints[i].name, "_elbow_pitch_with_") != NULL;
+        assert_int_equal(nm_find_joint(body, body->joints[i].name), i);
+    }
+    assert_int_equal(numbered, 2);
+    assert_non_null(strstr(body->notes->text, "names of more than 31 characters are shortened"));
+    assert_int_equal(body->n_cameras, 1);
+    nm_arena_free(&arena);
+}
+
 /* A box that stands for a shank's mesh does not reach through the foot. */
 static void guessed_boxes_stay_between_their_joints(void **state)
 {
@@ -233,6 +255,7 @@ int main(void)
         cmocka_unit_test(a_mesh_has_the_box_of_its_corners),
         cmocka_unit_test(without_its_meshes_a_foot_is_modest_and_not_below_its_sole),
         cmocka_unit_test(oddities_of_several_files_are_found_together),
+        cmocka_unit_test(long_names_are_shortened),
         cmocka_unit_test(guessed_boxes_stay_between_their_joints),
         cmocka_unit_test(five_joints_place_a_foot_but_do_not_turn_it),
         cmocka_unit_test(placeholders_are_replaced_on_demand),
