@@ -24,6 +24,7 @@ const struct nm_measure_row nm_measure_rows[NM_MEASURES] = {
     [NM_MEASURE_KICKING] = {"kicking", "", "its walk says that it kicks", true},
     [NM_MEASURE_SURVIVED] = {"survived", "", "share of the time before it fell first", false},
     [NM_MEASURE_UP_AFTER] = {"up_after", "s", "from lying still to standing for good", false},
+    [NM_MEASURE_RISEN] = {"risen", "", "how far it came up so far: 1 is upright and as high as it stands", false},
     [NM_MEASURE_STRUCK] = {"struck", "", "a push or the pendulum met it before it had fallen", true},
     [NM_MEASURE_CHARGE] = {"charge", "", "of its battery, 0 to 1", false},
     [NM_MEASURE_VOLTAGE] = {"voltage", "V", "at its servos, now", false},
@@ -114,6 +115,7 @@ static void note_standing(const struct nm_run *run, struct trail *t)
     if (t->fallen && isnan(t->first_fall)) t->first_fall = now;
     if (!t->fallen || moves) t->still_since = now;
     if (isnan(t->lay_still) && now - t->still_since >= STILL) t->lay_still = now;
+    t->risen = fmax(t->risen, fmin(height / t->stands, 1) * fmax(cos(t->tilt), 0));
     if (t->tilt > UPRIGHT || height < HIGH * t->stands)
         t->up_since = NAN;
     else if (isnan(t->up_since))
@@ -231,6 +233,7 @@ static double of_robot(const struct nm_run *run, enum nm_measure_kind kind, uint
     case NM_MEASURE_KICKING: return run->listeners[robot].kicking;
     case NM_MEASURE_SURVIVED: return isnan(t->first_fall) ? 1 : t->first_fall / nm_run_length(run);
     case NM_MEASURE_UP_AFTER: return up_after(t);
+    case NM_MEASURE_RISEN: return t->risen;
     case NM_MEASURE_STRUCK: return t->struck;
     case NM_MEASURE_CHARGE:
     case NM_MEASURE_VOLTAGE:

@@ -64,6 +64,7 @@ struct trail { /* of one robot */
     double first_fall;          /* s; NaN: never                                               */
     double still_since;         /* s, lying                                                    */
     double lay_still, up_since; /* s; NaN: not yet, or not now                         */
+    double risen;               /* greatest share of standing upright                          */
     double tilt, tilt_max;
     uint32_t falls, put_back;
     double struck; /* 1: a push or the pendulum met it upright, 0: it had fallen by then; NaN: nothing met it */
