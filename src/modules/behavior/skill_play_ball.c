@@ -52,18 +52,15 @@ static void walk_and_kick(struct soccer *f)
 
 static const double DUEL = 0.9;                  /* m from the ball: from here on it looks who is first        */
 static const double AT_BALL = 0.5, LEFT = 0.65;  /* m from the ball: the rival plays it, has left it           */
-static const double TIE = 0.05, SURE = 0.15;     /* m: who is nearer by less is not first; once it insists, more */
+static const double SURE = 0.15;                 /* m: who is nearer by this is first                          */
 static const double OFF = 0.55;                  /* m from the ball while a rival plays it                     */
-static const double SHORTEST = 1.5, LONGEST = 4; /* s that it waits for him                                    */
-static const double INSISTS = 4;                 /* s                                                          */
+static const double SHORTEST = 1, LONGEST = 2.5; /* s that it waits for him                                    */
+static const double INSISTS = 3;                 /* s after that in which it makes way for nobody              */
 
-/* A rival is at the ball, and not clearly after this robot. Two who play one ball fall over each other. */
+/* A rival is at the ball before this robot. Two who play one ball fall over each other. */
 static bool is_second(const struct soccer *f)
 {
-    bool insists = f->nm->now < f->insists;
-    double ahead = insists ? -SURE : TIE;
-    if (insists && rests_for(f) > f->jam) return false; /* he only stands there */
-    return f->ball_far < DUEL && f->rival_far < AT_BALL && f->rival_far < f->ball_far + ahead;
+    return f->nm->now >= f->insists && f->ball_far < DUEL && f->rival_far < fmin(AT_BALL, f->ball_far);
 }
 
 /* Where it waits: on the way of the ball to the own goal, unless the rival stands there, or the keeper. */
