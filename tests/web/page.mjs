@@ -305,6 +305,8 @@ test("fits an upright tablet, is steered by fingers, and is dark or light", asyn
   await tablet.waitForSelector("[data-robot=blue3].followed");
   await tablet.tap("[data-panel=map] [data-layer=particles]");
   await tablet.waitForSelector("[data-panel=map] [data-layer=particles].on");
+  await tablet.tap("[data-panel=map] [data-layer=seen]"); // what is seen, from each belief about the pose
+  await tablet.waitForFunction(() => Number(document.querySelector("[data-panel=map] canvas").dataset.seen) > 0);
   // two fingers apart on the field: it becomes larger, so that less carpet is seen
   const green = () =>
     tablet.evaluate(() => {
