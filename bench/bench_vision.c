@@ -10,6 +10,7 @@
 #include "cmd/vision_trouble.h"
 #include "codec/thumbnail.h"
 #include "modules/vision/frame.h"
+#include "vision_geometry.h"
 #include "vision_networks.h"
 
 enum { FIRST = 500001, IMAGES = 1000, QUICK = 150, ROUNDS = 400, WIDTH = 640, HEIGHT = 480 };
@@ -233,5 +234,7 @@ void bench_vision(struct nm_bench *bench)
     nm_bench_report(bench, "network line-up, 644x482", ms, "ms", NAN, "<= 67 ms", ms <= 67);
     report_finds(bench, "  ", &net);
     bench_vision_networks(bench, setup.root);
+    bench_around(bench, &setup, body);
+    bench_calibration(bench, &setup, folder);
     setup_end(&setup);
 }

@@ -133,6 +133,12 @@ static inline struct quat quat_rpy(double roll, double pitch, double yaw)
                          cr * cp * sy - sr * sp * cy};
 }
 
+/* a turn in coordinates of one frame, as a turn in coordinates of another */
+static inline struct quat quat_seen_from(struct quat to_other, struct quat turn)
+{
+    return quat_mul(to_other, quat_mul(turn, quat_inv(to_other)));
+}
+
 static inline double quat_yaw(struct quat q)
 {
     return atan2(2 * (q.w * q.z + q.x * q.y), 1 - 2 * (q.y * q.y + q.z * q.z));

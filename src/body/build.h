@@ -15,6 +15,7 @@ struct body_build {
     struct nm_kin zero;         /* all joints at zero, in the base                  */
     bool fit_inertia;           /* robot.yaml asks for it                           */
     uint32_t shortened;         /* names                                            */
+    bool uncalibrated;          /* cameras.saved.yaml is not read                   */
 };
 
 /* A name as it fits into messages: one that is too long ends with a number made of all of it. */
@@ -27,6 +28,7 @@ int32_t build_frame(struct body_build *b, const char *name, uint32_t link, struc
 int build_robot_file(struct body_build *b, const struct nm_yaml *file);
 int build_servos_file(struct body_build *b, const char *path);
 int build_cameras_file(struct body_build *b, const char *path);
+int build_calibration_file(struct body_build *b, const char *path); /* after build_cameras */
 
 /* Quarter turns to the left from x to where the robot faces, found by its feet, knees, cameras and names; `notes`: why,
  * unless it is x. */

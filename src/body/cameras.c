@@ -1,5 +1,6 @@
 /* The cameras of a body: cameras.yaml, or frames called camera with a guessed lens. Every camera gets an optical frame
- * (REP-103: z forward, x right, y down), made from its body frame where the URDF has none. */
+ * (REP-103: z forward, x right, y down), made from its body frame where the URDF has none. What `nutmeg calibrate` has
+ * found out about this very robot, in cameras.saved.yaml, counts over all that. */
 #include <string.h>
 
 #include "body/build.h"
@@ -193,5 +194,82 @@ int build_cameras_file(struct body_build *b, const char *path)
     if (file->kind != NM_YAML_MAP) return nm_yaml_fail(file, b->err, "a map of cameras is expected here");
     int fault = 0;
     nm_yaml_each(camera, file) fault |= read_camera(b, camera);
+    return fault;
+}
+
+/* ---- what was calibrated ---- */
+
+static int read_turn(const struct nm_yaml *map, const char *key, double turn[3], struct nm_err *err)
+{
+    const struct nm_yaml *list = nm_yaml_get(map, key);
+    uint32_t n = 0;
+    if (!list) return 0;
+    nm_yaml_each(value, list)
+    {
+        double degrees;
+        if (n == 3 || nm_yaml_number(value, &degrees, err)) break;
+        if (!(fabs(degrees) <= 45)) return nm_yaml_fail(value, err, "%s: no more than 45 degrees are possible", key);
+        turn[n++] = degrees * M_PI / 180;
+    }
+    return n == 3 && list->n == 3
+               ? 0
+               : nm_yaml_fail(list, err, "%s must be three angles in degrees: roll, pitch, yaw", key);
+}
+
+static int correct_camera(struct body_build *b, const struct nm_yaml *map, struct nm_mount mounts[])
+{
+    static const char *const keys[] = {"neck", "turn", "fx", "fy", "cx", "cy", "distortion"};
+    struct nm_body *body = b->body;
+    uint32_t i = 0;
+    while (i < body->n_cameras && strcmp(body->cameras[i].name, map->key)) i++;
+    if (i == body->n_cameras) return nm_yaml_fail(map, b->err, "the robot has no camera called %s", map->key);
+    struct nm_camera *lens = &body->cameras[i].lens;
+    const struct build_member members[] = {{"fx", &lens->fx, 1, 1e5, OPTIONAL},
+                                           {"fy", &lens->fy, 1, 1e5, OPTIONAL},
+                                           {"cx", &lens->cx, -1e5, 1e5, OPTIONAL},
+                                           {"cy", &lens->cy, -1e5, 1e5, OPTIONAL}};
+    if (nm_yaml_keys(map, keys, sizeof keys / sizeof *keys, b->err) ||
+        build_members(map, members, sizeof members / sizeof *members, b->err) ||
+        read_distortion(nm_yaml_get(map, "distortion"), lens, b->err) ||
+        read_turn(map, "neck", mounts[i].neck, b->err) || read_turn(map, "turn", mounts[i].turn, b->err))
+        return -1;
+    nm_camera_ready(lens);
+    return 0;
+}
+
+/* Turns frames and the neck's first joint; the sum of all cameras' necks counts, and only one camera should have one.
+ */
+static void turn_mounts(struct body_build *b, const struct nm_mount mounts[])
+{
+    struct nm_body *body = b->body;
+    const double q[NM_JOINTS] = {0};
+    struct nm_kin zero;
+    nm_forward(body, POSE_IDENTITY, q, &zero);
+    for (uint32_t i = 0; i < body->n_cameras; i++) {
+        const struct nm_mount *m = &mounts[i];
+        struct nm_frame *frame = &b->frames[body->cameras[i].frame];
+        body->cameras[i].mount = *m;
+        frame->to_link.rot =
+            quat_mul(frame->to_link.rot, quat_seen_from(quat_inv(zero.pose[body->cameras[i].frame].rot),
+                                                        quat_rpy(m->turn[0], m->turn[1], m->turn[2])));
+        if (!body->head.n) continue;
+        struct nm_joint *joint = &b->joints[body->head.joints[0]];
+        joint->to_parent.rot = quat_mul(
+            quat_seen_from(quat_inv(zero.pose[joint->parent].rot), quat_rpy(m->neck[0], m->neck[1], m->neck[2])),
+            joint->to_parent.rot);
+    }
+    body->steps = build_steps(b->arena, body);
+    nm_forward(body, POSE_IDENTITY, q, &b->zero);
+}
+
+int build_calibration_file(struct body_build *b, const char *path)
+{
+    struct nm_mount mounts[NM_CAMERAS] = {0};
+    const struct nm_yaml *file = nm_yaml_read(b->arena, path, b->err);
+    if (!file) return -1;
+    if (file->kind != NM_YAML_MAP) return nm_yaml_fail(file, b->err, "a map of cameras is expected here");
+    int fault = 0;
+    nm_yaml_each(camera, file) fault |= correct_camera(b, camera, mounts);
+    if (!fault) turn_mounts(b, mounts);
     return fault;
 }

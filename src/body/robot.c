@@ -279,22 +279,34 @@ static int load_folder(struct body_build *b, const char *folder)
             fault = nm_yaml_fail(b->body->params, b->err, "a map of module instances is expected here");
     }
     if (!fault) build_cameras(b);
+    path = nm_take_format(b->arena, "%s/cameras.saved.yaml", folder);
+    if (!fault && !b->uncalibrated && exists(path)) fault = build_calibration_file(b, path);
     path = nm_take_format(b->arena, "%s/animations", folder);
     if (!fault)
         fault = nm_animations_read(b->arena, b->body, path, &b->body->animations, &b->body->n_animations, b->err);
     return fault;
 }
 
-const struct nm_body *nm_body_load(struct nm_arena *arena, const char *path, struct nm_err *err)
+static const struct nm_body *load(struct nm_arena *arena, const char *path, bool uncalibrated, struct nm_err *err)
 {
     struct stat info;
     if (stat(path, &info)) return nm_fail(err, "%s: there is no such robot folder or URDF file", path), NULL;
     if (S_ISDIR(info.st_mode)) {
-        struct body_build b = {.arena = arena, .err = err};
+        struct body_build b = {.arena = arena, .err = err, .uncalibrated = uncalibrated};
         return load_folder(&b, path) ? NULL : b.body;
     }
     const struct nm_urdf *urdf = nm_urdf_read(arena, path, err);
     return urdf ? nm_body_from_urdf(arena, urdf, err) : NULL;
+}
+
+const struct nm_body *nm_body_load(struct nm_arena *arena, const char *path, struct nm_err *err)
+{
+    return load(arena, path, false, err);
+}
+
+const struct nm_body *nm_body_uncalibrated(struct nm_arena *arena, const char *path, struct nm_err *err)
+{
+    return load(arena, path, true, err);
 }
 
 const uint8_t *nm_robot_description(struct nm_arena *arena, const char *folder, size_t *n)

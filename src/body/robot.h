@@ -1,4 +1,5 @@
-/* The constant model of a robot, made from its folder (robot.urdf, robot.yaml, servos.yaml, cameras.yaml, params.yaml)
+/* The constant model of a robot, made from its folder (robot.urdf, robot.yaml, servos.yaml, cameras.yaml,
+ * cameras.saved.yaml, params.yaml)
  * or from a bare URDF. Nothing in it changes after loading; what moves lives in kinematics.h, state.h and the callers.
  *
  * URDF links joined by fixed joints become one link here; each URDF link stays known as a frame. Links are in
@@ -114,12 +115,19 @@ struct nm_device {
     uint32_t bus, id;
 };
 
+/* How a camera sits on its robot, beyond what the URDF says; in the axes of the trunk with all joints at zero: x
+ * forward, y left, z up. */
+struct nm_mount {
+    double neck[3], turn[3]; /* rad: roll, pitch, yaw of the neck below the head's first joint, and of the camera */
+};
+
 struct nm_body_camera {
     const char *name, *format;
     uint32_t frame; /* optical: z forward, x right, y down */
     double fps;
     bool guessed; /* nothing but its frame is known */
     struct nm_camera lens;
+    struct nm_mount mount; /* calibrated: already part of the joints and frames */
 };
 
 struct nm_group {
@@ -179,6 +187,8 @@ struct nm_body {
 
 /* A folder or a .urdf file; NULL after a fault. All memory is the arena's. */
 const struct nm_body *nm_body_load(struct nm_arena *arena, const char *path, struct nm_err *err);
+/* The same without cameras.saved.yaml. */
+const struct nm_body *nm_body_uncalibrated(struct nm_arena *arena, const char *path, struct nm_err *err);
 
 /* The same from a URDF in memory, without a folder's files. */
 const struct nm_body *nm_body_from_urdf(struct nm_arena *arena, const struct nm_urdf *urdf, struct nm_err *err);

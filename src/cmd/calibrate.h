@@ -30,4 +30,6 @@ int calibrate_log(const char *path, struct drive_steps *drive, struct nm_err *er
 uint32_t calibrate_sim(struct setup *setup, const char *robot, uint64_t body, uint64_t first_seed, uint32_t n,
                        uint32_t jobs, struct drive_steps *drives, struct nm_err *err) __attribute__((weak));
 
+int cmd_calibrate_camera(int argc, char **argv); /* calibrate_camera.c */
+
 #endif

@@ -167,6 +167,7 @@ static int cmd_odometry(int argc, char **argv)
 int cmd_calibrate(int argc, char **argv)
 {
     static const struct verb verbs[] = {
+        {"camera", "finds how the camera sits on its neck, from lines, markers or clicks", cmd_calibrate_camera},
         {"odometry", "fits how far steps really go, from drives between known points", cmd_odometry},
         {0},
     };

@@ -11,7 +11,7 @@
 struct ray_local ray_localise(const struct ray_view *view, const struct nm_solid *s)
 {
     static const float light[3] = {RAY_LIGHT_X, RAY_LIGHT_Y, RAY_LIGHT_Z};
-    struct ray_local l = {.thing = s->thing, .kind = s->kind, .coat = s->coat, .number = s->number};
+    struct ray_local l = {.thing = s->thing, .kind = s->kind, .coat = s->coat, .number = s->number, .tag = s->tag};
     float d[3];
     for (int k = 0; k < 3; k++) d[k] = view->origin[k] - s->pos[k];
     for (int k = 0; k < 3; k++) {
@@ -216,6 +216,19 @@ static void coat_number(struct ray_tile *tile, const struct ray_local *l, int fr
     }
 }
 
+static void coat_tag(struct ray_tile *tile, const struct ray_local *l, int from, int to)
+{
+    for (int i = from; i < to; i++) {
+        if (!tile->hit[i]) continue;
+        LOCAL_RAY(l, tile, i);
+        float t = tile->t[i], px = l->o[0] + t * x, py = l->o[1] + t * y, pz = l->o[2] + t * z;
+        if (fabsf(px - l->half[0]) > 1e-4f) continue;
+        int column = (int)floorf(5 + 5 * py / l->half[1]) - 1, row = (int)floorf(5 - 5 * pz / l->half[2]) - 1;
+        if (row < 0 || row > 7 || column < 0 || column > 7 || l->tag >> (8 * row + column) & 1) continue;
+        tile->r[i] = tile->g[i] = tile->b[i] = 0.05f;
+    }
+}
+
 void ray_solid(struct ray_tile *tile, const struct ray_local *solid, int from, int to)
 {
     static int32_t (*const cast[])(struct ray_tile *restrict, const struct ray_local *restrict, int, int) = {
@@ -231,4 +244,5 @@ void ray_solid(struct ray_tile *tile, const struct ray_local *solid, int from, i
     if (!cast[solid->kind](tile, solid, from, to)) return;
     if (solid->coat == NM_COAT_BALL) coat_ball(tile, solid, from, to);
     if (solid->coat == NM_COAT_NUMBER) coat_number(tile, solid, from, to);
+    if (solid->coat == NM_COAT_TAG) coat_tag(tile, solid, from, to);
 }

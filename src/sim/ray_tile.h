@@ -59,6 +59,7 @@ struct ray_local {
     enum nm_solid_kind kind;
     enum nm_coat coat;
     uint32_t number;
+    uint64_t tag;
 };
 
 /* Ground, lines and hall behind everything; fills t, colours and things. */

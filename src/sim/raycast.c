@@ -255,6 +255,16 @@ static void blacken(struct nm_eye *eye)
         }
 }
 
+void nm_eye_measures(struct nm_eye *eye, struct nm_arena *arena)
+{
+    if (!eye->range) eye->range = nm_take_n(arena, float, eye->lens->tiles_x * eye->lens->tiles_y * NM_TILE_PIXELS);
+}
+
+static void store_range(const struct ray_tile *tile, float *to, uint32_t stride)
+{
+    for (uint32_t y = 0; y < NM_TILE; y++) memcpy(to + (size_t)y * stride, tile->t + y * NM_TILE, NM_TILE * sizeof *to);
+}
+
 void nm_cast(struct nm_eye *eye, const struct nm_scene *scene, struct pose3 camera_to_field)
 {
     const struct nm_lens_map *lens = eye->lens;
@@ -272,6 +282,7 @@ void nm_cast(struct nm_eye *eye, const struct nm_scene *scene, struct pose3 came
             ray_background(&view, &tile, &spread);
             draw_solids(eye, tx, &tile, (int32_t)(ty * NM_TILE));
             store(&tile, eye->light + at, eye->things + at, lens->stride);
+            if (eye->range) store_range(&tile, eye->range + at, lens->stride);
         }
     }
     if (lens->blind) blacken(eye);

@@ -21,6 +21,7 @@ struct nm_eye {
     struct pose3 to_field; /* of the last picture */
     uint32_t *light;       /* lens->stride x 16 tiles_y                       */
     uint8_t *things;       /* enum nm_thing, the same size                    */
+    float *range;          /* m from the camera, the same size; NULL unless nm_eye_measures was called */
 
     int8_t *grains; /* sim/grain.h */
 
@@ -34,6 +35,9 @@ struct nm_eye {
 
 /* Many eyes may share a lens map. Memory is the arena's. */
 struct nm_eye *nm_eye_new(struct nm_arena *arena, const struct nm_lens_map *lens);
+
+/* From now on pictures have `range`, as those of a depth camera. */
+void nm_eye_measures(struct nm_eye *eye, struct nm_arena *arena);
 
 void nm_cast(struct nm_eye *eye, const struct nm_scene *scene, struct pose3 camera_to_field);
 

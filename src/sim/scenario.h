@@ -247,7 +247,10 @@ struct nm_run_options {
     void (*said)(void *user, uint32_t robot, const Log *line);
     void *user;
     const struct nm_stage_hardware *bus; /* for scenarios that want it; NULL: this program has none */
-    bool elsewhere;                      /* brains play in other processes, see nm_stage_options */
+    struct nm_mount mount;               /* these two as in nm_stage_options */
+    uint32_t n_things;
+    const struct nm_solid *things;
+    bool elsewhere; /* brains play in other processes, see nm_stage_options */
 };
 
 /* One seed's outcome; flat, so that it can travel through a pipe. */

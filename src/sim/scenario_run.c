@@ -83,6 +83,9 @@ static int start(struct nm_run *run, struct nm_err *err)
     options.ready = ready;
     options.said = run->options.said ? said : NULL;
     options.user = run;
+    options.mount = run->options.mount;
+    options.n_things = run->options.n_things;
+    options.things = run->options.things;
     options.elsewhere = run->options.elsewhere;
     options.hardware = s->bus ? run->options.bus : NULL;
     if (s->bus && !run->options.bus) return nm_fail(err, "%s: there is no servo bus in this program", s->file);

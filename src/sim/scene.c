@@ -271,6 +271,14 @@ void nm_scene_solids(struct nm_scene *scene, const struct nm_solid *solids, uint
     if (shadow > 0 && n) add_shadow(scene, (double)solids[0].pos[0], (double)solids[0].pos[1], shadow, 0.5);
 }
 
+void nm_scene_keep(struct nm_scene *scene, const struct nm_solid *solids, uint32_t n)
+{
+    nm_scene_clear(scene);
+    for (uint32_t i = 0; i < n; i++) nm_scene_solids(scene, &solids[i], 1, 0);
+    scene->n_still = scene->n_solids;
+    scene->n_still_groups = scene->n_groups;
+}
+
 void nm_scene_pendulum(struct nm_scene *scene, struct vec3 pivot, struct vec3 bob, double radius)
 {
     static const float hemp[3] = {0.72f, 0.60f, 0.38f}, steel[3] = {0.30f, 0.31f, 0.34f};

@@ -34,13 +34,15 @@ enum nm_thing {
 };
 
 enum nm_solid_kind { NM_SOLID_BOX, NM_SOLID_SPHERE, NM_SOLID_CYLINDER, NM_SOLID_CAPSULE };
-enum nm_coat { NM_COAT_PLAIN, NM_COAT_BALL, NM_COAT_NET, NM_COAT_NUMBER };
+enum nm_coat { NM_COAT_PLAIN, NM_COAT_BALL, NM_COAT_NET, NM_COAT_NUMBER, NM_COAT_TAG };
 
 struct nm_solid {
     enum nm_solid_kind kind;
     enum nm_coat coat;
     uint8_t thing;
     uint8_t number;  /* printed on the x sides of a box coated with a number */
+    uint64_t tag;    /* of a box coated with a tag: 8 x 8 cells within a white edge, on its +x side; a set bit is white.
+                        Rows from the top, each from the left as one looks at it, from the lowest bit on */
     float half[3];   /* box: half edges; others: radius, radius, half length along z (capsule: without its caps) */
     float rot[3][3]; /* solid to field, rows */
     float pos[3];
@@ -95,6 +97,9 @@ struct nm_scene {
 
 /* Field, goals, hall and people. The pitch must outlive the scene. */
 void nm_scene_new(struct nm_scene *scene, const struct nm_pitch *pitch, uint32_t hall_seed);
+
+/* Things that stay for good, one group each. */
+void nm_scene_keep(struct nm_scene *scene, const struct nm_solid *solids, uint32_t n);
 
 /* Takes everything that moves out again. */
 void nm_scene_clear(struct nm_scene *scene);

@@ -120,6 +120,7 @@ static int make(struct nm_stage *stage, const struct nm_stage_robot *robots, str
     }
     if (bad || make_world(stage, err)) return -1;
     nm_scene_new(stage->scene, stage->options.pitch, (uint32_t)stage->options.world.seed);
+    nm_scene_keep(stage->scene, stage->options.things, stage->options.n_things);
     /* until time 0 nothing runs, but boards and mailboxes are made */
     if (nm_players_run(stage->players, stage->n_players, 0, 1)) return nm_fail(err, "a line-up cannot be started");
     stage_open_sight(stage);

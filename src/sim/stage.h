@@ -12,6 +12,7 @@
 #ifndef NM_SIM_STAGE_H
 #define NM_SIM_STAGE_H
 
+#include "body/camera_fit.h"
 #include "core/player.h"
 #include "nutmeg_msgs/SimCommand.h"
 #include "nutmeg_msgs/WorldTruth.h"
@@ -73,8 +74,11 @@ struct nm_stage_options {
     int64_t camera_delay;          /* ns from the exposure to the picture; 0: 20 ms */
     int64_t camera_period;         /* ns between two pictures or percepts; 0: the robot's */
     struct nm_shutter shutter;
-    double bend;           /* how far the legs are bent at the start, 0 to 0.5 */
-    void (*enter)(void *); /* around every run of a cycle, as in nm_player_options */
+    struct nm_mount mount; /* how cameras really sit, which nobody told the robots */
+    uint32_t n_things;
+    const struct nm_solid *things; /* what else stands in the hall */
+    double bend;                   /* how far the legs are bent at the start, 0 to 0.5 */
+    void (*enter)(void *);         /* around every run of a cycle, as in nm_player_options */
     void (*leave)(void *);
     /* Called with each brain before it starts: the time to add edges to it; and with what brains write on their
      * consoles. Both may be NULL. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sensor_msgs/Image.h"
+#include "sensor_msgs/PointCloud2.h"
 #include "sim/stage_parts.h"
 
 /* ---- opening ---- */
@@ -18,13 +19,25 @@ static const struct nm_lens_map *lens_of(struct nm_stage *stage, const struct nm
     return nm_lens_map_new(&stage->arena, &body->cameras[camera].lens, err);
 }
 
+/* A depth camera has a point for every fourth pixel of every fourth row. */
+static void open_cloud(struct nm_stage *stage, struct lookout *l)
+{
+    const struct nm_camera *c = &l->eye->lens->camera;
+    uint32_t w = c->width / STAGE_CLOUD_STEP, h = c->height / STAGE_CLOUD_STEP;
+    nm_eye_measures(l->eye, &stage->arena);
+    l->rays = nm_take_n(&stage->arena, struct vec3, w * h);
+    for (uint32_t i = 0; i < w * h; i++)
+        nm_camera_unproject(c, (struct pixel){STAGE_CLOUD_STEP * (i % w), STAGE_CLOUD_STEP * (i / w)}, &l->rays[i]);
+}
+
 static int open_eye(struct nm_stage *stage, uint32_t robot, uint32_t camera, struct nm_err *err)
 {
     const struct actor *a = &stage->actors[robot];
     const struct nm_body_camera *c = &a->body->cameras[camera];
     bool picture = nm_edge_out(a->edge, stage_camera_port(camera, PORT_PICTURE)),
-         truth = nm_edge_out(a->edge, stage_camera_port(camera, PORT_PICTURE_TRUTH));
-    if (!picture && !truth) return 0;
+         truth = nm_edge_out(a->edge, stage_camera_port(camera, PORT_PICTURE_TRUTH)),
+         cloud = nm_edge_out(a->edge, stage_camera_port(camera, PORT_CLOUD));
+    if (!picture && !truth && !cloud) return 0;
     const struct nm_lens_map *lens = lens_of(stage, a->body, camera, err);
     if (!lens) return nm_fail(err, "robot %s: its camera %s cannot be simulated", a->row.name, c->name);
     struct lookout *l = &stage->lookouts[stage->n_lookouts++];
@@ -36,6 +49,7 @@ static int open_eye(struct nm_stage *stage, uint32_t robot, uint32_t camera, str
                           .period = stage_camera_period(stage, c),
                           .exposed = -1};
     l->next = (int64_t)((double)l->period * nm_dice_roll(&dice));
+    if (cloud) open_cloud(stage, l);
     if (!truth) return 0;
     l->truth = nm_take(&stage->arena, sizeof *l->truth);
     l->shown = nm_take(&stage->arena, sizeof *l->shown);
@@ -92,7 +106,7 @@ static void ready(struct nm_stage *stage, struct lookout *l)
     l->exposed = stage->now;
     l->frames++;
     while (l->next <= stage->now) l->next += l->period;
-    l->to_field = nm_stage_kin(stage, l->robot)->pose[a->body->cameras[l->camera].frame];
+    l->to_field = nm_camera_mounted(a->body, l->camera, &stage->options.mount, nm_stage_kin(stage, l->robot));
     if (nm_edge_out(a->edge, port) && nm_edge_blob(a->edge, port, &l->picture, bytes)) l->picture.n = bytes;
     if (l->truth) nm_reset(&CameraTruth_type, l->truth);
 }
@@ -126,6 +140,37 @@ static void show_picture(struct actor *a, struct lookout *l, Header header)
     nm_edge_put(a->edge, port);
 }
 
+/* The points that a depth camera in the place of this one would measure, in its optical frame. Distances err like those
+ * of a stereo camera, by their square. */
+static void show_cloud(struct actor *a, struct lookout *l, Header header)
+{
+    const double error = 0.003; /* 1/m, 1 sigma */
+    uint32_t port = stage_camera_port(l->camera, PORT_CLOUD);
+    const struct nm_lens_map *lens = l->eye->lens;
+    uint32_t w = lens->camera.width / STAGE_CLOUD_STEP, h = lens->camera.height / STAGE_CLOUD_STEP;
+    PointCloud2 *to = l->rays ? nm_edge_out(a->edge, port) : NULL;
+    if (!to || !nm_edge_blob(a->edge, port, &to->data, w * h * STAGE_CLOUD_BYTES)) return;
+    struct nm_dice dice = nm_dice_new(l->frames, l->robot, l->camera);
+    to->header = header;
+    to->width = w, to->height = h;
+    to->point_step = STAGE_CLOUD_BYTES, to->row_step = w * STAGE_CLOUD_BYTES;
+    to->is_dense = true;
+    for (uint32_t k = 0; k < 3; k++) {
+        PointField *field = nm_append(&to->fields, &PointField_type);
+        *field = (PointField){.offset = 4 * k, .datatype = PointField_FLOAT32, .count = 1};
+        nm_text(field->name, "%c", "xyz"[k]);
+    }
+    for (uint32_t i = 0; i < w * h; i++) {
+        double range = l->eye->range[i / w * STAGE_CLOUD_STEP * lens->stride + i % w * STAGE_CLOUD_STEP];
+        range += error * range * range * nm_dice_gauss(&dice);
+        const float p[3] = {(float)(range * l->rays[i].x), (float)(range * l->rays[i].y),
+                            (float)(range * l->rays[i].z)};
+        memcpy(to->data.data + (size_t)i * STAGE_CLOUD_BYTES, p, sizeof p);
+    }
+    to->data.n = w * h * STAGE_CLOUD_BYTES;
+    nm_edge_put(a->edge, port);
+}
+
 static void show(struct actor *a, struct lookout *l)
 {
     uint32_t info_port = stage_camera_port(l->camera, PORT_INFO),
@@ -144,6 +189,7 @@ static void show(struct actor *a, struct lookout *l)
         truth->header = header;
         nm_edge_put(a->edge, truth_port);
     }
+    show_cloud(a, l, header);
     show_picture(a, l, header);
 }
 

@@ -39,11 +39,12 @@ enum port {
     PORT_BODY_TRUTH,
     PORT_LOG,
     FIXED_PORTS,
-    CAMERA_PORTS = 3, /* picture, info and truth of each camera follow */
+    CAMERA_PORTS = 4, /* picture, info, truth and points of each camera follow */
     SAY_PORTS = 16,
     ALL_PORTS = FIXED_PORTS + CAMERA_PORTS * NM_CAMERAS + SAY_PORTS,
 };
-enum { PORT_PICTURE, PORT_INFO, PORT_PICTURE_TRUTH }; /* of a camera */
+enum { PORT_PICTURE, PORT_INFO, PORT_PICTURE_TRUTH, PORT_CLOUD };             /* of a camera */
+enum { STAGE_CLOUD_STEP = 4 /* px */, STAGE_CLOUD_BYTES = 12 /* x, y, z */ }; /* of a point of a depth camera */
 
 enum { FAULTS_AT_ONCE = 32 };
 
@@ -65,6 +66,7 @@ struct lookout {
     CameraTruth *truth;     /* of it; NULL where nobody wants it                */
     struct nm_picture_truth *shown;
     struct pose3 to_field; /* of the camera, then */
+    struct vec3 *rays;     /* of a depth camera's points; NULL: it is none */
 };
 
 /* Eyes that see percepts in place of pictures. */

@@ -15,6 +15,7 @@
 #include "sensor_msgs/BatteryState.h"
 #include "sensor_msgs/CameraInfo.h"
 #include "sensor_msgs/Image.h"
+#include "sensor_msgs/PointCloud2.h"
 #include "sensor_msgs/MagneticField.h"
 #include "sim/stage_parts.h"
 #include "std_srvs/SetBool.h"
@@ -81,10 +82,10 @@ static bool has(const struct nm_stage *stage, uint32_t port)
 
 static bool has_pictures(const struct nm_stage *stage) { return stage->options.fidelity == NM_FIDELITY_CAMERA; }
 
-/* A camera's topics carry its name: camera/image_raw, camera/camera_info, truth/camera. */
+/* A camera's topics carry its name: camera/image_raw, camera/camera_info, truth/camera, camera/points. */
 static const char *camera_topic(struct nm_stage *stage, const struct actor *actor, uint32_t camera, uint32_t which)
 {
-    static const char *const forms[CAMERA_PORTS] = {"%s/image_raw", "%s/camera_info", "truth/%s"};
+    static const char *const forms[CAMERA_PORTS] = {"%s/image_raw", "%s/camera_info", "truth/%s", "%s/points"};
     char topic[96];
     snprintf(topic, sizeof topic, forms[which], actor->body->cameras[camera].name);
     return nm_take_text(&stage->arena, topic);
@@ -116,9 +117,15 @@ static uint32_t picture_bytes(const struct nm_body_camera *camera)
     return nm_picture_bytes(&camera->lens, format);
 }
 
+static uint32_t cloud_bytes(const struct nm_body_camera *camera)
+{
+    return camera->lens.width / STAGE_CLOUD_STEP * (camera->lens.height / STAGE_CLOUD_STEP) * STAGE_CLOUD_BYTES;
+}
+
 int stage_bind(struct nm_stage *stage, struct actor *actor, struct nm_err *err)
 {
-    static const struct nm_type *const camera_types[CAMERA_PORTS] = {&Image_type, &CameraInfo_type, &CameraTruth_type};
+    static const struct nm_type *const camera_types[CAMERA_PORTS] = {&Image_type, &CameraInfo_type, &CameraTruth_type,
+                                                                     &PointCloud2_type};
     const struct nm_body *body = actor->body;
     struct nm_edge_port ports[ALL_PORTS] = {0};
     if (actor->row.n_says > SAY_PORTS)
@@ -138,7 +145,9 @@ int stage_bind(struct nm_stage *stage, struct actor *actor, struct nm_err *err)
                 (struct nm_edge_port){.topic = camera_topic(stage, actor, c, k),
                                       .kind = NM_PORT_OUT | NM_EDGE_OPTIONAL,
                                       .type = camera_types[k],
-                                      .blob = k == PORT_PICTURE ? picture_bytes(&body->cameras[c]) : 0};
+                                      .blob = k == PORT_PICTURE ? picture_bytes(&body->cameras[c])
+                                              : k == PORT_CLOUD ? cloud_bytes(&body->cameras[c])
+                                                                : 0};
     actor->n_ports = FIXED_PORTS + CAMERA_PORTS * NM_CAMERAS;
     for (uint32_t i = 0; i < actor->row.n_says; i++)
         ports[actor->n_ports++] =

@@ -320,6 +320,9 @@ static void faults_in_a_folder_name_file_and_line(void **state)
          "eye: {frame: camera, width: 640, height: 480, fx: 500, fy: 500, cx: 320, cy: 240, fps: 30, lens: fisheye, "
          "distortion: [0, .nan]}\n",
          "distortion: this coefficient is no lens"},
+        {"cameras.saved.yaml", "nose: {turn: [1, 2, 3]}\n", "the robot has no camera called nose"},
+        {"cameras.saved.yaml", "camera: {neck: [1, 2]}\n", "neck must be three angles in degrees"},
+        {"cameras.saved.yaml", "camera: {turn: [90, 0, 0]}\n", "turn: no more than 45 degrees are possible"},
         {"params.yaml", "[1, 2]\n", "a map of module instances is expected here"},
         {"robot.urdf", "<robot name='r'>\n<link/>\n</robot>", "robot.urdf:2: attribute name is missing or empty"},
     };
@@ -334,6 +337,8 @@ static void faults_in_a_folder_name_file_and_line(void **state)
             snprintf(command, sizeof command, "cp %s/%s %s/%s", DARWIN, files[k], folder, files[k]);
             assert_int_equal(system(command), 0);
         }
+        snprintf(command, sizeof command, "%s/cameras.saved.yaml", folder);
+        unlink(command);
         write_file(folder, faults[i].file, faults[i].text);
         if (nm_body_load(&arena, folder, &err)) fail_msg("accepted: %s", faults[i].text);
         if (!strstr(err.text, faults[i].sentence)) fail_msg("\n%sis not\n%s", err.text, faults[i].sentence);

@@ -1,5 +1,5 @@
-/* Any bytes as the files beside a robot's URDF: robot.yaml, servos.yaml, cameras.yaml and params.yaml, separated by
- * NUL. The folder is refused with a sentence, or gives a body that holds together. */
+/* Any bytes as the files beside a robot's URDF: robot.yaml, servos.yaml, cameras.yaml, params.yaml and
+ * cameras.saved.yaml, separated by NUL. The folder is refused with a sentence, or gives a body that holds together. */
 #include "body/robot.h"
 #include "files.h"
 
@@ -46,13 +46,14 @@ static void check(const struct nm_body *body)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const names[] = {"robot.yaml", "servos.yaml", "cameras.yaml", "params.yaml"};
+    static const char *const names[] = {"robot.yaml", "servos.yaml", "cameras.yaml", "params.yaml",
+                                        "cameras.saved.yaml"};
     static const char *root;
     if (!root) {
         root = fuzz_root();
         fuzz_put("robot.urdf", urdf, sizeof urdf - 1);
     }
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         const uint8_t *part;
         size_t n = fuzz_part(&data, &size, &part);
         if (n)

@@ -1,7 +1,10 @@
 /* Where the carpet ends (HULKs 2017, section 5.5; B-Human 2013, section 2.4). In each column, from below upwards, the
  * place up to which there is most carpet; through these places a line by RANSAC, and a second one if it stands about
  * at a right angle on the ground. Things on the field hide the border but never raise it, so places far below a line do
- * not speak against it. */
+ * not speak against it. A camera that looks over another one's head goes on where that one ended: in columns whose
+ * ground the lower camera has seen to lie beyond the border, nothing is looked for. */
+#include <stdlib.h>
+
 #include "geometry_msgs/Point32.h"
 #include "modules/vision/sketch.h"
 #include "nutmeg_msgs/ImageSegments.h"
@@ -12,6 +15,7 @@ struct field_border {
     const Image *image;
     const CameraPose *pose;
     const ImageSegments *segments;
+    const FieldBorder *below; /* of the lower camera */
     /* out */
     FieldBorder *border;
     /* params */
@@ -46,6 +50,24 @@ static uint32_t highest_carpet(const ImageSegment *g, uint32_t n, bool *top)
     return at;
 }
 
+/* True if the lower camera has seen the border on this side of where the column begins; then `at` is the border there.
+ */
+static bool ended_below(const struct field_border *f, const struct frame *frame, double u, struct vec3 *at)
+{
+    struct vec3 foot;
+    bool fresh = llabs(nm_stamp_ns(f->below->header.stamp) - nm_stamp_ns(f->image->header.stamp)) < nm_ns(0.1);
+    if (!fresh || !frame_ground(frame, u, frame->height - 1, &foot)) return false;
+    double bearing = atan2(foot.y, foot.x);
+    for (uint32_t i = 1; i < f->below->points.n; i++) {
+        const Point32 *a = &f->below->points.at[i - 1], *b = a + 1; /* from left to right */
+        double left = atan2(a->y, a->x), right = atan2(b->y, b->x), share = (left - bearing) / fmax(left - right, 1e-6);
+        if (!f->below->seen.at[i - 1] || !f->below->seen.at[i] || bearing > left || bearing < right) continue;
+        *at = (struct vec3){a->x + share * (b->x - a->x), a->y + share * (b->y - a->y), 0};
+        return hypot(at->x, at->y) < hypot(foot.x, foot.y);
+    }
+    return false;
+}
+
 static void find_places(const struct field_border *f, const struct frame *frame, struct places *p)
 {
     const ImageSegments *s = f->segments;
@@ -56,7 +78,8 @@ static void find_places(const struct field_border *f, const struct frame *frame,
         bool top = false;
         uint32_t v = highest_carpet(&s->vertical.at[i], next - i, &top);
         struct vec3 d = {(s->vertical.at[i].line - frame->width / 2.0) / frame->width, 0, 1};
-        if (v == UINT32_MAX) continue;
+        struct vec3 ended;
+        if (v == UINT32_MAX || ended_below(f, frame, s->vertical.at[i].line, &ended)) continue;
         d.y = (v - frame->height / 2.0) / frame->width;
         p->u[p->n] = s->vertical.at[i].line;
         p->v[p->n] = v;
@@ -154,6 +177,7 @@ static void tell(struct field_border *f, const struct frame *frame, const struct
         seen = seen && v >= 1 && v < frame->height;
         v = fmin(fmax(v, 0), frame->height - 1);
         bool far = !frame_ground(frame, u, v, &at);
+        if (ended_below(f, frame, u, &at)) seen = false, v = frame->height - 1;
         to->in_image.at[to->in_image.n++] = (Point32){(float)u, (float)v, 0};
         to->points.at[to->points.n++] = (Point32){(float)at.x, (float)at.y, 0};
         to->seen.at[to->seen.n++] = seen && !far;
@@ -208,11 +232,9 @@ static void step(struct field_border *f)
 
 #define SELF struct field_border
 static const struct nm_port ports[] = {
-    NM_IN(image, Image, "camera/image_raw"),
-    NM_IN(pose, CameraPose, "camera/pose"),
-    NM_IN(segments, ImageSegments, "image_segments"),
-    NM_OUT(border, FieldBorder, "field_border"),
-    {0},
+    NM_IN(image, Image, "camera/image_raw"),          NM_IN(pose, CameraPose, "camera/pose"),
+    NM_IN(segments, ImageSegments, "image_segments"), NM_IN(below, FieldBorder, "field_border_below", .optional = true),
+    NM_OUT(border, FieldBorder, "field_border"),      {0},
 };
 static const struct nm_param params[] = {
     NM_PARAM(tolerance, 3, 0.5, 40, "px", "distance of a column's place to a line that it supports"),
