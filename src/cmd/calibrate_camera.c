@@ -10,6 +10,7 @@
 #include "cmd/calibrate.h"
 #include "cmd/canvas.h"
 #include "cmd/console.h"
+#include "cmd/pictures.h"
 #include "cmd/stopping.h"
 #include "codec/cdr.h"
 #include "codec/jpeg.h"
@@ -410,6 +411,61 @@ static int write_result(const struct look *l, const struct nm_body *present, con
     return bad;
 }
 
+struct camera_order {
+    struct lineup_flags flags;
+    bool sim, accept, lens, network;
+    const char *page; /* port of a page that asks; NULL: the terminal asks */
+    const char *by, *camera, *tags, *at, *near, *live, *output, *picture;
+    struct texts points;
+    int64_t seed;
+    double bend;
+};
+
+/* ---- the page that asks ---- */
+
+struct review {
+    const struct look *look;
+    const struct nm_body *present;
+    const char *picture;
+    _Atomic int decided; /* a command of Pictures; 0: not yet */
+};
+
+static void review(void *user, const Pictures_Request *q, Pictures_Response *r)
+{
+    struct review *v = user;
+    struct nm_err err = {0};
+    uint32_t width, height;
+    if (q->command == Pictures_Request_LOOK) {
+        FILE *to = fmemopen(r->text, sizeof r->text, "w");
+        if (!to) abort();
+        fprintf(to, "off by %.1f pixels before and by %.1f after (median); %.0f %% agree\n\n", v->look->fit.before,
+                v->look->fit.after, 100 * v->look->fit.fitting);
+        print_result(to, v->look, v->present);
+        fclose(to);
+        pictures_put(r, v->picture, &width, &height, &err);
+    } else if (q->command == Pictures_Request_ACCEPT || q->command == Pictures_Request_REJECT) {
+        v->decided = q->command;
+        snprintf(r->message, sizeof r->message, q->command == Pictures_Request_ACCEPT ? "accepted" : "rejected");
+    } else {
+        nm_fail(&err, "here a calibration is accepted or rejected");
+    }
+    r->success = !err.n;
+    if (err.n) snprintf(r->message, sizeof r->message, "%.*s", (int)strcspn(err.text, "\n"), err.text);
+}
+
+static bool decided(void *user) { return ((struct review *)user)->decided != 0; }
+
+/* 1: accepted, 0: rejected, -1 with a sentence */
+static int ask_page(struct setup *setup, const struct camera_order *o, const struct look *l,
+                    const struct nm_body *present, struct nm_err *err)
+{
+    struct review v = {l, present, o->picture, 0};
+    struct pictures p = {.page = "calibrate", .port = o->page, .answer = review, .over = decided, .user = &v};
+    if (pictures_serve(setup, &p, err)) return -1;
+    printf("%s\n", v.decided == Pictures_Request_ACCEPT ? "accepted" : "rejected");
+    return v.decided == Pictures_Request_ACCEPT;
+}
+
 static bool accepted(const char *path)
 {
     char line[16];
@@ -423,15 +479,6 @@ static bool accepted(const char *path)
 }
 
 /* ---- the command ---- */
-
-struct camera_order {
-    struct lineup_flags flags;
-    bool sim, accept, lens, network;
-    const char *by, *camera, *tags, *at, *near, *live, *output, *picture;
-    struct texts points;
-    int64_t seed;
-    double bend;
-};
 
 /* The field as the robot's line-up `calibrate` has it in its parameters. */
 static int field_of(const struct nm_lineup *lineup, struct nm_pitch_size *field, struct nm_err *err)
@@ -549,11 +596,14 @@ static int calibrate(struct setup *setup, const struct camera_order *o, const ch
     if (draw(l, present, o->picture, err)) return -1;
     printf("picture: %s (lines of the field before: red, after: yellow, the penalty box: blue)\n", o->picture);
     const char *to = o->output ? o->output : nm_take_format(&setup->arena, "%s/cameras.saved.yaml", body->path);
+    int answer = o->page ? ask_page(setup, o, l, present, err) : 0;
+    if (answer < 0) return -1;
+    if (o->page && !answer) return 0;
     if (o->sim && !o->output) {
         print_result(stdout, l, present);
         return 0;
     }
-    return o->accept || accepted(to) ? write_result(l, present, to, err) : 0;
+    return o->accept || answer || accepted(to) ? write_result(l, present, to, err) : 0;
 }
 
 int cmd_calibrate_camera(int argc, char **argv)
@@ -574,6 +624,7 @@ int cmd_calibrate_camera(int argc, char **argv)
         SWITCH("sim", &o.sim, "a robot in the simulator, whose neck is bent"),
         WHOLE("seed", &o.seed, 1, INT32_MAX, "N", "--sim: where it stands and which way its neck is bent"),
         NUMBER("bend", &o.bend, 0, 20, "DEGREES", "--sim: how far the neck is bent (default: 5)"),
+        MAYBE("page", &o.page, "PORT", "shows the result in a page, on which you accept or reject it"),
         SWITCH("accept", &o.accept, "writes the result without asking"),
         TEXT("output", &o.output, "FILE", "writes to this file instead of the robot's cameras.saved.yaml",
              .letter = 'o'),

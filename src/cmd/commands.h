@@ -15,6 +15,7 @@ int cmd_eval(int argc, char **argv) __attribute__((weak)); /* needs the simulato
 int cmd_drive(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_graph(int argc, char **argv);
+int cmd_label(int argc, char **argv);
 int cmd_learn(int argc, char **argv) __attribute__((weak)); /* needs the simulator */
 int cmd_lineup(int argc, char **argv);
 int cmd_module(int argc, char **argv);

@@ -50,6 +50,7 @@ int main(int argc, char **argv)
         {"calibrate", "measures properties of a robot that are not in its files", cmd_calibrate},
         {"tune", "searches parameters that make scenarios score better", cmd_tune},
         {"learn", "teaches a robot to walk in the simulator", cmd_learn},
+        {"label", "opens a page on which you label real pictures", cmd_label},
         {"train", "draws labelled pictures to train the vision with", cmd_train},
         {"nn", "shows, runs and measures networks in ONNX files", cmd_nn},
         {"snapshot", "renders a picture of a scene with the simulator's cameras", cmd_snapshot},

@@ -3,6 +3,7 @@ import { render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import "./panels";
 import { Score } from "./panels/referee";
+import { Calibrate, Label } from "./pages/pictures";
 import "./style.css";
 import { cursor } from "./data/clock";
 import { address, begin, openLogNamed } from "./data/session";
@@ -54,4 +55,6 @@ function App() {
 
 if (wanted.t && Number.isFinite(Number(wanted.t))) cursor.value = Number(wanted.t);
 begin();
-render(location.pathname === "/score" ? <Score /> : <App />, document.getElementById("app")!);
+const pages: Record<string, () => any> = { "/score": Score, "/label": Label, "/calibrate": Calibrate };
+const Page = pages[location.pathname] ?? App;
+render(<Page />, document.getElementById("app")!);

@@ -248,8 +248,10 @@ static void say(struct connection *c, int status, const char *text)
 static void page(struct connection *c, const char *path)
 {
     struct page_file file;
-    if (!page_find(!strcmp(path, "/") || !strcmp(path, "/score") ? "index.html" : path + 1, &file))
-        return say(c, 404, "there is no such page\n");
+    static const char *const pages[] = {"/", "/score", "/label", "/calibrate"};
+    for (size_t i = 0; i < sizeof pages / sizeof *pages; i++)
+        if (!strcmp(path, pages[i])) path = "/index.html";
+    if (!page_find(path + 1, &file)) return say(c, 404, "there is no such page\n");
     connection_answer(c, answer_of(200, type_of(file.name), file.n, file.bytes), -1, 0);
 }
 
