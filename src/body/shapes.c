@@ -248,6 +248,14 @@ void build_shapes(struct body_build *b, const char *beside)
 
 /* ---- inertias ---- */
 
+/* Boxes that were made from the inertia, and cut, say little about it. */
+static bool guessed_only(const struct nm_body *body, uint32_t link)
+{
+    for (uint32_t i = 0; i < body->n_collisions; i++)
+        if (body->collisions[i].link == link && !body->collisions[i].guessed) return false;
+    return true;
+}
+
 void build_inertias(struct body_build *b)
 {
     static const double MORE = 1.5, LESS = 0.1; /* of the distance of the mass from its centre in a box */
@@ -265,7 +273,8 @@ void build_inertias(struct body_build *b)
         double is = sqrt(12 * fmax(i->xx + i->yy + i->zz, 0) / (2 * i->mass));
         bool rigid = i->xx >= 0 && i->yy >= 0 && i->zz >= 0 && i->xx <= i->yy + i->zz + slack &&
                      i->yy <= i->xx + i->zz + slack && i->zz <= i->xx + i->yy + slack;
-        if (rigid && is < MORE * diagonal + 0.05 && is > LESS * diagonal) continue;
+        double most = guessed_only(body, l) ? 2 * MORE * diagonal + 0.15 : MORE * diagonal + 0.05;
+        if (rigid && is < most && is > LESS * diagonal) continue;
         if (!odd++) first = body->frames[l].name, first_is = is, first_size = diagonal;
         if (!b->fit_inertia) continue;
         /* of the box, in the link's axes: its edges as the link sees them */
