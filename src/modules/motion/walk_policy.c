@@ -38,9 +38,9 @@ static const double AT_LAST = 0.25, TURNS = 0.4; /* s, of the last way, and of i
 
 static const double FORGETS = 0.15, LEANS = 1; /* s: of the felt speed, of the usual lean                         */
 static const double USUAL = 0.1;               /* rad, that a step leans to either side of that                   */
-static const double FELT = 0.14;               /* of a fall through the leg: who feels more than this was struck   */
-static const double SWAYS = 1.7, TWISTS = 0.7, CHANGES = 0.3; /* times as much more: aside, turning, while it changes */
-static const double CALMS = 1.5, CHANGED = 0.5;               /* s, until that is over                                */
+static const double FELT = 0.145;              /* of a fall through the leg: who feels more than this was struck   */
+static const double SWAYS = 1.7, TWISTS = 0.7, CHANGES = 1; /* times as much more: aside, turning, while it changes */
+static const double CALMS = 1.5, CHANGED = 1;               /* s, until that is over                                */
 static const double PEAK = 2.8, LEARNS = 1;  /* of what it feels on average in free walking; s, of that average      */
 static const double REFLEX = 5, REACH = 0.6; /* of what is felt beyond that, as speed; of what was trained       */
 static const double LASTS = 0.5, LEAST = 0.03;  /* s, m/s: of the reflex                                            */
@@ -273,13 +273,15 @@ static void give_way(struct walk_policy *f, const struct walk_sense *s, double v
 {
     double felt[2], dt = nm_seconds(f->nm->dt), least = FELT * f->gait.pace;
     double aside = fabs(f->asked[1]) / f->most[2], turn = TWISTS * fabs(f->asked[2]) / f->most[3];
-    const double sways[2] = {TWISTS * aside + turn, SWAYS * aside + turn};
+    double ahead = f->asked[0] / most_of(f, 0, f->asked[0]);
+    const double sways[2] = {TWISTS * (aside + ahead * ahead) + turn, SWAYS * aside + turn};
     feel(f, s, felt);
     for (int i = 0; i < 2; i++) {
         f->rough[i] = fmax(sways[i], f->rough[i] * (1 - dt / CALMS));
         if (f->wary[i] == 0) f->power[i] += dt / LEARNS * (felt[i] * felt[i] - f->power[i]);
         bool again = f->wary[i] * felt[i] > 0, rebounds = f->wary[i] * felt[i] < 0 && fabs(f->wary[i]) > WARY - REBOUND;
-        double most = fmax(least * (1 + f->rough[i] + (f->steady < CHANGED ? CHANGES : 0)), PEAK * sqrt(f->power[i]));
+        double most = fmax(least * (1 + f->rough[i] + (f->steady < CHANGED && f->wary[i] == 0 ? CHANGES : 0)),
+                           PEAK * sqrt(f->power[i]));
         double beyond = rebounds ? 0 : felt[i] - nm_within(felt[i], (again ? TENDER : 1) * most);
         double reflex = nm_within(REFLEX * beyond, REACH * most_of(f, i, beyond));
         f->away[i] -= dt / LASTS * f->away[i];
