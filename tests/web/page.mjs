@@ -301,11 +301,18 @@ test("fits an upright tablet, is steered by fingers, and is dark or light", asyn
     least: Math.min(...[...document.querySelectorAll("[data-panel]")].map((e) => e.clientWidth)),
   }));
   assert.ok(size.page <= 768 && size.map > 700 && size.least > 180, JSON.stringify(size));
-  await tablet.tap("[data-robot=blue3]");
-  await tablet.waitForSelector("[data-robot=blue3].followed");
-  await tablet.tap("[data-panel=map] [data-layer=plan]");
-  await tablet.waitForSelector("[data-panel=map] [data-layer=plan].on");
-  await tablet.tap("[data-panel=map] [data-layer=seen]"); // what is seen, from each belief about the pose
+  // the strip moves while its words change: a finger that misses tries again
+  const tap = async (selector, then) => {
+    for (let tries = 0; tries < 40 && !(await tablet.locator(selector + then).count()); tries++) {
+      const { x, y, width, height } = await tablet.locator(selector).boundingBox();
+      await tablet.touchscreen.tap(x + width / 2, y + height / 2);
+      await tablet.waitForSelector(selector + then, { timeout: 5000 }).catch(() => {});
+    }
+    assert.ok(await tablet.locator(selector + then).count(), selector);
+  };
+  await tap("[data-robot=blue3]", ".followed");
+  await tap("[data-panel=map] [data-layer=plan]", ".on");
+  await tap("[data-panel=map] [data-layer=seen]", ".on"); // what is seen, from each belief about the pose
   await tablet.waitForFunction(() => Number(document.querySelector("[data-panel=map] canvas").dataset.seen) > 0);
   // two fingers apart on the field: it becomes larger, so that less carpet is seen
   const green = () =>
