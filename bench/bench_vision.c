@@ -7,13 +7,23 @@
 
 #include "base/clock.h"
 #include "bench.h"
+#include "cmd/match.h"
 #include "cmd/vision_trouble.h"
 #include "codec/thumbnail.h"
 #include "modules/vision/frame.h"
 #include "vision_geometry.h"
 #include "vision_networks.h"
 
-enum { FIRST = 500001, IMAGES = 1000, QUICK = 150, ROUNDS = 400, WIDTH = 640, HEIGHT = 480 };
+enum {
+    FIRST_GAME = 50001,
+    GAMES = 4,
+    FIRST = 500001,
+    IMAGES = 1000,
+    QUICK = 150,
+    ROUNDS = 400,
+    WIDTH = 640,
+    HEIGHT = 480
+};
 
 /* ---- loops over pixels ---- */
 
@@ -180,6 +190,54 @@ static int bench_troubles(struct nm_bench *bench, struct setup *setup, const str
     return 0;
 }
 
+/* ---- matches from pictures ---- */
+
+struct season { /* games of one fidelity */
+    double goals, falls, error, simulated, wall;
+    uint64_t poses;
+};
+
+static int play_season(struct setup *setup, const char *fidelity, struct season *s, struct nm_err *err)
+{
+    for (uint64_t seed = FIRST_GAME; seed < FIRST_GAME + GAMES; seed++) {
+        struct match_options o = {
+            .league = "hsl", .fidelity = fidelity, .half = 60, .seed = seed, .air = {MATCH_AIR, MATCH_AIR}};
+        struct match_result r;
+        int64_t began = nm_clock();
+        match_play(setup, &o, 2, &r);
+        if (!r.done) return nm_fail(err, "match %llu: %s", (unsigned long long)seed, r.died);
+        s->wall += nm_seconds(nm_clock() - began);
+        s->simulated += r.simulated;
+        for (int t = 0; t < 2; t++) {
+            s->goals += r.score[t];
+            s->falls += r.teams[t].falls;
+            s->error += r.teams[t].error;
+            s->poses += r.teams[t].poses;
+        }
+    }
+    return 0;
+}
+
+/* The same seeds from pictures and from percepts, 4 against 4, two workers. Whole benches only: it takes long. */
+static int bench_games(struct nm_bench *bench, struct setup *setup, struct nm_err *err)
+{
+    struct season camera = {0}, percept = {0};
+    if (play_season(setup, "camera", &camera, err) || play_season(setup, "percept", &percept, err)) return -1;
+    double place = camera.error / (double)camera.poses / (percept.error / (double)percept.poses);
+    double goals = camera.goals / percept.goals, falls = camera.falls / percept.falls,
+           speed = camera.simulated / camera.wall;
+    nm_bench_report(bench, "matches from pictures against percepts: position error", place, "x", NAN, "<= 1.5 x",
+                    place <= 1.5);
+    nm_bench_report(bench, "  goals", goals, "x", NAN, ">= 0.6 x", goals >= 0.6);
+    nm_bench_report(bench, "  falls", falls, "x", NAN, "<= 1.2 x", falls <= 1.2);
+    nm_bench_report(bench, "  eight cameras at 15 Hz, two workers", speed, "x real time", NAN, ">= 1.5 x",
+                    speed >= 1.5);
+    nm_bench_say(bench, "%d matches of 2 x 1 min each: %g and %g goals, %g and %g falls, %.1f and %.1f cm", GAMES,
+                 camera.goals, percept.goals, camera.falls, percept.falls, 100 * camera.error / (double)camera.poses,
+                 100 * percept.error / (double)percept.poses);
+    return 0;
+}
+
 void bench_vision(struct nm_bench *bench);
 void bench_vision(struct nm_bench *bench)
 {
@@ -222,7 +280,6 @@ void bench_vision(struct nm_bench *bench)
         snprintf(name, sizeof name, "  %s: precision", vision_kinds[k]);
         nm_bench_report(bench, name, (double)alike.right[k] / fmax(alike.told[k], 1), "1", NAN, "", true);
     }
-    if (bench_troubles(bench, &setup, body, studio, &err)) nm_bench_fail(bench, &err);
     /* of the mixed line-up only the balls are its own */
     ms = 1e3 * mixed.seconds / mixed.images;
     nm_bench_report(bench, "mixed line-up, 644x482", ms, "ms", NAN, "<= 67 ms", ms <= 67);
@@ -236,5 +293,8 @@ void bench_vision(struct nm_bench *bench)
     bench_vision_networks(bench, setup.root);
     bench_around(bench, &setup, body);
     bench_calibration(bench, &setup, folder);
+    if (bench_troubles(bench, &setup, body, studio, &err) ||
+        (!nm_bench_quick(bench) && bench_games(bench, &setup, &err)))
+        nm_bench_fail(bench, &err);
     setup_end(&setup);
 }

@@ -78,9 +78,9 @@ static void sees_what_is_there(void **state)
 {
     (void)state;
     static const struct floors floors[VISION_KINDS] = {[VISION_BALL] = {0.75, 0.85},
-                                                       [VISION_POST] = {0.5, 0.6},
-                                                       [VISION_CROSSING] = {0.6, 0.9},
-                                                       [VISION_ROBOT] = {0.5, 0.6},
+                                                       [VISION_POST] = {0.5, 0.75},
+                                                       [VISION_CROSSING] = {0.72, 0.85},
+                                                       [VISION_ROBOT] = {0.62, 0.75},
                                                        [VISION_LINE] = {0.93, 0.9}};
     struct vision_score s = sees("vision", floors);
     assert_true(s.borders > IMAGES / 3);

@@ -409,15 +409,22 @@ static struct piece from_to(double x, double y, double dx, double dy, double ahe
     return (struct piece){x - back * dx, y - back * dy, x + ahead * dx, y + ahead * dy};
 }
 
-static void add_crossing(struct look *l, uint8_t type, const struct piece *one, const struct piece *other)
+static void add_crossing(struct look *l, uint8_t type, double confidence, const struct piece *one,
+                         const struct piece *other)
 {
     LineIntersectionInImage *to = nm_append(&l->f->lines->intersections, &LineIntersectionInImage_type);
     if (!to) return;
     to->header = l->f->image->header;
     to->type = type;
-    to->confidence = 0.8f;
-    to->segments[0] = in_image(l, one, 0.8);
-    to->segments[1] = in_image(l, other, 0.8);
+    to->confidence = (float)confidence;
+    to->segments[0] = in_image(l, one, confidence);
+    to->segments[1] = in_image(l, other, confidence);
+}
+
+/* A piece of line goes on from a place in a direction, for as long as an arm. */
+static bool reaches(const struct piece *p, double x, double y, const double d[2])
+{
+    return fmax((p->x0 - x) * d[0] + (p->y0 - y) * d[1], (p->x1 - x) * d[0] + (p->y1 - y) * d[1]) > 0.3;
 }
 
 static void judge_crossing(struct look *l, double x, double y, const struct piece *a, const struct piece *b)
@@ -425,30 +432,39 @@ static void judge_crossing(struct look *l, double x, double y, const struct piec
     const double seen = 0.3;
     double la = hypot(a->x1 - a->x0, a->y1 - a->y0), lb = hypot(b->x1 - b->x0, b->y1 - b->y0);
     double d[4][2] = {{(a->x1 - a->x0) / la, (a->y1 - a->y0) / la}, {(b->x1 - b->x0) / lb, (b->y1 - b->y0) / lb}};
+    enum paint arms[4];
     bool painted[4];
-    uint32_t n = 0;
+    uint32_t n = 0, hidden = 0;
     d[2][0] = -d[0][0], d[2][1] = -d[0][1], d[3][0] = -d[1][0], d[3][1] = -d[1][1];
     for (int i = 0; i < 4; i++) {
-        enum paint what = arm(l, x, y, d[i][0], d[i][1]);
-        if (what == HIDDEN) return;
-        painted[i] = what == PAINT;
+        arms[i] = arm(l, x, y, d[i][0], d[i][1]);
+        if (arms[i] == HIDDEN) arms[i] = reaches(i % 2 ? b : a, x, y, d[i]) ? PAINT : HIDDEN;
+        hidden += arms[i] == HIDDEN;
+    }
+    if (hidden > 1) return;
+    for (int i = 0; i < 4; i++) {
+        /* an arm that something hides: without it there is a crossing, or there must be one because its line ends here
+         */
+        if (arms[i] == HIDDEN) arms[i] = arms[(i + 2) % 4] == PAINT ? CARPET : PAINT;
+        painted[i] = arms[i] == PAINT;
         n += painted[i];
     }
+    const double sure = hidden ? 0.5 : 0.8;
     struct piece one, other;
     if (n == 4) {
         one = from_to(x, y, d[0][0], d[0][1], seen, seen);
         other = from_to(x, y, d[1][0], d[1][1], seen, seen);
-        add_crossing(l, LineIntersectionInImage_X, &one, &other);
+        add_crossing(l, LineIntersectionInImage_X, sure, &one, &other);
     } else if (n == 3) { /* the stem is opposite of the arm that is missing */
         int stem = !painted[0] ? 2 : !painted[1] ? 3 : !painted[2] ? 0 : 1, bar = (stem + 1) % 4;
         one = from_to(x, y, d[stem][0], d[stem][1], seen, 0);
         other = from_to(x, y, d[bar][0], d[bar][1], seen, seen);
-        add_crossing(l, LineIntersectionInImage_T, &one, &other);
+        add_crossing(l, LineIntersectionInImage_T, sure, &one, &other);
     } else if (n == 2 && painted[0] != painted[2]) {
         int first = painted[0] ? 0 : 2, second = painted[1] ? 1 : 3;
         one = from_to(x, y, d[first][0], d[first][1], seen, 0);
         other = from_to(x, y, d[second][0], d[second][1], seen, 0);
-        add_crossing(l, LineIntersectionInImage_L, &one, &other);
+        add_crossing(l, LineIntersectionInImage_L, sure, &one, &other);
     }
 }
 
@@ -489,7 +505,7 @@ static void find_circle_crossings(struct look *l)
             struct pixel at;
             if (beyond(p, x, y) > 0.1 || !frame_pixel(&l->frame, x, y, 0, &at)) continue;
             struct piece one = from_to(x, y, dx, dy, 0.3, 0.3), other = from_to(x, y, -dy, dx, 0.2, 0.2);
-            add_crossing(l, LineIntersectionInImage_X, &one, &other);
+            add_crossing(l, LineIntersectionInImage_X, 0.8, &one, &other);
         }
     }
 }
@@ -499,23 +515,24 @@ static void find_circle_crossings(struct look *l)
 /* Something white, smaller than 30 cm, with carpet all around. */
 static bool mark_at(const struct look *l, double *x, double *y)
 {
-    enum { N = 13 };
+    enum { N = 13, RING = 48, ROUNDS = 3 };
     struct pixel at;
-    double ring = 0, sx = 0, sy = 0;
-    for (int round = 0; round < 2; round++) {
+    double ring = 0;
+    for (int round = 0; round < ROUNDS; round++) { /* twice to its middle, then a strict look */
         uint8_t brightest = 0;
-        for (int i = 0; i < 48; i++) { /* two rings of carpet; lines that cross them are brighter, too */
-            double c = cos(i * M_PI / 12), s = sin(i * M_PI / 12), r = i < 24 ? 0.2 : 0.28;
-            if (!frame_pixel(&l->frame, *x + r * c, *y + r * s, 0, &at)) return false;
+        uint32_t bad = 0, seen = 0, n = 0;
+        double sum = 0, sx = 0, sy = 0;
+        for (int i = 0; i < RING; i++) { /* two rings of carpet; lines that cross them are brighter, too */
+            double c = cos(i * M_PI / 12), s = sin(i * M_PI / 12), r = i < RING / 2 ? 0.2 : 0.28;
+            if (!frame_pixel(&l->frame, *x + r * c, *y + r * s, 0, &at)) continue;
             uint32_t u = (uint32_t)at.u, v = (uint32_t)at.v;
-            if (round && (!frame_carpet(&l->frame, &l->carpet, u, v) ||
-                          frame_y(&l->frame, u, v) - ring > l->f->contrast * l->f->color->y))
-                return false;
-            if (!round) ring += frame_y(&l->frame, u, v) / 48.0;
+            bad += !frame_carpet(&l->frame, &l->carpet, u, v) ||
+                   frame_y(&l->frame, u, v) - ring > l->f->contrast * l->f->color->y;
+            sum += frame_y(&l->frame, u, v);
+            seen++;
         }
-        double weight = 0;
-        uint32_t n = 0;
-        sx = sy = 0;
+        if (seen < RING * 3 / 4 || (round == ROUNDS - 1 && bad > 1)) return false; /* carpet has spots */
+        ring = sum / seen;
         for (int pass = 0; pass < 2; pass++)
             for (int i = 0; i < N * N; i++) {
                 double px = *x + 0.3 * (i % N) / (N - 1) - 0.15, py = *y + 0.3 * (i / N) / (N - 1) - 0.15;
@@ -523,13 +540,12 @@ static bool mark_at(const struct look *l, double *x, double *y)
                 uint8_t bright = frame_y(&l->frame, (uint32_t)at.u, (uint32_t)at.v);
                 if (!pass && bright > brightest) brightest = bright;
                 if (!pass || bright < (ring + brightest) / 2) continue;
-                weight++;
                 n++;
                 sx += px, sy += py;
             }
         if (brightest - ring < 2 * l->f->contrast * l->f->color->y || n < 3 || n > N * N / 2) return false;
-        *x = sx / weight;
-        *y = sy / weight;
+        *x = sx / n;
+        *y = sy / n;
     }
     return true;
 }

@@ -107,6 +107,22 @@ static bool follow(const struct look *l, struct pixel from, struct pixel *foot)
     return false;
 }
 
+/* A line that ends at a post goes on below one side of it, not below both: the foot is where carpet begins at either.
+ */
+static void shorten(const struct look *l, struct pixel top, double width, struct pixel *foot)
+{
+    double slope = (foot->u - top.u) / (foot->v - top.v);
+    for (struct pixel at = *foot; at.v - 1 > top.v && foot->v - at.v < 3;) {
+        struct pixel left, right;
+        at = (struct pixel){at.u - slope, at.v - 1};
+        left = (struct pixel){at.u - 0.35 * width, at.v}, right = (struct pixel){at.u + 0.35 * width, at.v};
+        if (!frame_holds(&l->frame, left) || !frame_holds(&l->frame, right)) return;
+        if (frame_carpet(&l->frame, &l->carpet, (uint32_t)left.u, (uint32_t)left.v) ||
+            frame_carpet(&l->frame, &l->carpet, (uint32_t)right.u, (uint32_t)right.v))
+            *foot = at;
+    }
+}
+
 /* What speaks for a post whose axis runs from `top` to `foot`, 0 to 1. */
 static float judge(const struct look *l, struct pixel top, struct pixel foot, double width)
 {
@@ -136,10 +152,7 @@ static void try_post(struct look *l, uint32_t row, const struct edge *a, const s
     double width = b->at - a->at;
     struct vec3 at;
     if (!follow(l, top, &foot)) return;
-    for (int s = -1; s <= 1; s += 2) { /* a line that ends at the post goes on below one side of it, not below both */
-        struct pixel beside = {top.u + 0.35 * s * width, top.v}, low;
-        if (follow(l, beside, &low) && low.v < foot.v) foot = (struct pixel){low.u - 0.35 * s * width, low.v};
-    }
+    shorten(l, top, width, &foot);
     if (!frame_ground(f, foot.u, foot.v, &at)) return;
     if (foot.v < border_at(l->f->border, foot.u) + 3) return; /* behind the goal lies more carpet */
     double dx = at.x - f->camera_to_robot.pos.x, dy = at.y - f->camera_to_robot.pos.y, d = hypot(dx, dy);
