@@ -19,8 +19,9 @@ static double reach_of(const struct nm_body *body, const struct nm_foot *foot, d
     return most;
 }
 
-/* m that the soles must go forward so that the centre of mass is over them: a twentieth of the foot behind its middle,
- * since ankles yield to the weight and the body goes farther forward than its joints were told. 0 if it is near. */
+/* m that the soles must go forward so that the centre of mass is over them; 0 while it is over the middle fifth. Who is
+ * moved stands a twentieth of the foot behind its middle, since ankles yield to the weight and the body goes farther
+ * forward than its joints were told. */
 static double off_balance(const struct nm_body *body, const struct nm_kin *kin)
 {
     double sole = 0, front = INFINITY, back = INFINITY;
@@ -30,8 +31,7 @@ static double off_balance(const struct nm_body *body, const struct nm_kin *kin)
         back = fmin(back, reach_of(body, &body->foot[side], -1));
     }
     double off = nm_com(body, kin).x - sole, middle = (front - back) / 2, tenth = (front + back) / 10;
-    off -= middle - tenth / 2;
-    return fabs(off) > tenth / 4 ? off : 0;
+    return fabs(off - middle) > tenth ? off - middle + tenth / 2 : 0;
 }
 
 /* Both soles to where they are wanted in the base; false if a leg does not reach. */
