@@ -1,4 +1,5 @@
 // Pages on which a person looks at pictures and answers: /label (nutmeg label) and /calibrate (nutmeg calibrate camera --page).
+import { useSignal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { robots } from "../data/clock";
 import { say, toasts } from "../ui/shell";
@@ -49,12 +50,13 @@ function Toasts() {
 // ---- labels ----
 
 export function Label() {
-  const [list, setList] = useState<{ name: string; labels: number }[]>([]);
-  const [classes, setClasses] = useState<string[]>([]);
-  const [at, setAt] = useState(-1);
-  const [kind, setKind] = useState("ball");
-  const [boxes, setBoxes] = useState<Box[]>([]);
-  const [chosen, setChosen] = useState(-1);
+  // signals, so that a key that follows at once finds what the mouse has drawn
+  const list = useSignal<{ name: string; labels: number }[]>([]);
+  const classes = useSignal<string[]>([]);
+  const at = useSignal(-1);
+  const kind = useSignal("ball");
+  const boxes = useSignal<Box[]>([]);
+  const chosen = useSignal(-1);
   const picture = useRef<ImageBitmap | undefined>(undefined);
   const kept = useRef("");
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -63,40 +65,40 @@ export function Label() {
 
   const open = async (i: number) => {
     try {
-      if (at >= 0) await keep();
-      const answer = await ask(LOOK, list[i].name);
+      if (at.value >= 0) await keep();
+      const answer = await ask(LOOK, list.value[i].name);
       picture.current = await bitmapOf(answer.jpeg);
       kept.current = answer.text.trimEnd();
-      setBoxes(boxesOf(answer.text));
-      setChosen(-1);
-      setAt(i);
+      boxes.value = boxesOf(answer.text);
+      chosen.value = -1;
+      at.value = i;
     } catch (error) {
       tell(error);
     }
   };
   const keep = async () => {
-    const text = textOf(boxes);
-    if (at < 0 || (text === kept.current && list[at].labels >= 0)) return;
-    await ask(KEEP, list[at].name, text);
+    const text = textOf(boxes.value);
+    if (at.value < 0 || (text === kept.current && list.value[at.value].labels >= 0)) return;
+    await ask(KEEP, list.value[at.value].name, text);
     kept.current = text;
-    setList((old) => old.map((row, i) => (i === at ? { ...row, labels: boxes.length } : row)));
+    list.value = list.value.map((row, i) => (i === at.value ? { ...row, labels: boxes.value.length } : row));
   };
   const remove = () => {
-    setBoxes(boxes.filter((_, i) => i !== chosen));
-    setChosen(-1);
+    boxes.value = boxes.value.filter((_, i) => i !== chosen.value);
+    chosen.value = -1;
   };
   useEffect(() => {
     if (!there) return;
     ask(LIST)
       .then((answer) => {
-        setClasses(answer.classes.split(","));
-        setList(answer.text.split("\n").filter(Boolean).map((line) => ({ name: line.slice(0, line.lastIndexOf(",")), labels: +line.slice(line.lastIndexOf(",") + 1) })));
+        classes.value = answer.classes.split(",");
+        list.value = answer.text.split("\n").filter(Boolean).map((line) => ({ name: line.slice(0, line.lastIndexOf(",")), labels: +line.slice(line.lastIndexOf(",") + 1) }));
       })
       .catch(tell);
   }, [there]);
   useEffect(() => {
-    if (list.length && at < 0) open(Math.max(0, list.findIndex((row) => row.labels < 0)));
-  }, [list]);
+    if (list.value.length && at.value < 0) open(Math.max(0, list.value.findIndex((row) => row.labels < 0)));
+  }, [list.value]);
   useEffect(() => {
     const c = canvas.current;
     const image = picture.current;
@@ -105,9 +107,9 @@ export function Label() {
     c.height = image.height;
     const pen = c.getContext("2d")!;
     pen.drawImage(image, 0, 0);
-    boxes.forEach((b, i) => {
-      pen.strokeStyle = TINTS[classes.indexOf(b.kind) % TINTS.length] ?? "#fff";
-      pen.lineWidth = i === chosen ? 4 : 2;
+    boxes.value.forEach((b, i) => {
+      pen.strokeStyle = TINTS[classes.value.indexOf(b.kind) % TINTS.length] ?? "#fff";
+      pen.lineWidth = i === chosen.value ? 4 : 2;
       pen.strokeRect(b.x, b.y, b.w, b.h);
       pen.fillStyle = pen.strokeStyle;
       pen.fillText(b.kind, b.x + 2, b.y > 12 ? b.y - 3 : b.y + 12);
@@ -116,17 +118,17 @@ export function Label() {
   useEffect(() => {
     const keys = (e: KeyboardEvent) => {
       const number = Number(e.key);
-      if (number >= 1 && number <= classes.length) setKind(classes[number - 1]);
+      if (number >= 1 && number <= classes.value.length) kind.value = classes.value[number - 1];
       else if (e.key === "Delete" || e.key === "Backspace") remove();
-      else if ((e.key === "ArrowRight" || e.key === "n") && at + 1 < list.length) open(at + 1);
-      else if ((e.key === "ArrowLeft" || e.key === "p") && at > 0) open(at - 1);
+      else if ((e.key === "ArrowRight" || e.key === "n") && at.value + 1 < list.value.length) open(at.value + 1);
+      else if ((e.key === "ArrowLeft" || e.key === "p") && at.value > 0) open(at.value - 1);
       else if (e.key === "s") keep().then(() => say("kept"), tell);
       else return;
       e.preventDefault();
     };
     addEventListener("keydown", keys);
     return () => removeEventListener("keydown", keys);
-  });
+  }, []);
   const place = (e: MouseEvent) => {
     const r = canvas.current!.getBoundingClientRect();
     return { x: ((e.clientX - r.left) / r.width) * canvas.current!.width, y: ((e.clientY - r.top) / r.height) * canvas.current!.height };
@@ -137,42 +139,42 @@ export function Label() {
     drag.current = undefined;
     if (!from) return;
     const to = place(e);
-    const b = { kind, x: Math.min(from.x, to.x), y: Math.min(from.y, to.y), w: Math.abs(to.x - from.x), h: Math.abs(to.y - from.y) };
+    const b = { kind: kind.value, x: Math.min(from.x, to.x), y: Math.min(from.y, to.y), w: Math.abs(to.x - from.x), h: Math.abs(to.y - from.y) };
     if (b.w > 3 && b.h > 3) {
-      setBoxes([...boxes, b]);
-      setChosen(boxes.length);
+      chosen.value = boxes.value.length;
+      boxes.value = [...boxes.value, b];
       return;
     }
     // a click: the smallest box around it
     let best = -1;
-    boxes.forEach((o, i) => {
+    boxes.value.forEach((o, i) => {
       const inside = to.x >= o.x && to.y >= o.y && to.x <= o.x + o.w && to.y <= o.y + o.h;
-      if (inside && (best < 0 || o.w * o.h < boxes[best].w * boxes[best].h)) best = i;
+      if (inside && (best < 0 || o.w * o.h < boxes.value[best].w * boxes.value[best].h)) best = i;
     });
-    setChosen(best);
+    chosen.value = best;
   };
   if (!there) return <Waiting />;
-  const done = list.filter((row) => row.labels >= 0).length;
+  const done = list.value.filter((row) => row.labels >= 0).length;
   return (
     <main class="pictures">
       <nav>
-        <b>{done} of {list.length} labelled</b>
-        {list.map((row, i) => (
-          <button class={i === at ? "on" : ""} data-test={`picture ${row.name}`} onClick={() => open(i)} key={row.name}>
+        <b>{done} of {list.value.length} labelled</b>
+        {list.value.map((row, i) => (
+          <button class={i === at.value ? "on" : ""} data-test={`picture ${row.name}`} onClick={() => open(i)} key={row.name}>
             {row.name} <span class="faint">{row.labels < 0 ? "" : row.labels}</span>
           </button>
         ))}
       </nav>
       <section>
         <div class="chips">
-          {classes.map((c, i) => (
-            <button class={`chip ${c === kind ? "on" : ""}`} style={{ borderColor: TINTS[i] }} onClick={() => setKind(c)} key={c}>
+          {classes.value.map((c, i) => (
+            <button class={`chip ${c === kind.value ? "on" : ""}`} style={{ borderColor: TINTS[i] }} onClick={() => (kind.value = c)} key={c}>
               {i + 1} {c}
             </button>
           ))}
-          <button class="chip" disabled={chosen < 0} onClick={remove}>delete</button>
+          <button class="chip" disabled={chosen.value < 0} onClick={remove}>delete</button>
           <button class="chip" data-test="keep" onClick={() => keep().then(() => say("kept"), tell)}>keep</button>
-          <span class="faint">drag: a new label; click: choose one; delete, arrows, 1 to {classes.length}, s to keep</span>
+          <span class="faint">drag: a new label; click: choose one; delete, arrows, 1 to {classes.value.length}, s to keep</span>
         </div>
         <canvas ref={canvas} data-test="picture" onMouseDown={down} onMouseUp={up} />
       </section>
