@@ -19,9 +19,8 @@ static double reach_of(const struct nm_body *body, const struct nm_foot *foot, d
     return most;
 }
 
-/* m that the soles must go forward so that the centre of mass is over them; 0 while it is over the middle fifth. Who is
- * moved stands a twentieth of the foot behind its middle, since ankles yield to the weight and the body goes farther
- * forward than its joints were told. */
+/* m that the soles must go forward so that the centre of mass is over them; 0 while it is over the tenth of the foot
+ * behind its middle. Ankles yield to the weight, and so a body goes farther forward than its joints were told. */
 static double off_balance(const struct nm_body *body, const struct nm_kin *kin)
 {
     double sole = 0, front = INFINITY, back = INFINITY;
@@ -31,7 +30,7 @@ static double off_balance(const struct nm_body *body, const struct nm_kin *kin)
         back = fmin(back, reach_of(body, &body->foot[side], -1));
     }
     double off = nm_com(body, kin).x - sole, middle = (front - back) / 2, tenth = (front + back) / 10;
-    return fabs(off - middle) > tenth ? off - middle + tenth / 2 : 0;
+    return off > middle || off < middle - tenth ? off - middle + tenth / 2 : 0;
 }
 
 /* Both soles to where they are wanted in the base; false if a leg does not reach. */
