@@ -106,6 +106,24 @@ static void read_lines(struct album *a, const char *file, void (*take)(struct pi
     free(ended);
 }
 
+/* What others wrote may say more than is written here: it stays beside, as it was when it was first labelled. */
+static int keep_theirs(const struct album *a, struct nm_err *err)
+{
+    static const char *const files[] = {"annotations.csv", "images.csv"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char path[1200], beside[1220];
+        size_t n;
+        snprintf(path, sizeof path, "%s/%s", a->folder, files[i]);
+        snprintf(beside, sizeof beside, "%s.before", path);
+        if (!nm_file_exists(path)) continue;
+        char *text = nm_read_whole(path, TEXT, &n, err);
+        int bad = !text || (!nm_file_exists(beside) && nm_file_replace(beside, text, n, err));
+        free(text);
+        if (bad) return -1;
+    }
+    return 0;
+}
+
 static void take_box(struct picture *p, const char *line)
 {
     p->known = true;
@@ -286,7 +304,7 @@ int cmd_label(int argc, char **argv)
     setup_begin(&setup);
     stop_by_signals();
     code = EXIT_OK;
-    if (list_folder(&album, &err)) {
+    if (list_folder(&album, &err) || keep_theirs(&album, &err)) {
         code = EXIT_USAGE;
     } else {
         read_lines(&album, "annotations.csv", take_box);

@@ -36,6 +36,7 @@ start() { # ARGUMENTS…: leaves the address in $address
 mkdir "$scratch/real"
 cp docs/pictures/kickabout.jpg "$scratch/real/a.jpg"
 cp docs/pictures/kickabout.jpg "$scratch/real/b.jpg"
+printf 'image,width,height,set\nother.jpg,1,1,ours\n' >"$scratch/real/images.csv"
 start label "$scratch/real" --live 0
 node tests/web/pictures.mjs label "$address"
 kill "$running"
@@ -47,6 +48,7 @@ cat "$scratch/real/labels.csv"
 grep -q '"file_name": "a.jpg"' "$scratch/real/coco.json"
 grep -q '"category_id": 1,' "$scratch/real/coco.json"
 grep -q '^a.jpg,ball,' "$scratch/real/annotations.csv"
+grep -q '^other.jpg,1,1,ours' "$scratch/real/images.csv.before" # what others wrote is not lost
 node -e 'JSON.parse(require("fs").readFileSync(process.argv[1]))' "$scratch/real/coco.json"
 
 start calibrate camera --sim --page 0 -o "$scratch/cameras.saved.yaml" --picture "$scratch/camera.png"
