@@ -319,19 +319,15 @@ int animate_record(int argc, char **argv)
         SWITCH("force", &f.force, "replaces a file that exists"),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg animate record",
-        "NAME",
-        "Makes a running robot limp and records a frame of an animation each time you press Enter.\n"
-        "At the end it writes the file and checks it. Hold the robot: it cannot stand while it is\n"
-        "limp. It stands up again when the recording ends.\n"
-        "  (Enter)   records a frame              MS    records a frame; the move to it takes MS ms\n"
-        "  pause MS  holds the last frame longer  undo  removes the last frame\n"
-        "  list      shows all frames             end   writes the file\n"
-        "  JOINT DEGREES  moves a joint of a simulated robot; both_… moves a left and right pair",
-        flags,
-        1,
-        1};
+    const struct usage usage =
+        USAGE("nutmeg animate record", "NAME", flags,
+              "Makes a running robot limp and records a frame of an animation each time you press Enter.\n"
+              "At the end it writes the file and checks it. Hold the robot: it cannot stand while it is\n"
+              "limp. It stands up again when the recording ends.\n"
+              "  (Enter)   records a frame              MS    records a frame; the move to it takes MS ms\n"
+              "  pause MS  holds the last frame longer  undo  removes the last frame\n"
+              "  list      shows all frames             end   writes the file\n"
+              "  JOINT DEGREES  moves a joint of a simulated robot; both_… moves a left and right pair");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct setup setup;

@@ -632,15 +632,11 @@ int cmd_calibrate_camera(int argc, char **argv)
         LINEUP_FLAGS(&o.flags),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg calibrate camera",
-        "[LOG]",
-        "Finds how the camera of a robot sits on its neck, from what it sees while it stands and\n"
-        "looks around (nutmeg run calibrate --log LOG). The result is shown upon images and\n"
-        "written into the robot's folder if you accept it.",
-        flags,
-        0,
-        1};
+    const struct usage usage =
+        USAGE("nutmeg calibrate camera", "[LOG]", flags,
+              "Finds how the camera of a robot sits on its neck, from what it sees while it stands and\n"
+              "looks around (nutmeg run calibrate --log LOG). The result is shown upon images and\n"
+              "written into the robot's folder if you accept it.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     if (n + o.sim + (o.live != NULL) != 1) return usage_wrong(&usage, "name one log, or use --live, or --sim");

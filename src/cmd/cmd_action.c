@@ -89,15 +89,11 @@ static int action_send(int argc, char **argv)
         ROS_FLAGS(&ros),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg action send",
-        "NAME TYPE YAML",
-        "Sends a goal to a ROS 2 action and prints its result. Ctrl-C cancels the goal. The exit code\n"
-        "is 0 if the goal succeeded.\n"
-        "    nutmeg action send /play_animation humanoid_league_msgs/PlayAnimation '{animation: wave}'",
-        flags,
-        3,
-        3};
+    const struct usage usage =
+        USAGE("nutmeg action send", "NAME TYPE YAML", flags,
+              "Sends a goal to a ROS 2 action and prints its result. Ctrl-C cancels the goal. The exit code\n"
+              "is 0 if the goal succeeded.\n"
+              "    nutmeg action send /play_animation humanoid_league_msgs/PlayAnimation '{animation: wave}'");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct nm_err err = {0};
@@ -125,8 +121,8 @@ static int action_list(int argc, char **argv)
 {
     struct ros_flags ros = {.domain = -1};
     const struct flag flags[] = {ROS_FLAGS(&ros), {0}};
-    const struct usage usage = {
-        "nutmeg action list", "[PATTERN]", "Lists the ROS 2 actions whose name contains PATTERN.", flags, 0, 1};
+    const struct usage usage =
+        USAGE("nutmeg action list", "[PATTERN]", flags, "Lists the ROS 2 actions whose name contains PATTERN.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     return ros_list_kind(&ros, ROS_ACTIONS, n ? argv[1] : NULL);

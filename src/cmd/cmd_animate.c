@@ -45,15 +45,11 @@ static int animate_check(int argc, char **argv)
 {
     const char *robot = "kid70";
     const struct flag flags[] = {ROBOT_FLAG(&robot), {0}};
-    const struct usage usage = {
-        "nutmeg animate check",
-        "[NAME|FILE…]",
-        "Checks animations against the limits of the joints, the speed of the servos and collisions\n"
-        "between parts of the body, and lists them. Without a NAME it checks all animations of the\n"
-        "robot. Nothing moves.",
-        flags,
-        0,
-        -1};
+    const struct usage usage =
+        USAGE("nutmeg animate check", "[NAME|FILE…]", flags,
+              "Checks animations against the limits of the joints, the speed of the servos and collisions\n"
+              "between parts of the body, and lists them. Without a NAME it checks all animations of the\n"
+              "robot. Nothing moves.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct setup setup;
@@ -79,14 +75,10 @@ static int animate_mirror(int argc, char **argv)
 {
     const char *robot = "kid70";
     const struct flag flags[] = {ROBOT_FLAG(&robot), {0}};
-    const struct usage usage = {
-        "nutmeg animate mirror",
-        "NAME|FILE",
-        "Prints the file of an animation with left and right exchanged. For a mirrored animation that\n"
-        "follows every later change, write a file with the single line `mirror: NAME` instead.",
-        flags,
-        1,
-        1};
+    const struct usage usage =
+        USAGE("nutmeg animate mirror", "NAME|FILE", flags,
+              "Prints the file of an animation with left and right exchanged. For a mirrored animation that\n"
+              "follows every later change, write a file with the single line `mirror: NAME` instead.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct setup setup;
@@ -145,14 +137,10 @@ static int animate_play(int argc, char **argv)
         NUMBER("every", &run.every, 0, 60, "S", "prints tilt and height every S seconds"),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg animate play",
-        "NAME|FILE",
-        "Checks an animation, plays it on a simulated robot whose parts can collide, and prints the\n"
-        "state of the robot one second after the end.",
-        flags,
-        1,
-        1};
+    const struct usage usage =
+        USAGE("nutmeg animate play", "NAME|FILE", flags,
+              "Checks an animation, plays it on a simulated robot whose parts can collide, and prints the\n"
+              "state of the robot one second after the end.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct setup setup;

@@ -244,14 +244,10 @@ static int bag_info(int argc, char **argv)
 {
     bool json = false;
     const struct flag flags[] = {SWITCH("json", &json, "prints one JSON object"), {0}};
-    const struct usage usage = {
-        "nutmeg bag info",
-        "LOG",
-        "Shows what a log contains: size, time, topics with their types, counts and rates, attachments.\n"
-        "LOG is a .mcap file (it may be cut off) or a folder written by ros2 bag record.",
-        flags,
-        1,
-        1};
+    const struct usage usage =
+        USAGE("nutmeg bag info", "LOG", flags,
+              "Shows what a log contains: size, time, topics with their types, counts and rates, attachments.\n"
+              "LOG is a .mcap file (it may be cut off) or a folder written by ros2 bag record.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct open_log log;
@@ -287,14 +283,10 @@ static int bag_info(int argc, char **argv)
 
 static int bag_check(int argc, char **argv)
 {
-    const struct usage usage = {
-        "nutmeg bag check",
-        "LOG…",
-        "Reads every byte of the logs and checks framing, all CRCs, message and chunk indexes,\n"
-        "statistics and summary. The exit code is 1 if anything is wrong.",
-        NULL,
-        1,
-        -1};
+    const struct usage usage =
+        USAGE("nutmeg bag check", "LOG…", NULL,
+              "Reads every byte of the logs and checks framing, all CRCs, message and chunk indexes,\n"
+              "statistics and summary. The exit code is 1 if anything is wrong.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     uint32_t faults = 0;
@@ -357,14 +349,10 @@ static int bag_cut(int argc, char **argv)
         SWITCH("force", &new.force, "replaces OUT"),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg bag cut",
-        "LOG OUT",
-        "Writes a part of a log as a new log, ordered by time. OUT is a .mcap file, or a folder that\n"
-        "gets a .mcap file and its metadata.yaml. Attachments and metadata are copied.",
-        flags,
-        2,
-        2};
+    const struct usage usage =
+        USAGE("nutmeg bag cut", "LOG OUT", flags,
+              "Writes a part of a log as a new log, ordered by time. OUT is a .mcap file, or a folder that\n"
+              "gets a .mcap file and its metadata.yaml. Attachments and metadata are copied.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     if (packing_of(&usage, compress, &new.packing)) return EXIT_USAGE;
@@ -403,15 +391,11 @@ static int bag_recover(int argc, char **argv)
         SWITCH("force", &new.force, "replaces OUT"),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg bag recover",
-        "LOG OUT",
-        "Copies everything that can be read from a damaged or cut-off log into a new log with all\n"
-        "indexes. OUT is a .mcap file, or a folder that gets a .mcap file and its metadata.yaml. LOG is\n"
-        "not changed. LOG may be a folder, such as a black box.",
-        flags,
-        2,
-        2};
+    const struct usage usage =
+        USAGE("nutmeg bag recover", "LOG OUT", flags,
+              "Copies everything that can be read from a damaged or cut-off log into a new log with all\n"
+              "indexes. OUT is a .mcap file, or a folder that gets a .mcap file and its metadata.yaml. LOG is\n"
+              "not changed. LOG may be a folder, such as a black box.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     if (packing_of(&usage, compress, &new.packing)) return EXIT_USAGE;
@@ -434,15 +418,11 @@ static int bag_export_verb(int argc, char **argv)
         SWITCH("whole", &how.whole, "writes all elements of long sequences, not only the first ones"),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg bag export",
-        "LOG [FOLDER]",
-        "Writes the messages of a log to FOLDER, one file per topic: tables (CSV) or JSON lines. Camera\n"
-        "frames become pictures named by their time (CompressedImage unchanged, Image as JPEG). Without a\n"
-        "folder, a single topic is written to standard output.",
-        flags,
-        1,
-        2};
+    const struct usage usage =
+        USAGE("nutmeg bag export", "LOG [FOLDER]", flags,
+              "Writes the messages of a log to FOLDER, one file per topic: tables (CSV) or JSON lines. Camera\n"
+              "frames become pictures named by their time (CompressedImage unchanged, Image as JPEG). Without a\n"
+              "folder, a single topic is written to standard output.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct open_log log;
@@ -506,15 +486,11 @@ static int bag_record_verb(int argc, char **argv)
         NUMBER("floor", &free_floor, 0, 1e7, "MB", "stops while fewer megabytes are free on the disk (default: 200)"),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg bag record",
-        "OUT",
-        "Records ROS 2 topics, for example of a robot that runs with --dds. OUT is a .mcap file or a\n"
-        "folder. nutmeg replay --lineup plays this log by time. For a log that replays bit for bit, use\n"
-        "nutmeg run --log instead.",
-        flags,
-        1,
-        1};
+    const struct usage usage =
+        USAGE("nutmeg bag record", "OUT", flags,
+              "Records ROS 2 topics, for example of a robot that runs with --dds. OUT is a .mcap file or a\n"
+              "folder. nutmeg replay --lineup plays this log by time. For a log that replays bit for bit, use\n"
+              "nutmeg run --log instead.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     if (packing_of(&usage, compress, &how.packing)) return EXIT_USAGE;

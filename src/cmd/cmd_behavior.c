@@ -57,14 +57,10 @@ static int behavior_show(int argc, char **argv)
         TEXT("output", &file, "FILE", "writes a picture (FILE.svg) or text for Graphviz (FILE.dot)", .letter = 'o'),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg behavior show",
-        "[MODULE]",
-        "Shows the options of a module that is written with core/option.h (default: soccer): their states,\n"
-        "the transitions with their reasons, and which options they play.",
-        flags,
-        0,
-        1};
+    const struct usage usage =
+        USAGE("nutmeg behavior show", "[MODULE]", flags,
+              "Shows the options of a module that is written with core/option.h (default: soccer): their states,\n"
+              "the transitions with their reasons, and which options they play.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     draw *draw = file ? form_of(file) : option_graph_text;
@@ -153,13 +149,9 @@ static int behavior_watch(int argc, char **argv)
         TO_FLAG(&to),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg behavior watch",
-        "",
-        "Shows the options that run now in a running line-up: the state of each, for how long, and why.",
-        flags,
-        0,
-        0};
+    const struct usage usage =
+        USAGE("nutmeg behavior watch", "", flags,
+              "Shows the options that run now in a running line-up: the state of each, for how long, and why.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct asking asking;

@@ -41,15 +41,11 @@ int cmd_bench(int argc, char **argv)
         WHOLE("jobs", &jobs, 1, 64, "N", "scenarios: processes at the same time (default: 2)", .letter = 'j'),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg bench",
-        "[GROUP]",
-        "Measures what the runtime costs: absolute figures, the ratio to a peer or a limit measured\n"
-        "in the same run, and the goal. Without a group it runs all groups but those that take minutes:\n"
-        "motion, walk, robots, world, match, faults, vision and web, which measure what the robot can do.",
-        flags,
-        0,
-        1};
+    const struct usage usage =
+        USAGE("nutmeg bench", "[GROUP]", flags,
+              "Measures what the runtime costs: absolute figures, the ratio to a peer or a limit measured\n"
+              "in the same run, and the goal. Without a group it runs all groups but those that take minutes:\n"
+              "motion, walk, robots, world, match, faults, vision and web, which measure what the robot can do.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct nm_err err = {0};

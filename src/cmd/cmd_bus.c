@@ -55,13 +55,10 @@ static int bus_scan(int argc, char **argv)
         WHOLE("last", &last, 0, 252, "ID", "last id"),
         NUMBER("wait", &wait, 1e-4, 1, "S", "seconds to wait for each answer (default: 0.005)"),
         {0}};
-    const struct usage usage = {"nutmeg bus scan",
-                                "PORT…",
-                                "Asks every id on the ports and lists the devices that answer.\n"
-                                "    nutmeg bus scan /dev/ttyUSB0 --baud 2000000 --protocol 2",
-                                flags,
-                                1,
-                                NM_BUS_WIRES};
+    const struct usage usage = USAGE("nutmeg bus scan", "PORT…", flags,
+                                     "Asks every id on the ports and lists the devices that answer.\n"
+                                     "    nutmeg bus scan /dev/ttyUSB0 --baud 2000000 --protocol 2",
+                                     .most = NM_BUS_WIRES);
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct table table;
@@ -113,13 +110,9 @@ static int bus_read(int argc, char **argv)
 {
     int64_t baud = 1000000, protocol = 0;
     const struct flag flags[] = {BAUD(&baud), PROTOCOL(&protocol), {0}};
-    const struct usage usage = {"nutmeg bus read",
-                                "PORT ID [REGISTER…]",
-                                "Reads registers of a device by name. Without a REGISTER it reads all of them.\n"
-                                "    nutmeg bus read /dev/ttyUSB0 13 present_position present_temperature",
-                                flags,
-                                2,
-                                -1};
+    const struct usage usage = USAGE("nutmeg bus read", "PORT ID [REGISTER…]", flags,
+                                     "Reads registers of a device by name. Without a REGISTER it reads all of them.\n"
+                                     "    nutmeg bus read /dev/ttyUSB0 13 present_position present_temperature");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct bench b;
@@ -147,14 +140,10 @@ static int bus_write(int argc, char **argv)
                                  PROTOCOL(&protocol),
                                  SWITCH("count", &count, "takes VALUE in the register's counts, not in SI units"),
                                  {0}};
-    const struct usage usage = {
-        "nutmeg bus write",
-        "PORT ID REGISTER VALUE",
-        "Writes a register by name and reads it back. Writing a goal moves the joint: stand clear.\n"
-        "    nutmeg bus write /dev/ttyUSB0 13 return_delay 0",
-        flags,
-        4,
-        4};
+    const struct usage usage =
+        USAGE("nutmeg bus write", "PORT ID REGISTER VALUE", flags,
+              "Writes a register by name and reads it back. Writing a goal moves the joint: stand clear.\n"
+              "    nutmeg bus write /dev/ttyUSB0 13 return_delay 0");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     char *end;
@@ -340,16 +329,13 @@ static int bus_test(int argc, char **argv)
         NUMBER("seconds", &seconds, 0.1, 86400, "S", "duration (default: 5)", .letter = 's'),
         NUMBER("rate", &rate, 1, 1000, "HZ", "cycles per second (default: 100)"),
         {0}};
-    const struct usage usage = {
-        "nutmeg bus test",
-        "[PORT…]",
-        "Runs the driver on a bus and prints faults as they come, then the answers and losses of every\n"
-        "device and the times of the cycle. The robot stays limp without --drive. Ctrl-C ends the test.\n"
-        "    nutmeg bus test /dev/ttyUSB0\n"
-        "    nutmeg bus test --robot kid70 --virtual --drive",
-        flags,
-        0,
-        NM_BUS_WIRES};
+    const struct usage usage =
+        USAGE("nutmeg bus test", "[PORT…]", flags,
+              "Runs the driver on a bus and prints faults as they come, then the answers and losses of every\n"
+              "device and the times of the cycle. The robot stays limp without --drive. Ctrl-C ends the test.\n"
+              "    nutmeg bus test /dev/ttyUSB0\n"
+              "    nutmeg bus test --robot kid70 --virtual --drive",
+              .most = NM_BUS_WIRES);
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     if (!robot && (virtual || !n)) return usage_wrong(&usage, "name a port, or a robot with --robot");
@@ -371,16 +357,13 @@ static int bus_test(int argc, char **argv)
 
 static int bus_virtual(int argc, char **argv)
 {
-    const struct usage usage = {
-        "nutmeg bus virtual",
-        "ROBOT LINK…",
-        "Simulates the devices on the buses of a robot. Each bus is a pseudo terminal that can be\n"
-        "opened at LINK like a serial port. Ctrl-C ends it.\n"
-        "    nutmeg bus virtual darwin /tmp/darwin\n"
-        "    nutmeg bus scan /tmp/darwin",
-        NULL,
-        2,
-        1 + NM_BUS_WIRES};
+    const struct usage usage =
+        USAGE("nutmeg bus virtual", "ROBOT LINK…", NULL,
+              "Simulates the devices on the buses of a robot. Each bus is a pseudo terminal that can be\n"
+              "opened at LINK like a serial port. Ctrl-C ends it.\n"
+              "    nutmeg bus virtual darwin /tmp/darwin\n"
+              "    nutmeg bus scan /tmp/darwin",
+              .most = 1 + NM_BUS_WIRES);
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     static struct nm_bus_tables t;

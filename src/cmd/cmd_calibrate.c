@@ -135,15 +135,12 @@ static int cmd_odometry(int argc, char **argv)
         TEXT("output", &o.output, "FILE", "writes the parameters to this file instead of printing them", .letter = 'o'),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg calibrate odometry",
-        "[LOG@X,Y[,DEGREES]…]",
-        "Fits the model that corrects each step of the odometry, from drives between known points. Each\n"
-        "drive is a log with the topics odometry_raw and support_state, and the point where it ended,\n"
-        "in metres forwards and to the left of its start. Prints parameters for robots/NAME/params.yaml.",
-        flags,
-        0,
-        DRIVES};
+    const struct usage usage =
+        USAGE("nutmeg calibrate odometry", "[LOG@X,Y[,DEGREES]…]", flags,
+              "Fits the model that corrects each step of the odometry, from drives between known points. Each\n"
+              "drive is a log with the topics odometry_raw and support_state, and the point where it ended,\n"
+              "in metres forwards and to the left of its start. Prints parameters for robots/NAME/params.yaml.",
+              .most = DRIVES);
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     if (o.seeds) {

@@ -341,15 +341,11 @@ int cmd_compare(int argc, char **argv)
         TEXT("plot", &plot, "FILE", "draws what differs most over time: FILE.svg or FILE.png"),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg compare",
-        "A B",
-        "Compares two logs topic by topic, such as a recording and its replay: where they differ first,\n"
-        "how often and by how much. If a type has changed, members with the same name are compared.\n"
-        "The exit code is 0 if the logs are the same, 1 if they differ, 2 if they cannot be compared.",
-        flags,
-        2,
-        2};
+    const struct usage usage =
+        USAGE("nutmeg compare", "A B", flags,
+              "Compares two logs topic by topic, such as a recording and its replay: where they differ first,\n"
+              "how often and by how much. If a type has changed, members with the same name are compared.\n"
+              "The exit code is 0 if the logs are the same, 1 if they differ, 2 if they cannot be compared.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     for (c.match = MATCH_AUTO; c.match <= MATCH_ORDER && strcmp(match, match_words[c.match]);) c.match++;

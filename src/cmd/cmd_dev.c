@@ -12,15 +12,11 @@ int cmd_dev(int argc, char **argv)
 {
     struct playing_options options = {.loaded = learn, .tick = work, .log = LOGGING_NONE};
     const struct flag flags[] = {PLAYING_FLAGS(&options), LINEUP_FLAGS(&options.flags), {0}};
-    const struct usage usage = {
-        "nutmeg dev",
-        "LINEUP",
-        "Runs a line-up and watches all files of its modules. When a file changes, its module is built\n"
-        "and replaced between two steps. The module keeps its state if its struct has not changed. If\n"
-        "the build fails, the errors are shown and the old build plays on.",
-        flags,
-        1,
-        1};
+    const struct usage usage =
+        USAGE("nutmeg dev", "LINEUP", flags,
+              "Runs a line-up and watches all files of its modules. When a file changes, its module is built\n"
+              "and replaced between two steps. The module keeps its state if its struct has not changed. If\n"
+              "the build fails, the errors are shown and the old build plays on.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     if (logging_check(&usage, &options.log)) return EXIT_USAGE;

@@ -185,14 +185,10 @@ int cmd_doctor(int argc, char **argv)
     static void (*const checks[])(struct patient *) = {check_folder, check_to_play, check_to_test,  check_tools,
                                                        check_cpu,    check_clock,   check_priority, check_disk,
                                                        check_socket, check_ports};
-    const struct usage usage = {
-        "nutmeg doctor",
-        "",
-        "Checks this machine and this installation, and prints a remedy for each fault. The exit code is\n"
-        "1 if a fault keeps nutmeg from playing.",
-        NULL,
-        0,
-        0};
+    const struct usage usage =
+        USAGE("nutmeg doctor", "", NULL,
+              "Checks this machine and this installation, and prints a remedy for each fault. The exit code is\n"
+              "1 if a fault keeps nutmeg from playing.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct patient patient = {0};

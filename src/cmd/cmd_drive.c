@@ -407,14 +407,10 @@ int cmd_drive(int argc, char **argv)
                "top speed ahead, with a full stick or with Shift; half of it without Shift"),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg drive",
-        "",
-        "Drives a running robot by keyboard or joystick, through its control socket. If no robot runs,\n"
-        "it starts a simulated one and shows it to viewers while it is driven.",
-        flags,
-        0,
-        0};
+    const struct usage usage =
+        USAGE("nutmeg drive", "", flags,
+              "Drives a running robot by keyboard or joystick, through its control socket. If no robot runs,\n"
+              "it starts a simulated one and shows it to viewers while it is driven.");
     struct nm_err err = {0};
     struct sigaction action = {.sa_handler = on_signal};
     int code, n = usage_begin(&usage, argc, argv, &code);

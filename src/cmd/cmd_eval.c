@@ -340,15 +340,12 @@ static int eval_position(int argc, char **argv)
         WHOLE("jobs", &e.jobs, 1, 64, "N", "processes at the same time (default: 2)", .letter = 'j'),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg eval position",
-        "[LINEUP…]",
+    const struct usage usage = USAGE(
+        "nutmeg eval position", "[LINEUP…]", flags,
         "Compares modules that say where a robot is. A team of four walks about as a script says, so every\n"
         "line-up gets the same percepts; this is checked. Each module that makes a pose is a row. Without a\n"
         "line-up it compares the modules of lineups/position.yaml (percept: position_walk, camera: position_vision).",
-        flags,
-        0,
-        LINEUPS};
+        .most = LINEUPS);
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     e.fidelity = (enum nm_fidelity)word_of(fidelity, nm_fidelity_names, NM_FIDELITIES);

@@ -41,14 +41,10 @@ int cmd_graph(int argc, char **argv)
         LINEUP_FLAGS(&lineup_flags),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg graph",
-        "LINEUP",
-        "Draws a line-up: its cycles, the modules of each cycle in the order of their steps, and the\n"
-        "topics between them. Without -o it prints text for Graphviz.",
-        flags,
-        1,
-        1};
+    const struct usage usage =
+        USAGE("nutmeg graph", "LINEUP", flags,
+              "Draws a line-up: its cycles, the modules of each cycle in the order of their steps, and the\n"
+              "topics between them. Without -o it prints text for Graphviz.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     draw *draw = file ? form_of(file) : nm_graph_dot;

@@ -286,15 +286,11 @@ int cmd_label(int argc, char **argv)
         TEXT("live", &port, "PORT", "port of the page (default: 8765, or any free one if it is taken)"),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg label",
-        "FOLDER",
-        "Opens a page on which you label the pictures of a folder: balls, posts, crossings, robots.\n"
-        "Every picture that you leave is kept at once, in labels.csv and coco.json as nutmeg train\n"
-        "data writes them, and in images.csv and annotations.csv for nutmeg eval vision.",
-        flags,
-        1,
-        1};
+    const struct usage usage =
+        USAGE("nutmeg label", "FOLDER", flags,
+              "Opens a page on which you label the pictures of a folder: balls, posts, crossings, robots.\n"
+              "Every picture that you leave is kept at once, in labels.csv and coco.json as nutmeg train\n"
+              "data writes them, and in images.csv and annotations.csv for nutmeg eval vision.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct setup setup;

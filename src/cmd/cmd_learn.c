@@ -252,15 +252,11 @@ static int walk(int argc, char **argv)
              .letter = 'o'),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg learn walk",
-        "--robot NAME",
-        "Teaches the robot of a folder to walk in the simulator, by reinforcement learning on all cores.\n"
-        "Writes a policy as an ONNX file. Ctrl-C keeps a checkpoint. With Open MPI several machines learn\n"
-        "together: mpirun -n 3 nutmeg learn walk …",
-        flags,
-        0,
-        0};
+    const struct usage usage =
+        USAGE("nutmeg learn walk", "--robot NAME", flags,
+              "Teaches the robot of a folder to walk in the simulator, by reinforcement learning on all cores.\n"
+              "Writes a policy as an ONNX file. Ctrl-C keeps a checkpoint. With Open MPI several machines learn\n"
+              "together: mpirun -n 3 nutmeg learn walk …");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     if (!o.robot) return usage_wrong(&usage, "--robot is missing");

@@ -89,14 +89,10 @@ static int lineup_check(int argc, char **argv)
         LINEUP_FLAGS(&lineup),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg lineup check",
-        "LINEUP…",
-        "Checks line-ups without starting them, and lists every fault. For a correct line-up it shows\n"
-        "the cycles, the order of the modules and the topics. LINEUP is a file or a name in lineups/.",
-        flags,
-        1,
-        -1};
+    const struct usage usage =
+        USAGE("nutmeg lineup check", "LINEUP…", flags,
+              "Checks line-ups without starting them, and lists every fault. For a correct line-up it shows\n"
+              "the cycles, the order of the modules and the topics. LINEUP is a file or a name in lineups/.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     code = EXIT_OK;
@@ -113,14 +109,10 @@ static int lineup_show(int argc, char **argv)
 {
     struct lineup_flags lineup = {0};
     const struct flag flags[] = {LINEUP_FLAGS(&lineup), {0}};
-    const struct usage usage = {
-        "nutmeg lineup show",
-        "LINEUP",
-        "Prints a line-up as one YAML file, with all that it has from the line-ups that it extends.\n"
-        "LINEUP is a file or a name in lineups/.",
-        flags,
-        1,
-        1};
+    const struct usage usage =
+        USAGE("nutmeg lineup show", "LINEUP", flags,
+              "Prints a line-up as one YAML file, with all that it has from the line-ups that it extends.\n"
+              "LINEUP is a file or a name in lineups/.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct setup setup;
@@ -156,12 +148,9 @@ static void about_text(const char *path, char *to, size_t size)
 
 static int lineup_list(int argc, char **argv)
 {
-    const struct usage usage = {"nutmeg lineup list",
-                                "[PATTERN]",
-                                "Lists the line-ups in lineups/ whose name contains PATTERN. PATTERN may use * and ?.",
-                                NULL,
-                                0,
-                                1};
+    const struct usage usage =
+        USAGE("nutmeg lineup list", "[PATTERN]", NULL,
+              "Lists the line-ups in lineups/ whose name contains PATTERN. PATTERN may use * and ?.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct setup setup;

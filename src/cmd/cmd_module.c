@@ -36,12 +36,8 @@ static int module_list(int argc, char **argv)
         TEXTS("plugin", &plugins, "FILE.so", "also loads this plug-in (.so); may be repeated"),
         {0},
     };
-    const struct usage usage = {"nutmeg module list",
-                                "[PATTERN]",
-                                "Lists the modules whose name contains PATTERN. PATTERN may use * and ?.",
-                                flags,
-                                0,
-                                1};
+    const struct usage usage = USAGE("nutmeg module list", "[PATTERN]", flags,
+                                     "Lists the modules whose name contains PATTERN. PATTERN may use * and ?.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct setup setup;
@@ -124,12 +120,8 @@ static int module_show(int argc, char **argv)
         TEXTS("plugin", &plugins, "FILE.so", "also loads this plug-in (.so); may be repeated"),
         {0},
     };
-    const struct usage usage = {"nutmeg module show",
-                                "NAME",
-                                "Shows the topics that a module reads and writes, and its parameters.",
-                                flags,
-                                1,
-                                1};
+    const struct usage usage = USAGE("nutmeg module show", "NAME", flags,
+                                     "Shows the topics that a module reads and writes, and its parameters.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct setup setup;

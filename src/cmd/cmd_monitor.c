@@ -121,15 +121,11 @@ int cmd_monitor(int argc, char **argv)
         NUMBER("seconds", &options.seconds, 0, 1e9, "N", "ends after N seconds; 0: runs until it is stopped"),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg monitor",
-        "",
-        "Shows what a team may see of its robots during a game: who is where and does what, batteries,\n"
-        "heat and errors. It listens to the game controller (port 3838), to the messages of the team\n"
-        "(10000 + team) and to the robots' status packets (12000 + team), sends nothing, and keeps a log.",
-        flags,
-        0,
-        0};
+    const struct usage usage =
+        USAGE("nutmeg monitor", "", flags,
+              "Shows what a team may see of its robots during a game: who is where and does what, batteries,\n"
+              "heat and errors. It listens to the game controller (port 3838), to the messages of the team\n"
+              "(10000 + team) and to the robots' status packets (12000 + team), sends nothing, and keeps a log.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     strftime(log, sizeof log, "out/monitor-%Y%m%d-%H%M%S.mcap", localtime(&now));

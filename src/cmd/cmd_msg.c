@@ -29,12 +29,8 @@ static void *message_new(const struct nm_type *type)
 
 static int msg_list(int argc, char **argv)
 {
-    const struct usage usage = {"nutmeg msg list",
-                                "[PATTERN]",
-                                "Lists the message types whose name contains PATTERN. PATTERN may use * and ?.",
-                                NULL,
-                                0,
-                                1};
+    const struct usage usage = USAGE("nutmeg msg list", "[PATTERN]", NULL,
+                                     "Lists the message types whose name contains PATTERN. PATTERN may use * and ?.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     const char *pattern = n ? argv[1] : NULL;
@@ -175,15 +171,11 @@ static int msg_show(int argc, char **argv)
         SWITCH("hash", &hash, "prints only the type hash"),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg msg show",
-        "TYPE",
-        "Shows a message type: its fields with their capacity, default, meaning, unit and frame, its\n"
-        "constants, size, type hash, names in C and in DDS, and schema. TYPE is sensor_msgs/msg/Imu,\n"
-        "sensor_msgs/Imu or Imu.",
-        flags,
-        1,
-        1};
+    const struct usage usage =
+        USAGE("nutmeg msg show", "TYPE", flags,
+              "Shows a message type: its fields with their capacity, default, meaning, unit and frame, its\n"
+              "constants, size, type hash, names in C and in DDS, and schema. TYPE is sensor_msgs/msg/Imu,\n"
+              "sensor_msgs/Imu or Imu.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     const struct nm_type *type = nm_type_find(&nm_all_types, argv[1]);

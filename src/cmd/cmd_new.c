@@ -48,15 +48,11 @@ static int new_module(int argc, char **argv)
         TEXT("dir", &dir, "DIR", "makes a plug-in in this folder, with a Makefile and a line-up", .letter = 'd'),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg new module",
-        "NAME",
-        "Writes the skeleton of a module: it compiles and has a test that passes. Without --dir the files\n"
-        "are src/modules/GROUP/NAME.c and tests/modules/test_NAME.c. With --dir they make a plug-in in\n"
-        "its own folder. Existing files are never changed.",
-        flags,
-        1,
-        1};
+    const struct usage usage =
+        USAGE("nutmeg new module", "NAME", flags,
+              "Writes the skeleton of a module: it compiles and has a test that passes. Without --dir the files\n"
+              "are src/modules/GROUP/NAME.c and tests/modules/test_NAME.c. With --dir they make a plug-in in\n"
+              "its own folder. Existing files are never changed.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct nm_err err = {0};
@@ -120,16 +116,12 @@ static int new_robot(int argc, char **argv)
              .letter = 'l'),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg new robot",
-        "NAME URDF",
-        "Makes a robot's folder from a URDF file. Limbs, feet and sensors come from the URDF. Servos, lens\n"
-        "and animations come from another robot and are fitted to the axes, zeros and limits of the new\n"
-        "one. The robot can move in the simulator at once. Comments in the files say what was guessed.\n"
-        "Existing files are never changed.",
-        flags,
-        2,
-        2};
+    const struct usage usage =
+        USAGE("nutmeg new robot", "NAME URDF", flags,
+              "Makes a robot's folder from a URDF file. Limbs, feet and sensors come from the URDF. Servos, lens\n"
+              "and animations come from another robot and are fitted to the axes, zeros and limits of the new\n"
+              "one. The robot can move in the simulator at once. Comments in the files say what was guessed.\n"
+              "Existing files are never changed.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct nm_err err = {0};

@@ -53,8 +53,8 @@ static int show(int argc, char **argv)
 {
     const char *open = NULL;
     const struct flag flags[] = {OPEN_FLAG(&open), {0}};
-    const struct usage usage = {
-        "nutmeg nn show", "FILE", "Prints the inputs, nodes, outputs and notes of a network.", flags, 1, 1};
+    const struct usage usage =
+        USAGE("nutmeg nn show", "FILE", flags, "Prints the inputs, nodes, outputs and notes of a network.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct nm_net *net = load(argv[1], open);
@@ -157,15 +157,11 @@ static int run(int argc, char **argv)
                                  TEXT("image", &picture, "FILE.png", "the first input is this picture, at its size"),
                                  OPEN_FLAG(&open),
                                  {0}};
-    const struct usage usage = {
-        "nutmeg nn run",
-        "FILE",
-        "Runs a network once. Its inputs are numbers on the standard input, separated by blanks\n"
-        "or lines, or a picture. Prints a line with the numbers of each output, or of images\n"
-        "where each channel is highest.",
-        flags,
-        1,
-        1};
+    const struct usage usage =
+        USAGE("nutmeg nn run", "FILE", flags,
+              "Runs a network once. Its inputs are numbers on the standard input, separated by blanks\n"
+              "or lines, or a picture. Prints a line with the numbers of each output, or of images\n"
+              "where each channel is highest.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct nm_err err = {0};
@@ -196,14 +192,10 @@ static int measure(int argc, char **argv)
         OPEN_FLAG(&open),
         NUMBER("seconds", &seconds, 0.01, 60, "N", "measures for N seconds (default: 1)", .letter = 's'),
         {0}};
-    const struct usage usage = {
-        "nutmeg nn bench",
-        "FILE",
-        "Measures how long a network takes on one core of this machine: the median and the best\n"
-        "of many rounds, each of many runs.",
-        flags,
-        1,
-        1};
+    const struct usage usage =
+        USAGE("nutmeg nn bench", "FILE", flags,
+              "Measures how long a network takes on one core of this machine: the median and the best\n"
+              "of many rounds, each of many runs.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct nm_net *net = load(argv[1], open);

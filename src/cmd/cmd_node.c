@@ -33,7 +33,7 @@ static int node_list(int argc, char **argv)
 {
     struct ros_flags ros = {.domain = -1};
     const struct flag flags[] = {ROS_FLAGS(&ros), {0}};
-    const struct usage usage = {"nutmeg node list", "[PATTERN]", "Lists the ROS 2 nodes.", flags, 0, 1};
+    const struct usage usage = USAGE("nutmeg node list", "[PATTERN]", flags, "Lists the ROS 2 nodes.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct nm_look *look = open_graph(&ros);
@@ -53,13 +53,10 @@ static int node_info(int argc, char **argv)
 {
     struct ros_flags ros = {.domain = -1};
     const struct flag flags[] = {ROS_FLAGS(&ros), {0}};
-    const struct usage usage = {"nutmeg node info",
-                                "NODE",
-                                "Shows which topics and services a ROS 2 node publishes, reads, offers and calls.\n"
-                                "    nutmeg node info /red1/play",
-                                flags,
-                                1,
-                                1};
+    const struct usage usage =
+        USAGE("nutmeg node info", "NODE", flags,
+              "Shows which topics and services a ROS 2 node publishes, reads, offers and calls.\n"
+              "    nutmeg node info /red1/play");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct nm_look *look = open_graph(&ros);
@@ -137,8 +134,8 @@ static int service_list(int argc, char **argv)
     bool hidden = false;
     const struct flag flags[] = {
         SWITCH("all", &hidden, "also lists the services that belong to actions", .letter = 'a'), ROS_FLAGS(&ros), {0}};
-    const struct usage usage = {
-        "nutmeg service list", "[PATTERN]", "Lists the ROS 2 services whose name contains PATTERN.", flags, 0, 1};
+    const struct usage usage =
+        USAGE("nutmeg service list", "[PATTERN]", flags, "Lists the ROS 2 services whose name contains PATTERN.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     return ros_list_kind(&ros, hidden ? ROS_ALL_SERVICES : ROS_SERVICES, n ? argv[1] : NULL);
@@ -153,13 +150,9 @@ static int service_call(int argc, char **argv)
         ROS_FLAGS(&ros),
         {0},
     };
-    const struct usage usage = {"nutmeg service call",
-                                "NAME TYPE YAML",
-                                "Calls a ROS 2 service and prints the reply.\n"
-                                "    nutmeg service call /red1/shout std_srvs/SetBool '{data: true}'",
-                                flags,
-                                3,
-                                3};
+    const struct usage usage = USAGE("nutmeg service call", "NAME TYPE YAML", flags,
+                                     "Calls a ROS 2 service and prints the reply.\n"
+                                     "    nutmeg service call /red1/shout std_srvs/SetBool '{data: true}'");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     if (!half_of(argv[2], "Request") || !half_of(argv[2], "Response"))

@@ -154,14 +154,10 @@ static int param_list(int argc, char **argv)
         ROS_NODE_FLAGS(&remote),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg param list",
-        "[INSTANCE[.PARAM]]",
-        "Lists parameters with their value and the layer that the value comes from. With --node it lists\n"
-        "the parameters of a ROS 2 node whose name contains the given text.",
-        flags,
-        0,
-        1};
+    const struct usage usage =
+        USAGE("nutmeg param list", "[INSTANCE[.PARAM]]", flags,
+              "Lists parameters with their value and the layer that the value comes from. With --node it lists\n"
+              "the parameters of a ROS 2 node whose name contains the given text.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     if (remote.name) return ros_param_list(&remote, n ? argv[1] : NULL);
@@ -178,12 +174,8 @@ static int param_diff(int argc, char **argv)
         SOURCE_FLAGS(&source),
         {0},
     };
-    const struct usage usage = {"nutmeg param diff",
-                                "[INSTANCE]",
-                                "Lists the parameters that differ from their module's default.",
-                                flags,
-                                0,
-                                1};
+    const struct usage usage = USAGE("nutmeg param diff", "[INSTANCE]", flags,
+                                     "Lists the parameters that differ from their module's default.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     return print_params(&source, n ? argv[1] : NULL, unsaved ? UNSAVED : CHANGED, all);
@@ -200,7 +192,7 @@ static int param_get(int argc, char **argv)
         ROS_NODE_FLAGS(&remote),
         {0},
     };
-    const struct usage usage = {"nutmeg param get", "INSTANCE.PARAM", "Prints the value of a parameter.", flags, 1, 1};
+    const struct usage usage = USAGE("nutmeg param get", "INSTANCE.PARAM", flags, "Prints the value of a parameter.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     const char *instance, *param;
@@ -221,14 +213,11 @@ static int param_set(int argc, char **argv)
     const char *to = NULL;
     struct ros_node remote = {.ros.domain = -1};
     const struct flag flags[] = {TO_FLAG(&to), ROS_NODE_FLAGS(&remote), {0}};
-    const struct usage usage = {
-        "nutmeg param set",
-        "INSTANCE.PARAM=VALUE…",
-        "Sets parameters of a running line-up, or with --node those of any ROS 2 node. Several parameters\n"
-        "take effect at the same time. If one value is refused, none is set.",
-        flags,
-        1,
-        NM_REQUEST_SETS};
+    const struct usage usage =
+        USAGE("nutmeg param set", "INSTANCE.PARAM=VALUE…", flags,
+              "Sets parameters of a running line-up, or with --node those of any ROS 2 node. Several parameters\n"
+              "take effect at the same time. If one value is refused, none is set.",
+              .most = NM_REQUEST_SETS);
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     if (remote.name) return ros_param_set(&remote, (const char *const *)(argv + 1), (uint32_t)n);
@@ -249,12 +238,8 @@ static int param_reset(int argc, char **argv)
         TO_FLAG(&to),
         {0},
     };
-    const struct usage usage = {"nutmeg param reset",
-                                "[INSTANCE[.PARAM]]",
-                                "Undoes what was set while running: the values come from the files again.",
-                                flags,
-                                0,
-                                1};
+    const struct usage usage = USAGE("nutmeg param reset", "[INSTANCE[.PARAM]]", flags,
+                                     "Undoes what was set while running: the values come from the files again.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     if (n) cut_name(argv[1], &instance, &param);
@@ -274,14 +259,10 @@ static int param_save(int argc, char **argv)
         TO_FLAG(&to),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg param save",
-        "--layer LAYER",
-        "Writes what was set while running into the saved file of a layer. At the next start, this file is\n"
-        "read after all other files of the layer.",
-        flags,
-        0,
-        0};
+    const struct usage usage =
+        USAGE("nutmeg param save", "--layer LAYER", flags,
+              "Writes what was set while running into the saved file of a layer. At the next start, this file is\n"
+              "read after all other files of the layer.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     if (!layer) return usage_wrong(&usage, "choose where to save: --layer robot, place, lineup, …");

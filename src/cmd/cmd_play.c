@@ -40,16 +40,12 @@ int cmd_play(int argc, char **argv)
         LINEUP_FLAGS(&options.flags),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg play",
-        "[match|training|LINEUP]",
-        "match (default): two teams in the simulator, with a referee. training: robots walk, fall, get up\n"
-        "and shoot. Both write pictures to out/ and end with what was measured and the score. With a\n"
-        "LINEUP it plays that line-up for 20 seconds, with a status line of cycles, rates and missed\n"
-        "deadlines. NM_PLAY_SECONDS ends each of them earlier.",
-        flags,
-        0,
-        1};
+    const struct usage usage =
+        USAGE("nutmeg play", "[match|training|LINEUP]", flags,
+              "match (default): two teams in the simulator, with a referee. training: robots walk, fall, get up\n"
+              "and shoot. Both write pictures to out/ and end with what was measured and the score. With a\n"
+              "LINEUP it plays that line-up for 20 seconds, with a status line of cycles, rates and missed\n"
+              "deadlines. NM_PLAY_SECONDS ends each of them earlier.");
     if (told && *told) {
         char *end;
         options.seconds = strtod(told, &end);

@@ -283,15 +283,12 @@ int cmd_plot(int argc, char **argv)
         TO_FLAG(&o.to),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg plot",
-        "TOPIC.PATH…",
-        "Plots numbers in messages over time, such as odometry.pose.pose.position.x or\n"
-        "joint_states.position[3], from a running line-up or from a log. On a terminal, the plot of a\n"
-        "running line-up is updated until Ctrl-C.",
-        flags,
-        1,
-        SERIES};
+    const struct usage usage =
+        USAGE("nutmeg plot", "TOPIC.PATH…", flags,
+              "Plots numbers in messages over time, such as odometry.pose.pose.position.x or\n"
+              "joint_states.position[3], from a running line-up or from a log. On a terminal, the plot of a\n"
+              "running line-up is updated until Ctrl-C.",
+              .most = SERIES);
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct plotting p = {0};

@@ -253,17 +253,13 @@ int cmd_referee(int argc, char **argv)
         SWITCH("network", &network, "sends to all machines of the network (default: to this machine only)"),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg referee",
-        "",
-        "A game controller: tells robots the state of the match twice a second (UDP port 3838), hears that\n"
-        "they are alive (3939), counts team messages (10000 + team) and serves monitors (3636). Orders\n"
-        "such as 'ready', 'play', 'goal red' or 'penalty blue 3 pushing' come from the terminal, a pipe\n"
-        "or a script, a line each; the order 'help' lists them. 'wait 5' waits five seconds. With --live\n"
-        "viewers call the service referee/order and see referee/state.",
-        flags,
-        0,
-        0};
+    const struct usage usage =
+        USAGE("nutmeg referee", "", flags,
+              "A game controller: tells robots the state of the match twice a second (UDP port 3838), hears that\n"
+              "they are alive (3939), counts team messages (10000 + team) and serves monitors (3636). Orders\n"
+              "such as 'ready', 'play', 'goal red' or 'penalty blue 3 pushing' come from the terminal, a pipe\n"
+              "or a script, a line each; the order 'help' lists them. 'wait 5' waits five seconds. With --live\n"
+              "viewers call the service referee/order and see referee/state.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     struct nm_err err = {0};
     if (n < 0) return code;

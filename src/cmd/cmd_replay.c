@@ -116,18 +116,14 @@ int cmd_replay(int argc, char **argv)
         LINEUP_FLAGS(&lineup_flags),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg replay",
-        "LOG",
-        "Runs a recorded line-up again, or some of its modules, with the recorded inputs of each run, and\n"
-        "compares the results with the log. The exit code is 1 if anything differs and 2 if nothing could\n"
-        "be played.\n"
-        "\n"
-        "A log that does not note what each run read (a rosbag2, or a log of nutmeg bag record) is played\n"
-        "by time into the line-up given with --lineup. Its results are not compared; -o writes them.",
-        flags,
-        1,
-        1};
+    const struct usage usage =
+        USAGE("nutmeg replay", "LOG", flags,
+              "Runs a recorded line-up again, or some of its modules, with the recorded inputs of each run, and\n"
+              "compares the results with the log. The exit code is 1 if anything differs and 2 if nothing could\n"
+              "be played.\n"
+              "\n"
+              "A log that does not note what each run read (a rosbag2, or a log of nutmeg bag record) is played\n"
+              "by time into the line-up given with --lineup. Its results are not compared; -o writes them.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     if (speed && strcmp(speed, "max")) {

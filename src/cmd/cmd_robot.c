@@ -27,16 +27,12 @@ static int check_one(struct setup *setup, const char *name)
 
 static int robot_check(int argc, char **argv)
 {
-    const struct usage usage = {
-        "nutmeg robot check",
-        "FOLDER|FILE…",
-        "Reads a robot's folder, a name in robots/, or a single URDF file. Prints the tree of links with\n"
-        "masses, limits and servos, the limbs and sensors that were found, and what is missing to play.\n"
-        "The exit code is 2 if a file has a fault, which is reported with its line, and 1 if the body\n"
-        "cannot walk.",
-        NULL,
-        1,
-        -1};
+    const struct usage usage =
+        USAGE("nutmeg robot check", "FOLDER|FILE…", NULL,
+              "Reads a robot's folder, a name in robots/, or a single URDF file. Prints the tree of links with\n"
+              "masses, limits and servos, the limbs and sensors that were found, and what is missing to play.\n"
+              "The exit code is 2 if a file has a fault, which is reported with its line, and 1 if the body\n"
+              "cannot walk.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     code = EXIT_OK;
@@ -53,12 +49,9 @@ static int robot_check(int argc, char **argv)
 
 static int robot_list(int argc, char **argv)
 {
-    const struct usage usage = {"nutmeg robot list",
-                                "[PATTERN]",
-                                "Lists the robots in robots/ whose name contains PATTERN. PATTERN may use * and ?.",
-                                NULL,
-                                0,
-                                1};
+    const struct usage usage =
+        USAGE("nutmeg robot list", "[PATTERN]", NULL,
+              "Lists the robots in robots/ whose name contains PATTERN. PATTERN may use * and ?.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct setup setup;

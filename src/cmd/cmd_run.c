@@ -20,14 +20,10 @@ int cmd_run(int argc, char **argv)
         LINEUP_FLAGS(&options.flags),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg run",
-        "LINEUP",
-        "Runs a line-up until Ctrl-C, SIGTERM or nutmeg stop. Shows its status while it runs, and a\n"
-        "summary at the end. LINEUP is a file or a name in lineups/.",
-        flags,
-        1,
-        1};
+    const struct usage usage =
+        USAGE("nutmeg run", "LINEUP", flags,
+              "Runs a line-up until Ctrl-C, SIGTERM or nutmeg stop. Shows its status while it runs, and a\n"
+              "summary at the end. LINEUP is a file or a name in lineups/.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     if (logging_check(&usage, &options.log)) return EXIT_USAGE;

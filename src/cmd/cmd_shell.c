@@ -572,15 +572,11 @@ int cmd_shell(int argc, char **argv)
     struct shell s = {0};
     const struct flag flags[] = {
         TEXTS("command", &scripts, "LINE", "runs this line and ends; may be repeated", .letter = 'c'), {0}};
-    const struct usage usage = {
-        "nutmeg shell",
-        "[ROBOT]",
-        "A running line-up as folders and files: topics, params, services and cycles. 'ls', 'cd',\n"
-        "'cat', 'watch', 'plot', 'set', 'diff', 'save', 'call', 'tasks', 'why'; 'help' lists them. Lines\n"
-        "come from the terminal, from -c or from a pipe. A script ends with the first line that fails.",
-        flags,
-        0,
-        1};
+    const struct usage usage =
+        USAGE("nutmeg shell", "[ROBOT]", flags,
+              "A running line-up as folders and files: topics, params, services and cycles. 'ls', 'cd',\n"
+              "'cat', 'watch', 'plot', 'set', 'diff', 'save', 'call', 'tasks', 'why'; 'help' lists them. Lines\n"
+              "come from the terminal, from -c or from a pipe. A script ends with the first line that fails.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     s.robot = n ? argv[1] : NULL;

@@ -86,12 +86,8 @@ static int play(struct setup *setup, struct sim_options *o, const char *seeds, s
 
 static int sim_list(int argc, char **argv)
 {
-    const struct usage usage = {"nutmeg sim list",
-                                "[PATTERN]",
-                                "Lists the scenarios whose name contains PATTERN. PATTERN may use * and ?.",
-                                NULL,
-                                0,
-                                1};
+    const struct usage usage = USAGE("nutmeg sim list", "[PATTERN]", NULL,
+                                     "Lists the scenarios whose name contains PATTERN. PATTERN may use * and ?.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct setup setup;
@@ -153,16 +149,12 @@ int cmd_sim(int argc, char **argv)
                .letter = 'i'),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg sim",
-        "SCENARIO",
-        "Plays a scenario (a file, or a name in scenarios/) without a window and prints what was\n"
-        "measured. The exit code is 1 if something that the scenario expects did not happen. While it\n"
-        "plays, nutmeg topic, param, why and tasks reach each robot by its name (--to). nutmeg sim list\n"
-        "lists the scenarios.",
-        flags,
-        1,
-        1};
+    const struct usage usage =
+        USAGE("nutmeg sim", "SCENARIO", flags,
+              "Plays a scenario (a file, or a name in scenarios/) without a window and prints what was\n"
+              "measured. The exit code is 1 if something that the scenario expects did not happen. While it\n"
+              "plays, nutmeg topic, param, why and tasks reach each robot by its name (--to). nutmeg sim list\n"
+              "lists the scenarios.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     uint64_t first, last;

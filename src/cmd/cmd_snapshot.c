@@ -250,8 +250,8 @@ int cmd_snapshot(int argc, char **argv)
         SWITCH("plain", &w.plain, "leaves out noise and blur"),
         SWITCH("truth", &w.truth, "draws the ground truth over the picture"),
         {0}};
-    const struct usage usage = {
-        "nutmeg snapshot", "", "Renders a PNG of a scene with the simulator's cameras.", flags, 0, 0};
+    const struct usage usage =
+        USAGE("nutmeg snapshot", "", flags, "Renders a PNG of a scene with the simulator's cameras.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct nm_err err = {0};

@@ -6,7 +6,7 @@ int cmd_stop(int argc, char **argv)
 {
     const char *to = NULL;
     const struct flag flags[] = {TO_FLAG(&to), {0}};
-    const struct usage usage = {"nutmeg stop", "", "Stops a running line-up.", flags, 0, 0};
+    const struct usage usage = USAGE("nutmeg stop", "", flags, "Stops a running line-up.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct asking asking;

@@ -30,14 +30,10 @@ int cmd_tasks(int argc, char **argv)
         TO_FLAG(&to),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg tasks",
-        "",
-        "Shows for each cycle of a running line-up its rate, missed deadlines, skipped periods, how long\n"
-        "its runs take (busy) and how late they begin. For each module it shows how long the steps take.",
-        flags,
-        0,
-        0};
+    const struct usage usage =
+        USAGE("nutmeg tasks", "", flags,
+              "Shows for each cycle of a running line-up its rate, missed deadlines, skipped periods, how long\n"
+              "its runs take (busy) and how late they begin. For each module it shows how long the steps take.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     if (once && watch) return usage_wrong(&usage, "use either --once or --watch, not both");

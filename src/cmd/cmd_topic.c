@@ -39,14 +39,10 @@ static int topic_list(int argc, char **argv)
     const char *to = NULL;
     struct ros_flags ros = {.domain = -1};
     const struct flag flags[] = {TO_FLAG(&to), ROS_FLAGS(&ros), {0}};
-    const struct usage usage = {
-        "nutmeg topic list",
-        "[PATTERN]",
-        "Lists the topics of a running line-up whose name contains PATTERN: number and rate of messages,\n"
-        "age of the newest one, and which modules write and read them.",
-        flags,
-        0,
-        1};
+    const struct usage usage =
+        USAGE("nutmeg topic list", "[PATTERN]", flags,
+              "Lists the topics of a running line-up whose name contains PATTERN: number and rate of messages,\n"
+              "age of the newest one, and which modules write and read them.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     if (ros.dds) return ros_list_kind(&ros, ROS_TOPICS, n ? argv[1] : NULL);
@@ -97,14 +93,10 @@ static int topic_echo(int argc, char **argv)
         ROS_FLAGS(&ros),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg topic echo",
-        "TOPIC",
-        "Prints the messages of a topic as they come: every message of a queue; of a value the newest,\n"
-        "at most 50 per second. The topic 'show' carries what modules show while somebody reads it.",
-        flags,
-        1,
-        1};
+    const struct usage usage =
+        USAGE("nutmeg topic echo", "TOPIC", flags,
+              "Prints the messages of a topic as they come: every message of a queue; of a value the newest,\n"
+              "at most 50 per second. The topic 'show' carries what modules show while somebody reads it.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     if (ros.dds) return ros_echo(&ros, argv[1], count);
@@ -154,7 +146,7 @@ static int topic_hz(int argc, char **argv)
         ROS_FLAGS(&ros),
         {0},
     };
-    const struct usage usage = {"nutmeg topic hz", "TOPIC", "Measures how often a topic is published.", flags, 1, 1};
+    const struct usage usage = USAGE("nutmeg topic hz", "TOPIC", flags, "Measures how often a topic is published.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     if (ros.dds) return ros_rate(&ros, argv[1], every, count, false);

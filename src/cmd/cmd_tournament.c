@@ -188,17 +188,14 @@ int cmd_tournament(int argc, char **argv)
         TEXT("output", &folder, "FOLDER", "folder of games.txt (default: out/tournament)", .letter = 'o'),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg tournament",
-        "TEAM TEAM...",
-        "Lets line-ups play against each other, every pair the same number of games, and prints Elo ratings\n"
-        "and goal differences with their 95 % intervals. A TEAM is a line-up, a robot, or both, such as\n"
-        "match, beginner or darwin,match. Each game is one line of FOLDER/games.txt: after an interruption\n"
-        "the same command plays only what is missing. The same seeds are the same games. Several processes,\n"
-        "as mpirun starts them, play one tournament if they have the same FOLDER; the first prints the table.",
-        flags,
-        2,
-        TOURNAMENT_TEAMS};
+    const struct usage usage =
+        USAGE("nutmeg tournament", "TEAM TEAM…", flags,
+              "Lets line-ups play against each other, every pair the same number of games, and prints Elo ratings\n"
+              "and goal differences with their 95 % intervals. A TEAM is a line-up, a robot, or both, such as\n"
+              "match, beginner or darwin,match. Each game is one line of FOLDER/games.txt: after an interruption\n"
+              "the same command plays only what is missing. The same seeds are the same games. Several processes,\n"
+              "as mpirun starts them, play one tournament if they have the same FOLDER; the first prints the table.",
+              .most = TOURNAMENT_TEAMS);
     int code, n = usage_begin(&usage, argc, argv, &code);
     struct nm_err err = {0};
     if (n < 0) return code;

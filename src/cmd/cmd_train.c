@@ -174,16 +174,12 @@ static int data(int argc, char **argv)
         WHOLE("workers", &hands, 1, 256, "N", "threads (default: the cores of this machine)"),
         SWITCH("raw", &raw, "bytes of all pictures in one file, images.u8, instead of PNG and COCO"),
         {0}};
-    const struct usage usage = {
-        "nutmeg train data",
-        "-o FOLDER",
-        "Draws labelled pictures of games that never were: other halls, light, balls, robots and\n"
-        "cameras in each. Writes images/*.png, labels.csv, coco.json, and patches of 32 x 32 grey\n"
-        "pixels (patches.u8; patches_ball.u8 has a 1 for each that shows a ball). A picture\n"
-        "depends on its seed and number alone.",
-        flags,
-        0,
-        0};
+    const struct usage usage =
+        USAGE("nutmeg train data", "-o FOLDER", flags,
+              "Draws labelled pictures of games that never were: other halls, light, balls, robots and\n"
+              "cameras in each. Writes images/*.png, labels.csv, coco.json, and patches of 32 x 32 grey\n"
+              "pixels (patches.u8; patches_ball.u8 has a 1 for each that shows a ball). A picture\n"
+              "depends on its seed and number alone.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct nm_err err = {0};

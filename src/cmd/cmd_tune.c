@@ -249,14 +249,11 @@ int cmd_tune(int argc, char **argv)
              "file for the parameters, with a plot beside it (default: out/tune/params.yaml)", .letter = 'o'),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg tune",
-        "SCENARIO…",
-        "Searches parameters with CMA-ES that increase the sum of the scenarios' scores. Every generation\n"
-        "plays other seeds. The result is judged on seeds that the search never played.",
-        flags,
-        1,
-        TUNE_SCENARIOS};
+    const struct usage usage =
+        USAGE("nutmeg tune", "SCENARIO…", flags,
+              "Searches parameters with CMA-ES that increase the sum of the scenarios' scores. Every generation\n"
+              "plays other seeds. The result is judged on seeds that the search never played.",
+              .most = TUNE_SCENARIOS);
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct setup setup;

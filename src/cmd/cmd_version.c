@@ -15,8 +15,8 @@ int cmd_version(int argc, char **argv)
 {
     bool brief = false;
     const struct flag flags[] = {SWITCH("short", &brief, "prints only the number"), {0}};
-    const struct usage usage = {
-        "nutmeg version", "", "Shows what this program was built from and where it runs.", flags, 0, 0};
+    const struct usage usage =
+        USAGE("nutmeg version", "", flags, "Shows what this program was built from and where it runs.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     if (brief) {

@@ -46,14 +46,10 @@ int cmd_why(int argc, char **argv)
         LINEUP_FLAGS(&lineup),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg why",
-        "TOPIC",
-        "Shows which module writes a topic and in which cycle, which modules read it, how often messages\n"
-        "come and how old the newest is. For a stale topic it follows the chain of inputs to the cause.",
-        flags,
-        1,
-        1};
+    const struct usage usage =
+        USAGE("nutmeg why", "TOPIC", flags,
+              "Shows which module writes a topic and in which cycle, which modules read it, how often messages\n"
+              "come and how old the newest is. For a stale topic it follows the chain of inputs to the cause.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     return file ? from_file(file, argv[1], &lineup) : from_player(to, argv[1]);

@@ -172,14 +172,11 @@ int eval_ball(int argc, char **argv)
         TEXT("output", &picture, "FILE", "writes the distribution of errors as .png or .svg", .letter = 'o'),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg eval ball",
-        "LINEUP...",
-        "A robot walks about while balls lie before it and roll past it. Every line-up gets the same\n"
-        "percepts and makes the topic `ball`; errors are means over the seeds with 95 % intervals.",
-        flags,
-        1,
-        EVAL_LINEUPS};
+    const struct usage usage =
+        USAGE("nutmeg eval ball", "LINEUP…", flags,
+              "A robot walks about while balls lie before it and roll past it. Every line-up gets the same\n"
+              "percepts and makes the topic `ball`; errors are means over the seeds with 95 % intervals.",
+              .most = EVAL_LINEUPS);
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct nm_err err = {0};

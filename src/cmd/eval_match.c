@@ -128,14 +128,10 @@ int eval_match(int argc, char **argv)
         TEXT("output", &picture, "FILE", "draws how the goal difference settles, as .png or .svg", .letter = 'o'),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg eval match",
-        "LINEUP LINEUP",
-        "Two line-ups play each other, every seed twice with sides changed. The table has means over the\n"
-        "seeds with 95 % intervals; the difference is taken seed by seed. For more than two: nutmeg tournament.",
-        flags,
-        2,
-        2};
+    const struct usage usage =
+        USAGE("nutmeg eval match", "LINEUP LINEUP", flags,
+              "Two line-ups play each other, every seed twice with sides changed. The table has means over the\n"
+              "seeds with 95 % intervals; the difference is taken seed by seed. For more than two: nutmeg tournament.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     struct nm_err err = {0};
     struct match trial;

@@ -344,15 +344,11 @@ int eval_vision(int argc, char **argv)
         SWITCH("json", &json, "prints one JSON object a line"),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg eval vision",
-        "sim|FOLDER",
+    const struct usage usage = USAGE(
+        "nutmeg eval vision", "sim|FOLDER", flags,
         "Compares line-ups of a vision on the same images. sim: random views of a simulated field, with its truth.\n"
         "FOLDER: images with images.csv (image, …, ball_complete, …) and annotations.csv (image, class, x, y, w, h).\n"
-        "A hit lies within 5 cm + 10 % of the distance; of tagged images, the boxes overlap.",
-        flags,
-        1,
-        1};
+        "A hit lies within 5 cm + 10 % of the distance; of tagged images, the boxes overlap.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     if (nm_seeds_parse(images, &e.first, &e.last) < 0 || e.last - e.first >= 100000)

@@ -1,6 +1,7 @@
 #include "cmd/options.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -102,6 +103,22 @@ static int read_flag(const struct usage *usage, int argc, char **argv, int *i, s
     return take(flag, value, err);
 }
 
+/* How many arguments a command takes, from the words that its help shows: "LOG", "[FOLDER]", "LOG…", "-o FOLDER". */
+static void count_arguments(const struct usage *usage, int *least, int *most)
+{
+    bool value = false; /* the word belongs to the flag before it */
+    *least = *most = 0;
+    for (const char *word = usage->arguments; *word; word += strspn(word, " ")) {
+        size_t n = strcspn(word, " ");
+        bool counts = *word != '-' && !value;
+        value = *word == '-';
+        if (counts) (*most)++;
+        if (counts && *word != '[') (*least)++;
+        if (memmem(word, n, "…", strlen("…"))) *most = usage->most ? usage->most : INT_MAX;
+        word += n;
+    }
+}
+
 int usage_read(const struct usage *usage, int argc, char **argv, struct nm_err *err)
 {
     int n = 0;
@@ -118,9 +135,11 @@ int usage_read(const struct usage *usage, int argc, char **argv, struct nm_err *
             argv[++n] = argv[i];
         }
     }
-    if (n < usage->least) return nm_fail(err, "an argument is missing: %s %s", usage->name, usage->arguments);
-    if (usage->most >= 0 && n > usage->most)
-        return nm_fail(err, "there is one argument too many, '%s': %s %s", argv[usage->most + 1], usage->name,
+    int least, most;
+    count_arguments(usage, &least, &most);
+    if (n < least) return nm_fail(err, "an argument is missing: %s %s", usage->name, usage->arguments);
+    if (n > most)
+        return nm_fail(err, "there is one argument too many, '%s': %s %s", argv[most + 1], usage->name,
                        usage->arguments);
     return n;
 }

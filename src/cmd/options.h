@@ -7,7 +7,7 @@
  *         SWITCH("json", &json, "one JSON object a line"),
  *         NUMBER("seconds", &seconds, 0, 1e6, "N", "ends after N seconds", .letter = 's'),
  *         {0}};
- *     const struct usage usage = {"nutmeg bench", "[GROUP]", "Measures …", flags, 0, 1};
+ *     const struct usage usage = USAGE("nutmeg bench", "[GROUP]", flags, "Measures …");
  *     int code, n = usage_begin(&usage, argc, argv, &code);
  *     if (n < 0) return code;                 what is left stands in argv[1] … argv[n]
  */
@@ -84,12 +84,16 @@ struct flag {
     }
 
 struct usage {
-    const char *name;         /* "nutmeg msg show"                                  */
-    const char *arguments;    /* what follows it: "TYPE", "[PATTERN]", ""           */
-    const char *about;        /* lines of prose                                     */
-    const struct flag *flags; /* ends with {0}, or NULL                             */
-    int least, most;          /* arguments that are no flags; most -1: any number   */
+    const char *name;         /* "nutmeg msg show"                                                           */
+    const char *arguments;    /* what follows it: "TYPE", "[PATTERN]", "LOG…", ""; also says how many there are */
+    const struct flag *flags; /* ends with {0}, or NULL                                                      */
+    const char *about;        /* lines of prose                                                              */
+    int most;                 /* limit for the number of arguments with an ellipsis; 0: none                 */
 };
+#define USAGE(name_, arguments_, flags_, about_, ...)                                                                  \
+    {                                                                                                                  \
+        .name = (name_), .arguments = (arguments_), .flags = (flags_), .about = (about_), __VA_ARGS__                  \
+    }
 
 /* Fills the targets and moves the other arguments to argv[1] … argv[n]; returns n, -1 with a sentence, or USAGE_HELP.
  * `--x=V`, `--x V`, `-x V`; after `--` nothing is a flag. */

@@ -148,14 +148,10 @@ int ros_info(int argc, char **argv)
     enum { MOST = 256 };
     struct ros_flags ros = {.domain = -1};
     const struct flag flags[] = {ROS_FLAGS(&ros), {0}};
-    const struct usage usage = {
-        "nutmeg topic info",
-        "TOPIC",
-        "Lists the nodes that write and read a ROS 2 topic, with type, QoS and type hash. The exit code is\n"
-        "1 if there are none.",
-        flags,
-        1,
-        1};
+    const struct usage usage =
+        USAGE("nutmeg topic info", "TOPIC", flags,
+              "Lists the nodes that write and read a ROS 2 topic, with type, QoS and type hash. The exit code is\n"
+              "1 if there are none.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct nm_err err = {0};
@@ -232,8 +228,8 @@ int ros_bw(int argc, char **argv)
         ROS_FLAGS(&ros),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg topic bw", "TOPIC", "Measures how many bytes per second a ROS 2 topic carries.", flags, 1, 1};
+    const struct usage usage =
+        USAGE("nutmeg topic bw", "TOPIC", flags, "Measures how many bytes per second a ROS 2 topic carries.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     return ros_rate(&ros, argv[1], every, count, true);
@@ -265,14 +261,10 @@ int ros_pub(int argc, char **argv)
         ROS_FLAGS(&ros),
         {0},
     };
-    const struct usage usage = {
-        "nutmeg topic pub",
-        "TOPIC TYPE YAML",
-        "Publishes a message on a ROS 2 topic. Members that are not named have their defaults.\n"
-        "    nutmeg topic pub /goal std_msgs/Float64 '{data: 1.5}'",
-        flags,
-        3,
-        3};
+    const struct usage usage =
+        USAGE("nutmeg topic pub", "TOPIC TYPE YAML", flags,
+              "Publishes a message on a ROS 2 topic. Members that are not named have their defaults.\n"
+              "    nutmeg topic pub /goal std_msgs/Float64 '{data: 1.5}'");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct nm_err err = {0};

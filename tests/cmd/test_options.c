@@ -24,7 +24,7 @@ static const struct flag flags[] = {
     TEXTS("set", &sets, "A=B", "may be repeated"),
     {0},
 };
-static const struct usage usage = {"nutmeg test", "FILE…", "Tests.", flags, 1, 2};
+static const struct usage usage = USAGE("nutmeg test", "FILE…", flags, "Tests.", .most = 2);
 
 static int begin(void **state)
 {
@@ -86,7 +86,7 @@ static void test_a_value_that_may_be_left_out_is_a_number(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *port = NULL;
         const struct flag maybe[] = {MAYBE("port", &port, "[N]", "a port"), {0}};
-        const struct usage one = {"x", "", "About.", maybe, 0, 1};
+        const struct usage one = USAGE("x", "[WORD]", maybe, "About.");
         char *words[4];
         int n = 0;
         for (; n < 4 && cases[i].words[n]; n++) words[n] = (char *)(uintptr_t)cases[i].words[n];
@@ -95,6 +95,35 @@ static void test_a_value_that_may_be_left_out_is_a_number(void **state)
             assert_string_equal(port, cases[i].value);
         else
             assert_null(port);
+    }
+}
+
+static void test_the_words_of_the_help_say_how_many_arguments_there_are(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *arguments;
+        int least, most, limit;
+    } cases[] = {{"", 0, 0, 0},
+                 {"LOG", 1, 1, 0},
+                 {"[LOG]", 0, 1, 0},
+                 {"A B", 2, 2, 0},
+                 {"LOG [FOLDER]", 1, 2, 0},
+                 {"LOG…", 1, 7, 0},
+                 {"[LOG…]", 0, 7, 0},
+                 {"PORT ID [NAME…]", 2, 7, 0},
+                 {"-o FOLDER", 0, 0, 0},
+                 {"--robot NAME LOG", 1, 1, 0},
+                 {"TEAM TEAM…", 2, 4, 4},
+                 {"[A@X[,Y]…]", 0, 3, 3}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct usage one = USAGE("x", cases[i].arguments, NULL, "About.", .most = cases[i].limit);
+        for (int n = 0; n <= 7; n++) {
+            char word[] = "x", *words[8];
+            for (int k = 0; k <= n; k++) words[k] = word;
+            bool fits = n >= cases[i].least && n <= cases[i].most;
+            assert_int_equal(usage_read(&one, n + 1, words, NULL), fits ? n : -1);
+        }
     }
 }
 
