@@ -1,8 +1,7 @@
 /* Benchmarks: `nutmeg bench [GROUP] [--json] [--quick] …`. One file a benchmark; a result is an absolute with its unit,
  * a ratio against a peer or a limit measured in the same run, and a goal. A benchmark is a function `void
  * bench_NAME(struct nm_bench *)` and a row in the table of bench.c. */
-#ifndef NM_BENCH_H
-#define NM_BENCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ struct nm_bench_options {
 /* Runs a group; returns the number of goals missed, -1 with a sentence where there is no such group or it cannot be
  * measured. */
 int nm_bench_run(const struct nm_bench_options *options, struct nm_err *err);
-
-#endif

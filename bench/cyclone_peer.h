@@ -1,7 +1,6 @@
 /* Cyclone DDS's serialiser for the three messages of cdr_cyclone.c. A file of its own, since Cyclone's inner headers
  * and the generated messages both have a `struct Header`. */
-#ifndef NM_BENCH_CYCLONE_PEER_H
-#define NM_BENCH_CYCLONE_PEER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,5 +14,3 @@ void cyclone_peer_free(struct cyclone_peer *peer);
 
 void cyclone_peer_encode(struct cyclone_peer *peer);
 void cyclone_peer_decode(struct cyclone_peer *peer, const uint8_t *bytes, size_t size);
-
-#endif

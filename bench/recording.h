@@ -1,7 +1,6 @@
 /* Recordings of an inertial sensor with the true orientation, as they lie in tests/data/imu, and how well a filter
  * follows them. Used by the tests and by `nutmeg bench body`. */
-#ifndef BENCH_RECORDING_H
-#define BENCH_RECORDING_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -66,5 +65,3 @@ static inline double tilt_error_on(const char *path, const struct nm_tilt_params
     if (file) fclose(file);
     return n > 10000 ? sqrt(sum / (double)n) * 180 / M_PI : NAN;
 }
-
-#endif

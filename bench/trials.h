@@ -1,7 +1,6 @@
 /* Figures that are made of scenarios. A trial is a scenario played with some seeds, perhaps a little changed, each seed
  * in its own process. A row makes one figure of the seeds of a trial and sets it beside its goal. */
-#ifndef NM_BENCH_TRIALS_H
-#define NM_BENCH_TRIALS_H
+#pragma once
 
 #include "bench.h"
 #include "cmd/setup.h"
@@ -94,5 +93,3 @@ void trials_tell(struct nm_bench *bench, struct trial *trials, uint32_t n, const
 /* One row of the table. Counts of robots are goals of twenty, those of falls are goals of all seeds: with fewer seeds
  * they shrink. */
 void row_tell(struct nm_bench *bench, const struct trial *all, const struct row *row, double goal);
-
-#endif

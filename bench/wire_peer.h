@@ -1,7 +1,6 @@
 /* Bare Cyclone DDS with a type of its own compiler, for bench_wire.c: an Imu between two processes as anybody would
  * send it. Absent (NULL functions) in a build without that compiler. */
-#ifndef NM_BENCH_WIRE_PEER_H
-#define NM_BENCH_WIRE_PEER_H
+#pragma once
 
 #include <dds/dds.h>
 #include <stdbool.h>
@@ -15,5 +14,3 @@ dds_entity_t wire_peer_writer(dds_entity_t participant, const dds_qos_t *qos);
 void wire_peer_write(dds_entity_t writer, double number, double sent);
 /* Calls back in Cyclone's receiving thread. */
 dds_entity_t wire_peer_reader(dds_entity_t participant, const dds_qos_t *qos, wire_arrived *arrived, void *user);
-
-#endif

@@ -1,7 +1,6 @@
 /* The same Imu between two processes of ROS 1, where Debian's roscpp and rospy are installed: what the robots of the
  * league ran on before. */
-#ifndef NM_BENCH_WIRE_ROS1_H
-#define NM_BENCH_WIRE_ROS1_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,5 +13,3 @@ bool ros1_there(enum ros1_way way, char *why, size_t size);
 /* Median latency in us and CPU time of both processes in us a message; false if nothing came. A master runs meanwhile.
  */
 bool ros1_run(enum ros1_way way, int hz, int n, int warm, double *latency, double *cpu);
-
-#endif

@@ -1,6 +1,5 @@
 /* For tests that work on any type: types made from .msg text at run time, and random values for every member. */
-#ifndef TESTS_MESSAGES_H
-#define TESTS_MESSAGES_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,5 +138,3 @@ static inline void random_message(uint64_t *seed, const struct nm_type *type, ui
         }
     }
 }
-
-#endif

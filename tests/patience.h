@@ -1,7 +1,6 @@
 /* Waiting for what another thread, another process or the kernel does. It ends at once when the thing is there, and
  * fails after a minute of rests: however busy the machine is, only what never happens fails. */
-#ifndef TESTS_PATIENCE_H
-#define TESTS_PATIENCE_H
+#pragma once
 
 #include <unistd.h>
 
@@ -15,5 +14,3 @@ enum { WAIT_STEPS = 30000, WAIT_US = 2000 };
         }                                                                                                              \
         if (!there_) fail_msg("never: %s", #condition);                                                                \
     } while (0)
-
-#endif

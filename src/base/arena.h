@@ -1,8 +1,7 @@
 /* Memory that is taken piece by piece at start and given back all at once. Pieces are zeroed, aligned to 64 bytes where
  * they are large (a cache line), to 16 otherwise. Out of memory ends the program with a sentence: it happens at
  * start or not at all. */
-#ifndef NM_BASE_ARENA_H
-#define NM_BASE_ARENA_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ NM_EXPORT void *nm_take_more(struct nm_arena *arena, void *array, uint32_t n, ui
 NM_EXPORT void nm_arena_free(struct nm_arena *arena);
 
 #define nm_take_n(arena, type, n) ((type *)nm_take((arena), sizeof(type) * (size_t)(n)))
-
-#endif

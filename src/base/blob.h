@@ -1,8 +1,7 @@
 /* Pools of equal blocks for large payloads. A pool is made at start and never grows; blocks are taken and given back
  * without a lock from any thread, and a taken block lives as long as somebody counts it (nm_blob_hold, nm_blob_release
  * in base/type.h). An empty pool is no error: the message is not published this time, and that is counted. */
-#ifndef NM_BASE_BLOB_H
-#define NM_BASE_BLOB_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -37,5 +36,3 @@ struct nm_blob_pool *nm_pool_new(struct nm_arena *arena, uint32_t bytes, uint32_
 /* Puts an empty block (n = 0, cap = bytes) with one holder into a handle. What the handle held is released first, so a
  * handle may be filled again and again. False, with the handle empty and the miss counted, when no block is free. */
 bool nm_pool_take(struct nm_blob_pool *pool, struct nm_blob *blob);
-
-#endif

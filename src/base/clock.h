@@ -1,6 +1,5 @@
 /* The clocks of this machine, in nanoseconds. Modules do not use them: their time is nm->now. */
-#ifndef NM_BASE_CLOCK_H
-#define NM_BASE_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -32,5 +31,3 @@ static inline void nm_sleep_until(int64_t ns)
     struct timespec t = nm_timespec(ns);
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 }
-
-#endif

@@ -9,8 +9,7 @@
  *
  * The state is one flat struct and arrays of the arena: it can be written to a file between two generations and read
  * back. */
-#ifndef NM_BASE_CMAES_H
-#define NM_BASE_CMAES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ static inline const double *nm_cma_candidate(const struct nm_cma *cma, uint32_t 
 void nm_cma_tell(struct nm_cma *cma, const double *scores);
 /* The steps have become too small to matter (against the start), or the matrix too thin. */
 bool nm_cma_done(const struct nm_cma *cma);
-
-#endif

@@ -1,6 +1,5 @@
 /* CRC-32 as in zlib, PNG, Ethernet and MCAP (IEEE 802.3, reflected polynomial 0xedb88320). */
-#ifndef NM_BASE_CRC32_H
-#define NM_BASE_CRC32_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -10,5 +9,3 @@ uint32_t nm_crc32(uint32_t crc, const void *data, size_t size);
 
 /* The same without special instructions of the processor: what nm_crc32 is where there are none. */
 uint32_t nm_crc32_plain(uint32_t crc, const void *data, size_t size);
-
-#endif

@@ -2,8 +2,7 @@
  * names the thing, the place and the remedy, and returns -1 (or NULL). Checks that go on after the first fault simply
  * add more lines. The text has fixed room; what does not fit is counted in the last line. NULL is allowed everywhere:
  * then only the return value tells. */
-#ifndef NM_BASE_ERROR_H
-#define NM_BASE_ERROR_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -27,5 +26,3 @@ NM_EXPORT int nm_vfail(struct nm_err *err, const char *format, va_list args) __a
 NM_EXPORT const char *nm_nearest(const char *word, const char *const *names, uint32_t n);
 /* Whether `name` holds `pattern`, which may use * and ?. NULL holds everything. */
 bool nm_matches(const char *name, const char *pattern);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Things that just happen, such as malformed packets, are counted: the first one is reported at once, the others
  * together at most every ten seconds. */
-#ifndef NM_BASE_FAULT_H
-#define NM_BASE_FAULT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ struct nm_fault_count { /* of things that happen; begins as {0} */
 
 /* It happened n more times; 0: only time has passed. Returns how many are to be reported now; 0: none. */
 NM_EXPORT uint64_t nm_fault_count_add(struct nm_fault_count *count, uint64_t n, int64_t now);
-
-#endif

@@ -1,7 +1,6 @@
 /* Points, rotations and poses in double precision. `a_to_b` is the pose that maps coordinates of frame a into frame b:
  * p_in_b = pose_apply(a_to_b, p_in_a), and a_to_c = pose_mul(b_to_c, a_to_b). */
-#ifndef NM_BASE_GEOMETRY_H
-#define NM_BASE_GEOMETRY_H
+#pragma once
 
 #include <math.h>
 
@@ -187,5 +186,3 @@ static inline struct pose2 pose2_inv(struct pose2 p)
     double c = cos(p.theta), s = sin(p.theta);
     return (struct pose2){-c * p.x - s * p.y, s * p.x - c * p.y, angle_normal(-p.theta)};
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Kalman filter of a point that moves on a plane: state x, y, vx, vy. Its velocity fades: dv/dt = -friction v, so that
  * a step has a closed form. */
-#ifndef NM_BASE_KF4_H
-#define NM_BASE_KF4_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -67,5 +66,3 @@ static inline void kf4_update(struct kf4 *f, double x, double y, const double r[
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 4; j++) f->p[i][j] = 0.5 * (p[i][j] + p[j][i]);
 }
-
-#endif

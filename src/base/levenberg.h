@@ -1,8 +1,7 @@
 /* Least squares of functions that are not linear, by Levenberg and Marquardt's method with numeric derivatives
  * (Nielsen's rule for the damping: Madsen, Nielsen, Tingleff, Methods for Non-Linear Least Squares Problems, 2004). For
  * a dozen parameters and thousands of residuals; parameters should be of the size of one. */
-#ifndef NM_BASE_LEVENBERG_H
-#define NM_BASE_LEVENBERG_H
+#pragma once
 
 #include <stdint.h>
 
@@ -24,5 +23,3 @@ NM_EXPORT double nm_levenberg(const struct nm_least_squares *problem, double *x,
 
 /* Inverts a symmetric, positive n x n matrix in place; -1: it has no inverse. */
 NM_EXPORT int nm_invert(double *a, uint32_t n);
-
-#endif

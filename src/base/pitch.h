@@ -5,8 +5,7 @@
  *
  *     struct nm_pitch_size field;                    in the module's struct
  *     NM_PITCH_PARAMS(field),                        in its table of parameters: field_length, goal_width, ... */
-#ifndef NM_BASE_PITCH_H
-#define NM_BASE_PITCH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -91,5 +90,3 @@ NM_EXPORT uint32_t nm_pitch_landmarks(const struct nm_pitch_size *size,
         NM_PITCH_PARAM_(member, goal_depth, "goal_depth", 0.6, 0.2, 3, "from the goal line to the net"),               \
         NM_PITCH_PARAM_(member, post, "post", 0.1, 0.02, 0.2, "thickness of a goal post"),                             \
         NM_PITCH_PARAM_(member, border, "border", 1, 0.1, 5, "carpet beyond the outer edge of the lines")
-
-#endif

@@ -1,8 +1,7 @@
 /* Random numbers: xoshiro256++ (Blackman, Vigna 2019), seeded through splitmix64 (Steele et al. 2014). A stream is
  * named by a seed and up to two numbers, so that adding a robot or a camera changes no other stream. Modules have a
  * stream of their own behind nm_random and nm_gauss. */
-#ifndef NM_BASE_RANDOM_H
-#define NM_BASE_RANDOM_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -52,5 +51,3 @@ static inline double nm_dice_gauss(struct nm_dice *d)
     double u = 1 - nm_dice_roll(d), v = nm_dice_roll(d);
     return sqrt(-2 * log(u)) * cos(2 * M_PI * v);
 }
-
-#endif

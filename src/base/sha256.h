@@ -1,6 +1,5 @@
 /* SHA-256 (FIPS 180-4). The type hashes of ROS 2 are made with it. */
-#ifndef NM_BASE_SHA256_H
-#define NM_BASE_SHA256_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,5 +16,3 @@ void nm_sha256_end(struct nm_sha256 *sha, uint8_t digest[32]);
 
 /* The digest as 64 lower-case hex digits and a NUL. */
 void nm_sha256_hex(const uint8_t digest[32], char hex[65]);
-
-#endif

@@ -16,8 +16,7 @@
  *
  * A sensor is late by the delay of its own low-pass filter. The orientation is carried ahead by `lag` at the present
  * rate. On the five BROAD recordings that we have this takes the mean error from 0.55 to 0.39 degrees. */
-#ifndef NM_BASE_TILT_H
-#define NM_BASE_TILT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -100,5 +99,3 @@ NM_EXPORT void nm_tilt_step(struct nm_tilt *tilt, const struct nm_tilt_params *p
 
 /* sensor to world, z up */
 static inline struct quat nm_tilt_orientation(const struct nm_tilt *tilt) { return tilt->ahead; }
-
-#endif

@@ -10,8 +10,7 @@
  *   string[]                struct { uint32_t n; char at[cap][len + 1]; } x    `# cap=N len=M`, M is 31 unless given
  *   T[]  # blob             struct nm_blob x                            primitives only: counted memory from a pool
  * Members keep their order. A member whose name is a C keyword gets a trailing underscore. */
-#ifndef NM_BASE_TYPE_H
-#define NM_BASE_TYPE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -181,5 +180,3 @@ NM_EXPORT uint32_t nm_compare(const struct nm_type *type, const void *a, const v
 /* Blobs. */
 NM_EXPORT void nm_blob_hold(struct nm_blob *blob);    /* counts up   */
 NM_EXPORT void nm_blob_release(struct nm_blob *blob); /* counts down and empties the handle */
-
-#endif

@@ -1,6 +1,5 @@
 /* Reads UTF-8 one character at a time. Overlong forms, surrogates and code points above U+10FFFF are not UTF-8. */
-#ifndef NM_BASE_UTF8_H
-#define NM_BASE_UTF8_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ static inline uint32_t nm_utf8_take(const char **text, const char *end)
     *text += more;
     return c;
 }
-
-#endif

@@ -5,8 +5,7 @@
  * where it turns back or pauses, and otherwise flows through.
  *
  * What is read is constant and shared; playing it is a question of time, without state and without memory. */
-#ifndef NM_BODY_ANIMATION_H
-#define NM_BODY_ANIMATION_H
+#pragma once
 
 #include "base/export.h"
 #include "body/kinematics.h"
@@ -75,5 +74,3 @@ NM_EXPORT void nm_mirror_joints(const struct nm_body *body, uint32_t twin[], dou
 /* The animation as a file, frame by frame; the length it has in full, like snprintf. */
 NM_EXPORT size_t nm_animation_text(const struct nm_body *body, const struct nm_animation *animation, char *text,
                                    size_t size);
-
-#endif

@@ -2,8 +2,7 @@
  * called the joints, which way they count and where their zeros lie) take over the angles. Other limbs take over the
  * pose: the sole under the hip, upper arm and forearm in their directions. Poses called stand or sit are put in
  * balance. */
-#ifndef NM_BODY_ANIMATION_CARRY_H
-#define NM_BODY_ANIMATION_CARRY_H
+#pragma once
 
 #include "base/export.h"
 #include "body/animation.h"
@@ -37,5 +36,3 @@ NM_EXPORT bool nm_carry_arm(const struct nm_body *from, const double angles[], c
 /* Gives moves that the servos are too slow for more time than the frames `was` had. */
 NM_EXPORT void nm_animation_stretch(const struct nm_body *body, struct nm_animation *animation,
                                     const struct nm_animation_frame *was);
-
-#endif

@@ -1,6 +1,5 @@
 /* Between the files that put a body together: the half-made model with its arrays still writable. */
-#ifndef NM_BODY_BUILD_H
-#define NM_BODY_BUILD_H
+#pragma once
 
 #include "body/kinematics.h"
 #include "body/robot.h"
@@ -71,5 +70,3 @@ int build_members(const struct nm_yaml *map, const struct build_member *members,
 
 /* Tables for kinematics and dynamics, one entry a joint. */
 struct nm_step *build_steps(struct nm_arena *arena, const struct nm_body *body);
-
-#endif

@@ -1,8 +1,7 @@
 /* A camera: pinhole with the lens models of Brown and Conrady (radial and tangential) or of the equidistant fisheye, as
  * OpenCV and ROS write their coefficients. Points are in the optical frame: x right, y down, z forward. Pixel (0, 0) is
  * the centre of the upper left pixel. */
-#ifndef NM_BODY_CAMERA_H
-#define NM_BODY_CAMERA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,5 +53,3 @@ NM_EXPORT double nm_camera_ball_radius(const struct nm_camera *camera, struct po
 /* The horizon's v in column u (it may lie outside the picture); false if the camera never sees it there. The curve is
  * exact under distortion. */
 NM_EXPORT bool nm_camera_horizon(const struct nm_camera *camera, struct pose3 camera_to_world, double u, double *v);
-
-#endif

@@ -2,8 +2,7 @@
  * Rhoban 2016, section 4.2). Two turns are searched, of the neck where the first joint of the head is bolted to the
  * trunk, and of the camera in the head; where the robot stands is searched along with them, and the lens if asked for.
  * A place is a point (a click, the corner of a marker) or lies somewhere on a line of the field. */
-#ifndef NM_BODY_CAMERA_FIT_H
-#define NM_BODY_CAMERA_FIT_H
+#pragma once
 
 #include "base/pitch.h"
 #include "body/kinematics.h"
@@ -60,5 +59,3 @@ int nm_camera_fit(struct nm_camera_fit *fit, struct nm_err *err);
 /* Where a place of the field is seen in a view. */
 bool nm_camera_fit_pixel(const struct nm_camera_fit *fit, const struct nm_mount *mount, const struct nm_camera *lens,
                          struct pose2 stand, uint32_t view, struct vec3 place, struct pixel *at);
-
-#endif

@@ -1,8 +1,7 @@
 /* A limb as a product of exponentials: the axes of its joints and a point on each, all in the base's frame at zero
  * pose, and the pose of its end there. On it works the numeric inverse kinematics: Levenberg's and Marquardt's damped
  * least squares with joint limits, which end at the nearest pose that can be reached. Nothing here allocates. */
-#ifndef NM_BODY_CHAIN_H
-#define NM_BODY_CHAIN_H
+#pragma once
 
 #include "base/export.h"
 #include "body/kinematics.h"
@@ -55,5 +54,3 @@ NM_EXPORT void nm_damped_step(uint32_t rows, const double j[][NM_GROUP], const d
 
 /* Joints at a limit towards which the gradient pushes; they take no part in the step. */
 NM_EXPORT uint32_t nm_at_limits(const struct nm_chain *chain, const double q[], const double gradient[]);
-
-#endif

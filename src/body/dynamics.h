@@ -1,8 +1,7 @@
 /* Inverse dynamics by the recursive Newton-Euler method (Featherstone, Rigid Body Dynamics Algorithms, 2008, chapter 5,
  * for a free base): the joint torques a motion needs, and the force and torque the world must give the base for it.
  * Nothing here allocates. */
-#ifndef NM_BODY_DYNAMICS_H
-#define NM_BODY_DYNAMICS_H
+#pragma once
 
 #include "base/export.h"
 #include "body/kinematics.h"
@@ -37,5 +36,3 @@ NM_EXPORT void nm_drive_followers(const struct nm_body *body, struct nm_effort *
 /* Zero-moment point on the plane z = ground: where the base's force, given without any push, meets the ground without
  * a tipping moment. False if the body does not press on the ground. */
 NM_EXPORT bool nm_zmp(const struct nm_motion *motion, const struct nm_effort *effort, double ground, struct vec3 *zmp);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * A mirror image of a robot is a robot: the maps below say where each number of an observation, or of an action, comes
  * from in the mirror image, and with which sign. */
-#ifndef NM_BODY_GAIT_H
-#define NM_BODY_GAIT_H
+#pragma once
 
 #include "base/clamp.h"
 #include "base/export.h"
@@ -81,5 +80,3 @@ static inline double nm_gait_follow(double from, double to, double most)
 
 /* left: 1 where the clock wants the left foot in the air, right: -1, 0 where both are to stand. */
 static inline double nm_gait_swing(const struct nm_gait_state *s) { return s->stands ? 0 : sin(2 * M_PI * s->phase); }
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Everything is in the frame in which the base's pose was given, called world here; with the identity that is the
  * torso's own frame. */
-#ifndef NM_BODY_KINEMATICS_H
-#define NM_BODY_KINEMATICS_H
+#pragma once
 
 #include "base/export.h"
 #include "body/robot.h"
@@ -55,5 +54,3 @@ NM_EXPORT struct nm_twist nm_frame_twist(const struct nm_body *body, const struc
 /* linear: that of the centre of mass; angular: momentum about the centre of mass, kg m2/s */
 NM_EXPORT struct nm_twist nm_com_motion(const struct nm_body *body, const struct nm_kin *kin,
                                         const struct nm_twist link[]);
-
-#endif

@@ -6,8 +6,7 @@
  * gives the nearest pose and says so. Nothing here allocates.
  *
  * Knees bend the way their limits say. Where both ways are open they bend the human way, forwards. */
-#ifndef NM_BODY_LEG_IK_H
-#define NM_BODY_LEG_IK_H
+#pragma once
 
 #include "base/export.h"
 #include "body/chain.h"
@@ -58,5 +57,3 @@ NM_EXPORT void nm_leg_crouch(const struct nm_leg *leg, double q[]);
  * nearest it can have with the shared joint where the leading one put it. */
 NM_EXPORT enum nm_reach nm_legs_ik(const struct nm_leg leg[2], const struct pose3 sole_to_base[2], enum nm_side leading,
                                    double q[2][NM_GROUP], struct nm_ik_error error[2]);
-
-#endif

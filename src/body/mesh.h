@@ -1,8 +1,7 @@
 /* The corners of a robot's meshes: STL (binary and text), OBJ and COLLADA. Faces are not needed, because shapes are
  * fitted around the corners (shapes.c). Files are taken as hostile: limits on size and number, finite numbers only, no
  * document type. */
-#ifndef NM_BODY_MESH_H
-#define NM_BODY_MESH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ int nm_mesh_parse(struct nm_arena *arena, const char *file, const char *bytes, s
  * looked for in that folder and in those above it. */
 int nm_mesh_read(struct nm_arena *arena, const char *beside, const char *name, struct nm_mesh *mesh,
                  struct nm_err *err);
-
-#endif

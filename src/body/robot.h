@@ -9,8 +9,7 @@
  * `a_to_b` maps coordinates of a into b. The base's frame is base_link where the file has one, else the root link;
  * where x is not forward in it, the base's frame is turned and called base_link, and the file's own is a frame on it.
  */
-#ifndef NM_BODY_ROBOT_H
-#define NM_BODY_ROBOT_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -220,5 +219,3 @@ uint32_t nm_body_missing(const struct nm_body *body, struct nm_err *out);
 /* The whole text of `nutmeg robot check`: tree, masses, limits, groups, what is missing. Returns the length that it
  * has in full, like snprintf. */
 size_t nm_body_describe(const struct nm_body *body, char *text, size_t size);
-
-#endif

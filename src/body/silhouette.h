@@ -1,7 +1,6 @@
 /* The parts of the robot's own body that its camera can see: each shape as a convex polygon of pixels.
  * What lies inside is no ball, no line and no obstacle. */
-#ifndef NM_BODY_SILHOUETTE_H
-#define NM_BODY_SILHOUETTE_H
+#pragma once
 
 #include "base/export.h"
 #include "body/kinematics.h"
@@ -18,5 +17,3 @@ struct nm_outline {
  * of the link that carries the camera and meshes are left out. Returns how many were written, at most `max`. */
 NM_EXPORT uint32_t nm_silhouette(const struct nm_body *body, const struct nm_kin *kin, uint32_t camera,
                                  struct nm_outline out[], uint32_t max);
-
-#endif

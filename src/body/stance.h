@@ -1,7 +1,6 @@
 /* How a robot stands when nobody walks it: knees a little bent, soles flat on the ground, the centre of mass over their
  * middle, arms along the body. */
-#ifndef NM_BODY_STANCE_H
-#define NM_BODY_STANCE_H
+#pragma once
 
 #include "body/robot.h"
 
@@ -12,5 +11,3 @@ void nm_stance(const struct nm_body *body, double bend, double q[]);
 /* Where both soles are flat on the ground in a pose but the mass is not over them, the legs are moved under it. False
  * if they cannot. A pose that stands on something else stays as it is. */
 bool nm_balance(const struct nm_body *body, double q[]);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * `odom` is that frame: where the robot began, on the ground, z up. `robot` is between the feet, on the ground, with
  * the torso's heading. The whole state is flat: no pointers, no allocation. Times are nanoseconds. */
-#ifndef NM_BODY_STATE_H
-#define NM_BODY_STATE_H
+#pragma once
 
 #include "base/export.h"
 #include "body/kinematics.h"
@@ -69,5 +68,3 @@ NM_EXPORT struct pose3 nm_ground_pose(struct pose2 pose);
 NM_EXPORT struct vec3 nm_state_remember(const struct nm_state *state, const struct nm_body *body, int64_t time,
                                         struct vec3 in_robot);
 NM_EXPORT struct vec3 nm_state_recall(const struct nm_state *state, struct vec3 in_odom);
-
-#endif

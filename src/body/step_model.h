@@ -3,8 +3,7 @@
  * that the joints tell and the step that the robot makes differ, mostly in the same way every time. A linear model
  * takes the told step to the made one; around some typical steps a locally weighted one adds what is left. Pure: also
  * `nutmeg calibrate odometry` fits with it. */
-#ifndef NM_BODY_STEP_MODEL_H
-#define NM_BODY_STEP_MODEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ struct nm_steps {
 };
 /* Takes a told pose; true when a step ended with it. `step` is the way since the last step's end either way. */
 NM_EXPORT bool nm_steps_take(struct nm_steps *steps, struct pose2 told, uint32_t changes, struct pose2 *step);
-
-#endif

@@ -2,8 +2,7 @@
  * type and so no entities, limits on size, depth, names and counts, finite numbers only, one root, no loop. Faults are
  * sentences `file:line: …`. Elements that are not geometry, mass or joints (gazebo, transmission, …) are skipped.
  * Format: the URDF XML specification. */
-#ifndef NM_BODY_URDF_H
-#define NM_BODY_URDF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -92,5 +91,3 @@ struct nm_urdf {
 struct nm_urdf *nm_urdf_parse(struct nm_arena *arena, const char *file, const char *text, size_t size,
                               struct nm_err *err);
 struct nm_urdf *nm_urdf_read(struct nm_arena *arena, const char *path, struct nm_err *err);
-
-#endif

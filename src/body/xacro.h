@@ -3,8 +3,7 @@
  * the file and in those of ROS_PACKAGE_PATH. What is not understood (other functions of Python, name spaces, the
  * environment) is a fault with its line and the reason. The files are taken as hostile: limits on size, depth and
  * number, and no document type. */
-#ifndef NM_BODY_XACRO_H
-#define NM_BODY_XACRO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@ bool nm_is_xacro(const char *text, size_t size);
  * `reads`: whether other files may be read. */
 char *nm_xacro_expand(struct nm_arena *arena, const char *file, const char *text, size_t size, bool reads,
                       struct nm_err *err);
-
-#endif

@@ -8,8 +8,7 @@
  *     list            shows all frames
  *     JOINT DEGREES   moves a joint of a simulated robot; both_… moves a left and right pair
  *     end             writes the file */
-#ifndef NM_CMD_ANIMATE_RECORD_H
-#define NM_CMD_ANIMATE_RECORD_H
+#pragma once
 
 #include <stdio.h>
 
@@ -44,5 +43,3 @@ int animate_record(int argc, char **argv);
 
 /* cmd_animate.c: a robot's folder, by path or by its name in robots/ */
 const char *animate_folder(struct setup *setup, const char *robot);
-
-#endif

@@ -1,7 +1,6 @@
 /* Trials of what a camera tells beside percepts (line-up `around`), in the simulator: the visual compass in a hall that
  * it has seen from other places, and the visual odometry of a robot that walks. */
-#ifndef NM_CMD_AROUND_TRIAL_H
-#define NM_CMD_AROUND_TRIAL_H
+#pragma once
 
 #include "cmd/setup.h"
 
@@ -23,5 +22,3 @@ struct way_trial {
     double seconds;     /* of the robot's time */
 };
 int way_trial(struct setup *setup, struct way_trial *trial, struct nm_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Commands that ask a running line-up: the connection, its answers, and the complaint if there is no line-up. */
-#ifndef NM_CMD_ASKING_H
-#define NM_CMD_ASKING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -35,5 +34,3 @@ void tasks_print(const struct nm_yaml *answer, bool modules, FILE *to);
 /* An answer in memory as a tree, so that a line-up that does not run gives the same answer as one that does. NULL if it
  * is too long. */
 const struct nm_yaml *answer_read(struct nm_arena *arena, struct nm_json *json, struct nm_err *err);
-
-#endif

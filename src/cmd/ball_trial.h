@@ -1,8 +1,7 @@
 /* One robot that walks about while balls lie before it and roll past it, and how far what it believes of the ball is
  * from the truth: what `nutmeg eval ball` and the rows of the ball in `nutmeg bench world` are made of. A script moves
  * robot, head and ball by the truth, so with the same seed every line-up gets the same percepts. */
-#ifndef NM_CMD_BALL_TRIAL_H
-#define NM_CMD_BALL_TRIAL_H
+#pragma once
 
 #include "cmd/setup.h"
 #include "sim/stage.h"
@@ -37,5 +36,3 @@ struct ball_result {
 
 void ball_add_error(struct ball_result *result, enum ball_error kind, double error);
 void ball_trial(struct setup *setup, const struct ball_trial *trial, struct ball_result *result);
-
-#endif

@@ -1,6 +1,5 @@
 /* The parts of `nutmeg calibrate odometry`: drives whose ends are known, and the model of steps that fits them. */
-#ifndef NM_CMD_CALIBRATE_H
-#define NM_CMD_CALIBRATE_H
+#pragma once
 
 #include "body/step_model.h"
 #include "cmd/setup.h"
@@ -31,5 +30,3 @@ uint32_t calibrate_sim(struct setup *setup, const char *robot, uint64_t body, ui
                        uint32_t jobs, struct drive_steps *drives, struct nm_err *err) __attribute__((weak));
 
 int cmd_calibrate_camera(int argc, char **argv); /* calibrate_camera.c */
-
-#endif

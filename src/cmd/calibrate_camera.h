@@ -1,7 +1,6 @@
 /* The parts of `nutmeg calibrate camera`: what a robot that stands saw and how it held its head meanwhile, from a log,
  * a running robot or the simulator; and the simulated robot whose neck is bent. */
-#ifndef NM_CMD_CALIBRATE_CAMERA_H
-#define NM_CMD_CALIBRATE_CAMERA_H
+#pragma once
 
 #include "body/camera_fit.h"
 #include "cmd/setup.h"
@@ -80,5 +79,3 @@ struct look_sim {
 int look_simulate(struct setup *setup, struct look *look, struct look_sim *sim, struct nm_err *err)
     __attribute__((weak));
 void look_judge(const struct look *look, struct look_sim *sim) __attribute__((weak));
-
-#endif

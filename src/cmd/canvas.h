@@ -1,6 +1,5 @@
 /* A drawing of lines and texts, as SVG or as PNG: what a plot needs and no more. Lengths are pixels, y goes down. */
-#ifndef NM_CMD_CANVAS_H
-#define NM_CMD_CANVAS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ void canvas_line(struct canvas *canvas, double x0, double y0, double x1, double 
 void canvas_text(struct canvas *canvas, double x, double y, bool right, uint32_t colour, const char *text);
 /* Writes what is left and gives the memory back. */
 int canvas_end(struct canvas *canvas, struct nm_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* The sub-commands of nutmeg, one file each. They take their own name as argv[0] and return the exit code. */
-#ifndef NM_CMD_COMMANDS_H
-#define NM_CMD_COMMANDS_H
+#pragma once
 
 int cmd_action(int argc, char **argv);
 int cmd_animate(int argc, char **argv);
@@ -43,5 +42,3 @@ int cmd_tune(int argc, char **argv) __attribute__((weak));       /* needs the si
 int cmd_topic(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 int cmd_why(int argc, char **argv);
-
-#endif

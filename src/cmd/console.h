@@ -1,6 +1,5 @@
 /* What commands print with: ink (only on a terminal), tables, and the sentences of an nm_err. */
-#ifndef NM_CMD_CONSOLE_H
-#define NM_CMD_CONSOLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ void table_print(struct table *table, FILE *to);
 const char *duration_text(char to[32], double ns);
 /* "12.3 MB" */
 const char *bytes_text(char to[32], double bytes);
-
-#endif

@@ -1,8 +1,7 @@
 /* Who was at work when the program ended badly: a crash in a step names robot, cycle, instance and module, on the error
  * output and in the file crash.txt of the black box, and then takes its usual course. All of it is safe in a signal
  * handler. */
-#ifndef NM_CMD_CRASH_H
-#define NM_CMD_CRASH_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -16,5 +15,3 @@ void crash_forget(const struct nm_player *player);
 
 /* Writes which instances are in their steps now to the error output, one line each; false if none is. */
 bool crash_say_busy(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* Line-ups compared honestly: all of them play the same seeds, each measure gets a confidence interval over the seeds,
  * and the difference to the first line-up is taken seed by seed, so that what is hard for all does not blur it. */
-#ifndef NM_CMD_EVAL_H
-#define NM_CMD_EVAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ void eval_print(const char *const *lineups, uint32_t n_lineups, const struct eva
 int eval_ball(int argc, char **argv);   /* nutmeg eval ball   */
 int eval_vision(int argc, char **argv); /* nutmeg eval vision */
 int eval_match(int argc, char **argv);  /* nutmeg eval match  */
-
-#endif

@@ -1,6 +1,5 @@
 /* Pictures of a stage for people: single ones, and a video if ffmpeg is installed. */
-#ifndef NM_CMD_FILM_H
-#define NM_CMD_FILM_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -26,5 +25,3 @@ int film_open(struct film *film, struct nm_arena *arena, const char *folder, con
 /* After every step; `from` is asked only when a frame is due. */
 void film_take(struct film *film, struct nm_stage *stage, struct pose3 (*from)(const struct nm_stage *stage));
 void film_close(struct film *film);
-
-#endif

@@ -1,7 +1,6 @@
 /* One line of a terminal, edited: arrow keys, history, completion with Tab. It is fed with the bytes of the keyboard
  * and draws nothing itself, so that tests can type. */
-#ifndef NM_CMD_LINE_EDITOR_H
-#define NM_CMD_LINE_EDITOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ enum line_event line_feed(struct line_editor *e, char key);
 void line_insert(struct line_editor *e, const char *text);   /* at the cursor; what does not fit is left out */
 void line_remember(struct line_editor *e, const char *line); /* puts it into the history, unless it is the newest */
 void line_free(struct line_editor *e);
-
-#endif

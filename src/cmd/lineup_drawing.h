@@ -2,8 +2,7 @@
  * modules stand from left to right as data flows, numbered in the order of their steps; a topic is one line from who
  * makes it to all who read it, dashed where they read the last value. Pointing at a line shows its type and fades the
  * others. The caller looks at ferror(to). */
-#ifndef NM_CMD_LINEUP_DRAWING_H
-#define NM_CMD_LINEUP_DRAWING_H
+#pragma once
 
 #include <stdio.h>
 
@@ -11,5 +10,3 @@
 
 void nm_graph_dot(const struct nm_lineup *lineup, FILE *to);
 void nm_graph_svg(const struct nm_lineup *lineup, FILE *to);
-
-#endif

@@ -1,8 +1,7 @@
 /* Where everything lies in the picture of a line-up (lineup_drawing.h). Boxes stand in a grid: columns are shared by
  * all bands, rows belong to one. Lines run in the gutters left and right of the columns and in the channels above and
  * below the rows, each on a lane of its own; how many lanes there are decides how wide a gutter or channel is. */
-#ifndef NM_CMD_LINEUP_LAYOUT_H
-#define NM_CMD_LINEUP_LAYOUT_H
+#pragma once
 
 #include "core/lineup.h"
 
@@ -78,5 +77,3 @@ double track_y(const struct layout *l, const struct net *net);
 uint32_t gutter_of(const struct layout *l, struct net_end end);
 
 void layout_make(struct layout *l); /* boxes to cells, nets to lanes, cells to pixels */
-
-#endif

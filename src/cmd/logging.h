@@ -1,6 +1,5 @@
 /* The log of a player as the command line asks for it: flags, files, and the line at the end. */
-#ifndef NM_CMD_LOGGING_H
-#define NM_CMD_LOGGING_H
+#pragma once
 
 #include "base/arena.h"
 #include "cmd/options.h"
@@ -48,5 +47,3 @@ void logging_close(struct nm_log *log, FILE *to);
 const char *program_build(char to[64]);
 /* cmd_version.c: what this program was made from */
 const char *program_revision(void);
-
-#endif

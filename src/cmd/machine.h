@@ -1,6 +1,5 @@
 /* What the machine is and what it allows, each asked in one way only. */
-#ifndef NM_CMD_MACHINE_H
-#define NM_CMD_MACHINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ bool machine_port_free(bool udp, uint16_t port);
 int machine_package(const char *name);
 /* Whether a program of this name is on the PATH. */
 bool machine_program(const char *name);
-
-#endif

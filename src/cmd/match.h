@@ -1,7 +1,6 @@
 /* A match in the simulator: two teams of line-ups, the judge, the air between them, and the book of statistics. `nutmeg
  * play` shows one (play_match.c), `nutmeg bench match` plays many. */
-#ifndef NM_CMD_MATCH_H
-#define NM_CMD_MATCH_H
+#pragma once
 
 #include "cmd/setup.h"
 #include "edge/air/controller.h"
@@ -78,5 +77,3 @@ void match_sum_up(const struct match *match, struct match_result *result); /* be
 /* Plays a whole match as fast as it goes, without a word. */
 void match_play(struct setup *setup, const struct match_options *options, uint32_t workers,
                 struct match_result *result);
-
-#endif

@@ -1,7 +1,6 @@
 /* The picture of a match: the field with the ways of the robots, where the ball was (the warmer the longer), and the
  * shots; below it a row for each goal, from two seconds before. */
-#ifndef NM_CMD_MATCH_SHEET_H
-#define NM_CMD_MATCH_SHEET_H
+#pragma once
 
 #include "sim/scorebook.h"
 
@@ -13,5 +12,3 @@ void match_sheet_look(struct match_sheet *sheet, struct nm_stage *stage); /* aft
 /* Now a goal was scored: `text` is written into its row. */
 void match_sheet_goal(struct match_sheet *sheet, struct nm_stage *stage, const char *text);
 int match_sheet_write(struct match_sheet *sheet, const struct nm_scorebook *book, const char *path, struct nm_err *err);
-
-#endif

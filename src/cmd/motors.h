@@ -1,8 +1,7 @@
 /* Which motor drives a joint of a robot of which only the URDF is known: one of the catalogue where effort and velocity
  * limits are a known motor's, otherwise one that has these limits. Limits that cannot move such a body, or that are
  * missing, are replaced by those of a body of the same build, in proportion to its weight and legs. */
-#ifndef NM_CMD_MOTORS_H
-#define NM_CMD_MOTORS_H
+#pragma once
 
 #include "body/robot.h"
 
@@ -19,5 +18,3 @@ struct motors {
  * was assumed, a sentence each. */
 void motors_choose(struct nm_arena *arena, const struct nm_body *body, const struct nm_body *like, struct motors *to,
                    struct nm_err *said);
-
-#endif

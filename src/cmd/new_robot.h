@@ -1,8 +1,7 @@
 /* A robot's folder made from a URDF: what the URDF tells is written down as it was found; what no URDF tells (servos,
  * lens, motions) is taken from a robot that is there, so that the new one moves at once and its owner corrects numbers
  * instead of writing files. */
-#ifndef NM_CMD_NEW_ROBOT_H
-#define NM_CMD_NEW_ROBOT_H
+#pragma once
 
 #include "body/robot.h"
 #include "cmd/skeleton.h"
@@ -20,5 +19,3 @@ int new_robot_read(struct nm_arena *arena, struct new_robot *robot, const char *
  * sentence each. */
 const struct skeleton_file *new_robot_files(struct nm_arena *arena, const struct new_robot *robot, struct nm_err *said,
                                             struct nm_err *left);
-
-#endif

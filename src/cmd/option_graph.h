@@ -1,7 +1,6 @@
 /* The options of a behaviour (core/option.h) as a graph: what the source says, without running it. Options stand in the
  * order in which they are first played from the root; transitions that stand before the first state hold in all. */
-#ifndef NM_CMD_OPTION_GRAPH_H
-#define NM_CMD_OPTION_GRAPH_H
+#pragma once
 
 #include <stdio.h>
 
@@ -34,5 +33,3 @@ bool option_graph_read(struct option_graph *graph, const struct nm_option_note *
 void option_graph_text(const struct option_graph *graph, FILE *to);
 void option_graph_dot(const struct option_graph *graph, FILE *to);
 void option_graph_svg(const struct option_graph *graph, FILE *to);
-
-#endif

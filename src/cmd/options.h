@@ -11,8 +11,7 @@
  *     int code, n = usage_begin(&usage, argc, argv, &code);
  *     if (n < 0) return code;                 what is left stands in argv[1] … argv[n]
  */
-#ifndef NM_CMD_OPTIONS_H
-#define NM_CMD_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -117,5 +116,3 @@ struct verb {
 /* Calls the verb named by argv[1] with argv + 1. Without one, or with --help: the list. `help VERB …` is
  * `VERB … --help`. Unknown: the nearest name, EXIT_USAGE. The table ends with {0}. */
 int verbs_run(const char *program, const char *about, const struct verb *verbs, int argc, char **argv);
-
-#endif

@@ -1,7 +1,6 @@
 /* A page on which somebody looks at pictures and answers: a live server without a robot, with one service
  * (nutmeg_msgs/Pictures). `nutmeg label` and `nutmeg calibrate camera --page` are made of it. */
-#ifndef NM_CMD_PICTURES_H
-#define NM_CMD_PICTURES_H
+#pragma once
 
 #include "cmd/setup.h"
 #include "nutmeg_msgs/Pictures.h"
@@ -20,5 +19,3 @@ int pictures_serve(struct setup *setup, const struct pictures *pictures, struct 
 
 /* Puts a picture from a file into an answer, as JPEG of the best quality that has room. -1 with a sentence. */
 int pictures_put(Pictures_Response *response, const char *path, uint32_t *width, uint32_t *height, struct nm_err *err);
-
-#endif

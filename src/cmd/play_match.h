@@ -1,6 +1,5 @@
 /* A match to watch: what `make play` shows. */
-#ifndef NM_CMD_PLAY_MATCH_H
-#define NM_CMD_PLAY_MATCH_H
+#pragma once
 
 #include "cmd/match.h"
 #include "cmd/playing.h"
@@ -9,5 +8,3 @@
  * code. NULL in builds without the simulator. */
 int play_match(struct setup *setup, const struct playing_options *options, struct match_options *match, double speed)
     __attribute__((weak));
-
-#endif

@@ -1,8 +1,7 @@
 /* A line-up at play in this process: loaded, started in threads or in virtual time, with its control socket, its
  * console lines and its status on the terminal, until somebody ends it. `run`, `play` and `dev` are this with different
  * flags. */
-#ifndef NM_CMD_PLAYING_H
-#define NM_CMD_PLAYING_H
+#pragma once
 
 #include "cmd/logging.h"
 #include "cmd/setup.h"
@@ -87,5 +86,3 @@ int playing_run(struct setup *setup, const struct playing_options *options);
                "lets the ros2 node command of Humble and older see the node; newer ones then do not"),                 \
         LOGGING_FLAGS(&(o)->log),                                                                                      \
         TEXTS("watch", &(o)->watch, "TOPIC", "prints the messages of this topic; may be repeated")
-
-#endif

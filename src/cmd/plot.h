@@ -1,7 +1,6 @@
 /* Values over time as a picture: lines of Braille letters for a terminal, PNG or SVG for a file. Each series has a
  * panel of its own, with its own scale; time is common to all. */
-#ifndef NM_CMD_PLOT_H
-#define NM_CMD_PLOT_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -26,5 +25,3 @@ void plot_free(struct plot_series *series);
 void plot_print(const struct plot_series *series, uint32_t n, uint32_t columns, uint32_t rows, FILE *to);
 /* The ending of the path says what it becomes: .png or .svg. */
 int plot_write(const struct plot_series *series, uint32_t n, const char *path, struct nm_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* Pieces of work in processes of their own, several at a time: a crash costs one piece, and two cores do twice the
  * work. A piece sends its result through a pipe as the flat struct that it is. */
-#ifndef NM_CMD_POOL_H
-#define NM_CMD_POOL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ struct pool {
 
 /* Returns when all pieces have ended; -1 with a sentence if no process can be made. */
 int pool_run(const struct pool *pool, struct nm_err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* The yardstick of position modules: a filter that is told which landmark and which line each percept is, and that
  * knows the whole outing when it says where the robot was (Rauch, Tung, Striebel 1965). No module can do better by
  * much. */
-#ifndef NM_CMD_POSITION_SMOOTHER_H
-#define NM_CMD_POSITION_SMOOTHER_H
+#pragma once
 
 #include "base/pitch.h"
 #include "humanoid_league_msgs/LineInformationRelative.h"
@@ -33,5 +32,3 @@ void position_smoother_see(struct position_smoother *smoother, double seconds, c
 /* Goes back over all images: `poses` are those of each image. */
 void position_smoother_end(struct position_smoother *smoother, struct pose2 poses[SMOOTHED]);
 void position_smoother_free(struct position_smoother *smoother);
-
-#endif

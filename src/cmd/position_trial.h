@@ -1,7 +1,6 @@
 /* One outing (sim/outing.h) and how far the poses of its robots were from the truth: what `nutmeg eval position` and
  * `nutmeg bench world` are made of. */
-#ifndef NM_CMD_POSITION_TRIAL_H
-#define NM_CMD_POSITION_TRIAL_H
+#pragma once
 
 #include "cmd/setup.h"
 #include "sim/outing.h"
@@ -52,5 +51,3 @@ void position_add_sample(struct position_errors *errors, const struct nm_outing_
 
 /* The share-th of n numbers, 0 to 1; NaN of none. Sorts them. */
 double position_quantile(float *values, uint32_t n, double share);
-
-#endif

@@ -1,7 +1,6 @@
 /* How far long work has come, on stderr: on a terminal one line that changes, elsewhere a line every ten seconds. Work
  * that is done soon says nothing. */
-#ifndef NM_CMD_PROGRESS_H
-#define NM_CMD_PROGRESS_H
+#pragma once
 
 #include "codec/mcap_read.h"
 
@@ -14,5 +13,3 @@ struct progress {
 void progress_begin(struct progress *progress, const char *what);
 void progress_tell(struct progress *progress, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void progress_end(struct progress *progress); /* also before anything else is printed */
-
-#endif

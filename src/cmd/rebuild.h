@@ -5,8 +5,7 @@
  * The files of a module are its source, the headers that it includes and that lie among the modules (of a plug-in:
  * beside its source), and every other source of the same folder that includes one of these headers and holds no module
  * of its own. */
-#ifndef NM_CMD_REBUILD_H
-#define NM_CMD_REBUILD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -59,5 +58,3 @@ bool rebuild_done(struct rebuild_job *job, bool wait, bool *ok);
 /* Cuts a shell command into words: blanks, quotes, backslashes; no more. The number of words, -1 if they are too many.
  */
 int rebuild_split(struct nm_arena *arena, const char *command, const char **words, int most);
-
-#endif

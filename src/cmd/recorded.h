@@ -1,8 +1,7 @@
 /* The recorded percepts of one robot, played into a line-up, whose beliefs are held against the truth that the
  * referee's log of the same match has: `nutmeg eval position --log` and `nutmeg eval ball --log`. Play counts, without
  * the time in which the robot lay or was out. */
-#ifndef NM_CMD_RECORDED_H
-#define NM_CMD_RECORDED_H
+#pragma once
 
 #include "cmd/ball_trial.h"
 #include "cmd/position_trial.h"
@@ -17,5 +16,3 @@ void recorded_poses(struct setup *setup, const struct recorded *recorded, uint32
                     struct position_result *result);
 /* The topic `ball`. */
 void recorded_ball(struct setup *setup, const struct recorded *recorded, struct ball_result *result);
-
-#endif

@@ -2,8 +2,7 @@
  * serves `referee/order` (nutmeg_msgs/srv/RefereeOrder) and makes `referee/state` (nutmeg_msgs/MatchState, where the
  * own team is red and nothing is delayed), and in the simulator `truth/world`. Viewers reach it through a live server,
  * as they reach a robot, and with `nutmeg play --log` it has a log of its own. */
-#ifndef NM_CMD_REFEREE_DESK_H
-#define NM_CMD_REFEREE_DESK_H
+#pragma once
 
 #include "cmd/setup.h"
 #include "core/player.h"
@@ -24,5 +23,3 @@ void referee_desk_free(struct referee_desk *desk);
 struct nm_player *referee_desk_player(struct referee_desk *desk);
 /* Obeys what was ordered up to `now` (ns). The first call begins the player's time. */
 void referee_desk_poll(struct referee_desk *desk, int64_t now);
-
-#endif

@@ -1,6 +1,5 @@
 /* `nutmeg param … --node`: parameters of a node of the ROS 2 world, ours or anybody's. */
-#ifndef NM_CMD_ROS_PARAMS_H
-#define NM_CMD_ROS_PARAMS_H
+#pragma once
 
 #include "cmd/ros_topics.h"
 
@@ -14,5 +13,3 @@ struct ros_node {
 int ros_param_list(const struct ros_node *node, const char *pattern);
 int ros_param_get(const struct ros_node *node, const char *name);
 int ros_param_set(const struct ros_node *node, const char *const *settings, uint32_t n);
-
-#endif

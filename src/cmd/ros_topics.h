@@ -1,6 +1,5 @@
 /* `nutmeg topic … --dds`: the topics of a ROS 2 world, with nothing of ROS installed. */
-#ifndef NM_CMD_ROS_TOPICS_H
-#define NM_CMD_ROS_TOPICS_H
+#pragma once
 
 #include "cmd/options.h"
 
@@ -23,5 +22,3 @@ int ros_rate(const struct ros_flags *flags, const char *topic, double every, int
 int ros_info(int argc, char **argv);
 int ros_bw(int argc, char **argv);
 int ros_pub(int argc, char **argv);
-
-#endif

@@ -1,7 +1,6 @@
 /* What most commands begin with: the modules linked into the program, the folder with robots/ and lineups/,
  * and a line-up loaded from there as the flags say. */
-#ifndef NM_CMD_SETUP_H
-#define NM_CMD_SETUP_H
+#pragma once
 
 #include <limits.h>
 
@@ -50,5 +49,3 @@ struct nm_lineup *setup_lineup(struct setup *setup, const char *name, const stru
                                struct nm_err *err);
 /* The body of the line-up's robot, which must name one; NULL with sentences. It lives as long as the setup. */
 const struct nm_body *setup_body(struct setup *setup, const struct nm_lineup *lineup, struct nm_err *err);
-
-#endif

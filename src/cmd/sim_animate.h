@@ -1,6 +1,5 @@
 /* One animation on one simulated robot: what becomes of it. */
-#ifndef NM_CMD_SIM_ANIMATE_H
-#define NM_CMD_SIM_ANIMATE_H
+#pragma once
 
 #include "body/animation.h"
 #include "cmd/animate_record.h"
@@ -26,5 +25,3 @@ int sim_animate(const struct nm_body *body, const struct nm_animation *animation
 int sim_hand_new(struct nm_arena *arena, const struct nm_body *body, const char *field, struct hand *hand,
                  struct nm_err *err) __attribute__((weak));
 void sim_hand_free(struct hand *hand) __attribute__((weak));
-
-#endif

@@ -1,7 +1,6 @@
 /* A scenario played in this process, one seed after the other, with progress on the terminal, pictures on disk, and
  * somebody at the keyboard if asked for. Parts of `nutmeg sim`. */
-#ifndef NM_CMD_SIM_PLAY_H
-#define NM_CMD_SIM_PLAY_H
+#pragma once
 
 #include "cmd/logging.h"
 #include "cmd/setup.h"
@@ -140,5 +139,3 @@ void sim_prompt_command(struct sim_prompt *prompt, struct nm_stage *stage, const
                         SimCommand_Response *response);
 /* One line; the answer goes to `to`. */
 void sim_prompt_line(struct sim_prompt *prompt, struct nm_stage *stage, const char *line, FILE *to);
-
-#endif

@@ -1,8 +1,7 @@
 /* The texts of a new module: its source, its test, and, outside the tree, what builds it and a line-up that plays it.
  * In every text @NAME@ stands for the module's name, @NUTMEG@ for the folder of the tree, @BUILD@ for the build folder.
  */
-#ifndef NM_CMD_SKELETON_H
-#define NM_CMD_SKELETON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ const struct skeleton_file *skeleton_files(struct nm_arena *arena, const struct 
 /* Writes them below a folder, and the folders they need; refused with a sentence, before anything is written, where one
  * exists. */
 int skeleton_write(struct nm_arena *arena, const char *folder, const struct skeleton_file *files, struct nm_err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* Ctrl-C and SIGTERM end a long command in order: its loop asks now and then. Work that a signal ended is not done: the
  * command says so and ends with EXIT_INTERRUPTED. Where a module does not return from its step that takes forever, so
  * after two seconds its name is told, and a second Ctrl-C ends the program at once. */
-#ifndef NM_CMD_STOPPING_H
-#define NM_CMD_STOPPING_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -13,5 +12,3 @@ bool interrupted(void);     /* … because of a signal                          
 
 /* Prints "interrupted: " and a sentence about what is missing. Returns EXIT_INTERRUPTED. */
 int tell_interrupted(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-#endif

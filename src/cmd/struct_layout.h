@@ -3,8 +3,7 @@
  * name, everything this is made of, in the same file and in the headers it includes with quotes: nested structs, enums,
  * typedefs, macros, but not what is only pointed at. Comments and blanks do not count. A name that means two things
  * only makes it more careful: the number changes when it need not, and the state begins anew. */
-#ifndef NM_CMD_STRUCT_LAYOUT_H
-#define NM_CMD_STRUCT_LAYOUT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -13,5 +12,3 @@
 uint64_t layout_of_file(const char *path, const char *const *folders, uint32_t n);
 /* The same for a text without headers. */
 uint64_t layout_of_text(const char *text);
-
-#endif

@@ -1,6 +1,5 @@
 /* Lines from a terminal, with a prompt, completion, and a history that outlives the program. */
-#ifndef NM_CMD_TERMINAL_H
-#define NM_CMD_TERMINAL_H
+#pragma once
 
 #include "cmd/line_editor.h"
 
@@ -16,5 +15,3 @@ void terminal_complete(struct line_editor *e, const char *word, const char *cons
 /* Lines of earlier runs, in a file of this name among the user's files. */
 void terminal_recall(struct line_editor *e, const char *name);
 void terminal_keep(const struct line_editor *e, const char *name);
-
-#endif

@@ -1,7 +1,6 @@
 /* The book of a tournament: who played whom with which seed, and what ratings follow. A game is one line of a text
  * file, written when it ends, so that a tournament that was interrupted goes on where it stopped. */
-#ifndef NM_CMD_TOURNAMENT_H
-#define NM_CMD_TOURNAMENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ struct tournament_rank {
  * a win and half a loss against the mean of all for each team, so that nobody's rating is infinite. The interval is
  * that of 200 tournaments drawn from the games (bootstrap); the same games give the same numbers. */
 void tournament_rank(const struct tournament *tournament, struct tournament_rank ranks[TOURNAMENT_TEAMS]);
-
-#endif

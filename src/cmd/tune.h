@@ -1,6 +1,5 @@
 /* The parts of `nutmeg tune`: CMA-ES over parameters of a line-up against the scores of scenarios. */
-#ifndef NM_CMD_TUNE_H
-#define NM_CMD_TUNE_H
+#pragma once
 
 #include "base/cmaes.h"
 #include "cmd/options.h"
@@ -89,5 +88,3 @@ int tune_load(struct tune *tune, const char *path, struct nm_err *err);
 
 /* Best and mean of every generation as an SVG picture. */
 void tune_plot(const struct tune_generation *history, uint32_t n, const char *title, FILE *to);
-
-#endif

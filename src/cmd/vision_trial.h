@@ -1,8 +1,7 @@
 /* Line-ups of a vision on single images, held against what the images really show: what `nutmeg eval vision` and
  * `nutmeg bench vision` are made of. An image comes from the simulator's ray caster (a random field of robots, seen by
  * a random robot) or from a file with tags. */
-#ifndef NM_CMD_VISION_TRIAL_H
-#define NM_CMD_VISION_TRIAL_H
+#pragma once
 
 #include <stdio.h>
 
@@ -121,5 +120,3 @@ const uint8_t *vision_studio_expose(struct vision_studio *studio, const struct v
 /* Draws what was found upon the image: rgb8 into `rgb` of 3 width height bytes. */
 void vision_draw(const uint8_t *yuyv, uint32_t width, uint32_t height, const struct nm_camera *lens,
                  const struct pose3 *camera_to_robot, const struct vision_found *found, uint8_t *rgb);
-
-#endif

@@ -1,8 +1,7 @@
 /* What happens to a robot's eyes in a game: light that changes, and cameras that fail. Simulated images go through the
  * real camera edge, behind whose table of system calls stands a device that does what the trouble wants, and through a
  * line-up of a vision: how long the ball is lost, and what is reported. */
-#ifndef NM_CMD_VISION_TROUBLE_H
-#define NM_CMD_VISION_TROUBLE_H
+#pragma once
 
 #include "cmd/vision_trial.h"
 
@@ -30,5 +29,3 @@ struct trouble_result {
 /* One image of the studio as a scene of 6 s at 15 Hz. -1 with a sentence if the line-up cannot be loaded. */
 int vision_trouble(struct setup *setup, const struct nm_body *body, struct vision_studio *studio, uint64_t number,
                    enum vision_trouble trouble, struct trouble_result *result, struct nm_err *err);
-
-#endif

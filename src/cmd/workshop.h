@@ -1,8 +1,7 @@
 /* The workshop behind `nutmeg dev`: knows the files of a line-up's modules, notices when one changes, builds the whole
  * module as a plug-in and has the running player swap it in. A module that includes a header of the program which is
  * newer than the program is not built: the two would not fit together. */
-#ifndef NM_CMD_WORKSHOP_H
-#define NM_CMD_WORKSHOP_H
+#pragma once
 
 #include "cmd/rebuild.h"
 #include "core/player.h"
@@ -41,5 +40,3 @@ int workshop_learn(struct workshop *shop, struct nm_lineup *lineup, struct nm_er
 
 /* Looks for changes and goes on with the work; never waits for the compiler. Prints what happens. */
 void workshop_tick(struct workshop *shop, const struct nm_player *player);
-
-#endif

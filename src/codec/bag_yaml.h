@@ -1,7 +1,6 @@
 /* metadata.yaml, the file beside the .mcap files of a bag folder, as rosbag2 writes and reads it. We write version 5,
  * which every ROS 2 from humble on reads, and read all versions. */
-#ifndef NM_CODEC_BAG_YAML_H
-#define NM_CODEC_BAG_YAML_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ struct nm_bag_qos {
 };
 /* One more entry of the list. */
 void nm_bag_qos(struct nm_text_out *out, struct nm_bag_qos qos);
-
-#endif

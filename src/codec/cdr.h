@@ -6,8 +6,7 @@
  *
  * A service of rmw_cyclonedds has 16 bytes (client id, sequence number) between the header and the message. Alignment
  * does not see them: encode at buf + 16 and write header and ids over buf[0..20). */
-#ifndef NM_CODEC_CDR_H
-#define NM_CODEC_CDR_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ size_t nm_cdr_most(const struct nm_type *type);
  * message must be valid before, that is zeroed or in use: its old blobs are released. */
 NM_EXPORT int nm_cdr_decode(const struct nm_type *type, void *message, const void *buf, size_t size,
                             struct nm_blob_pool *pool, struct nm_err *err);
-
-#endif

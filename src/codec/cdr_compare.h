@@ -3,8 +3,7 @@
  * the two definitions differ, members meet by name, as in codec/cdr_map.h.
  *
  * A place is a member of the type, its elements together: "position[]". A time counts as one number, in seconds. */
-#ifndef NM_CODEC_CDR_COMPARE_H
-#define NM_CODEC_CDR_COMPARE_H
+#pragma once
 
 #include "base/arena.h"
 #include "codec/cdr_walk.h"
@@ -55,5 +54,3 @@ int64_t nm_diff_pair(struct nm_diff *diff, const struct nm_def *def_a, const voi
 
 /* What cannot be compared because the definitions differ, a sentence a member; returns how many. */
 uint32_t nm_diff_types(const struct nm_def *a, const struct nm_def *b, struct nm_err *found);
-
-#endif

@@ -2,8 +2,7 @@
  * they were made with. What the struct does not have is passed over, what the log does not have keeps its default.
  * Numbers change their kind where the value allows it; a value or a length that does not fit refuses the whole message.
  * Where both types are the same (equal hash, or nm_map_same), nm_cdr_decode does it faster. */
-#ifndef NM_CODEC_CDR_MAP_H
-#define NM_CODEC_CDR_MAP_H
+#pragma once
 
 #include "base/blob.h"
 #include "codec/cdr_walk.h"
@@ -17,5 +16,3 @@ uint32_t nm_map_explain(const struct nm_def *def, const struct nm_type *type, st
 /* 0, or -1 with a sentence and the message reset. Blobs take blocks of the pool; without one they stay empty. */
 int nm_map_decode(const struct nm_def *def, const struct nm_type *type, void *message, const void *cdr, size_t size,
                   struct nm_blob_pool *pool, struct nm_err *err);
-
-#endif

@@ -5,8 +5,7 @@
  *     struct nm_walk_path speed;
  *     nm_walk_path(def, "twist.linear.x", &speed, err);
  *     if (nm_walk_number(&speed, data, size, &value, err) > 0) … */
-#ifndef NM_CODEC_CDR_WALK_H
-#define NM_CODEC_CDR_WALK_H
+#pragma once
 
 #include "codec/msgdef.h"
 #include "codec/text.h"
@@ -58,5 +57,3 @@ int nm_walk_skip_member(struct nm_walk *walk, const struct nm_def_field *field);
 /* Prints a whole member, or `one` element of it. */
 int nm_walk_print_member(struct nm_text_out *out, struct nm_walk *walk, const struct nm_def_field *field, bool one,
                          unsigned style);
-
-#endif

@@ -6,8 +6,7 @@
  *   2.0:  FF FF FD 00 ID LEN_L LEN_H INST     params … CRC_L CRC_H     (status: INST = 55, then the error byte)
  *
  * The two are told apart by their bytes: "FF FF FD 00" cannot open a 1.0 packet, whose length is at least 2. */
-#ifndef NM_CODEC_DYNAMIXEL_H
-#define NM_CODEC_DYNAMIXEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -130,5 +129,3 @@ static inline uint32_t nm_dxl_get(const uint8_t *from, unsigned size)
     for (unsigned i = 0; i < size && i < 4; i++) value |= (uint32_t)from[i] << (8 * i);
     return value;
 }
-
-#endif

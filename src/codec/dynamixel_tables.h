@@ -5,8 +5,7 @@
  * the axis of the body (x forward, y left, z up), the mounting is in their sign.
  *
  * Sources: ROBOTIS e-manual; Rhoban DXLBoard, ForceFoot and Dynaban; Hamburg Bit-Bots' electronics manual. */
-#ifndef NM_CODEC_DYNAMIXEL_TABLES_H
-#define NM_CODEC_DYNAMIXEL_TABLES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -71,5 +70,3 @@ const struct nm_dxl_register *nm_dxl_register_at(const struct nm_dxl_model *mode
 /* Bytes of the register to its value, and back: rounded, and held inside what the bytes can say. NaN encodes as 0. */
 double nm_dxl_decode(const struct nm_dxl_register *r, const uint8_t *bytes);
 void nm_dxl_encode(const struct nm_dxl_register *r, double value, uint8_t *bytes);
-
-#endif

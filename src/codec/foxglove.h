@@ -2,8 +2,7 @@
  * `op`, or binary frames that begin with an opcode; both are read here, trusting nothing. Of what the server sends the
  * binary heads are written here (the payload follows them unchanged), little endian. The two sub-protocols carry the
  * same messages. */
-#ifndef NM_CODEC_FOXGLOVE_H
-#define NM_CODEC_FOXGLOVE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -87,5 +86,3 @@ size_t nm_fox_time_frame(uint8_t *to, size_t room, uint64_t time);
 size_t nm_fox_service_head(uint8_t *to, size_t room, uint32_t service, uint32_t call, const char *encoding);
 /* error NULL: the asset's bytes follow. */
 size_t nm_fox_asset_head(uint8_t *to, size_t room, uint32_t request, const char *error);
-
-#endif

@@ -8,8 +8,7 @@
  *     monitor -> game controller, port 3636:           request; answered by control packets that are not delayed
  *
  * Sources: RoboCupGameControlData.h of the three leagues' game controllers. */
-#ifndef NM_CODEC_GAMECONTROLLER_H
-#define NM_CODEC_GAMECONTROLLER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -181,5 +180,3 @@ bool nm_game_return_decode(const void *bytes, size_t n, struct nm_game_return *s
 enum { NM_GAME_REQUEST = 5 };
 void nm_game_request_encode(uint8_t bytes[NM_GAME_REQUEST]);
 bool nm_game_request_decode(const void *bytes, size_t n);
-
-#endif

@@ -1,7 +1,6 @@
 /* The head of an HTTP/1.1 request (RFC 9112), read from untrusted bytes: the request line and the few header fields
  * that a small server looks at. Bodies are not supported; the caller refuses a request that announces one. */
-#ifndef NM_CODEC_HTTP_H
-#define NM_CODEC_HTTP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ bool nm_http_range(const char *range, size_t size, size_t *first, size_t *n);
 
 /* Copies the value of `name` in a query such as "a=1&b=2". False: it is not there, or does not fit. */
 bool nm_http_query(const char *query, const char *name, char *to, size_t size);
-
-#endif

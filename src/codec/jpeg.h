@@ -1,8 +1,7 @@
 /* JPEG, by libjpeg-turbo: camera frames on their way into logs and to browsers, and back. Nothing here ends the
  * program or prints, whatever the bytes are; all memory is bounded by the sizes that the caller allows. Not for inside
  * a cycle: the library takes memory. */
-#ifndef NM_CODEC_JPEG_H
-#define NM_CODEC_JPEG_H
+#pragma once
 
 #include "codec/pixels.h"
 
@@ -30,5 +29,3 @@ int nm_jpeg_size(const uint8_t *bytes, size_t n, uint32_t *width, uint32_t *heig
  * `pixels` is told what it is. */
 int nm_jpeg_decode(const uint8_t *bytes, size_t n, uint8_t *out, size_t cap, struct nm_pixels *pixels,
                    struct nm_err *err);
-
-#endif

@@ -8,8 +8,7 @@
  *     nm_json_close(&json, ']');
  *     nm_json_close(&json, '}');
  */
-#ifndef NM_CODEC_JSON_H
-#define NM_CODEC_JSON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ void nm_json_number(struct nm_json *json, const char *key, double value);
 void nm_json_exact(struct nm_json *json, const char *key, double value); /* with all the digits it needs */
 void nm_json_whole(struct nm_json *json, const char *key, int64_t value);
 void nm_json_bool(struct nm_json *json, const char *key, bool value);
-
-#endif

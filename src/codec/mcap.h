@@ -7,8 +7,7 @@
  *
  * Reading trusts nothing: every length is checked against the bytes there are, and a fault is one sentence with the
  * place. Logs as a whole are read by mcap_read.h and written by mcap_write.h. */
-#ifndef NM_CODEC_MCAP_H
-#define NM_CODEC_MCAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -215,5 +214,3 @@ struct nm_bytes nm_mcap_text_at(struct nm_bytes map, const char *key);
 /* Appends an entry to a map that is being built in `to`; returns the bytes used then, 0 where it does not fit. */
 size_t nm_mcap_add_text(uint8_t *to, size_t used, size_t room, struct nm_bytes key, struct nm_bytes value);
 size_t nm_mcap_add_count(uint8_t *to, size_t used, size_t room, uint16_t key, uint64_t value);
-
-#endif

@@ -1,6 +1,5 @@
 /* How contents are collected from records; shared by mcap_contents.c and mcap_check.c only. */
-#ifndef NM_CODEC_MCAP_BUILDER_H
-#define NM_CODEC_MCAP_BUILDER_H
+#pragma once
 
 #include "codec/mcap_read.h"
 
@@ -18,5 +17,3 @@ void nm_mcap_build_begin(struct nm_mcap_builder *builder, struct nm_mcap_content
 void nm_mcap_build_data(struct nm_mcap_builder *builder, const struct nm_mcap_record *record, const char *file);
 /* A record of the summary; -1 if it contradicts one before it. */
 int nm_mcap_build_summary(struct nm_mcap_builder *builder, const struct nm_mcap_record *record, const char *file);
-
-#endif

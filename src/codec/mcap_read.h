@@ -8,8 +8,7 @@
  * Nothing in a file is trusted: lengths are checked against the bytes there are, chunks are unpacked up to a limit and
  * their CRC is checked before a message leaves them. A fault is a sentence with the byte. Memory grows with the largest
  * chunk; no call is meant for the inside of a cycle. */
-#ifndef NM_CODEC_MCAP_READ_H
-#define NM_CODEC_MCAP_READ_H
+#pragma once
 
 #include "base/arena.h"
 #include "codec/mcap.h"
@@ -181,5 +180,3 @@ int nm_mcap_recover(const struct nm_mcap_source *source, const struct nm_mcap_wr
  * statistics, summary offsets. Returns the number of faults, each a sentence in `faults`. What is allowed but makes the
  * log slow or impossible to use for others (no summary, no indexes) is in `notes`. */
 uint32_t nm_mcap_check(const struct nm_mcap_source *source, struct nm_err *faults, struct nm_err *notes);
-
-#endif

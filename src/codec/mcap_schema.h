@@ -1,6 +1,5 @@
 /* From the schema of a log to the definition by which its messages are read (cdr_walk.h). */
-#ifndef NM_CODEC_MCAP_SCHEMA_H
-#define NM_CODEC_MCAP_SCHEMA_H
+#pragma once
 
 #include "codec/mcap.h"
 #include "codec/msgdef.h"
@@ -8,5 +7,3 @@
 /* The definition of a ros2msg schema, linked, in the arena. Time and Duration may be missing in the text: everybody
  * knows them. NULL with sentences for other encodings and for texts with faults. */
 struct nm_def *nm_mcap_def(struct nm_arena *arena, const struct nm_mcap_schema *schema, struct nm_err *err);
-
-#endif

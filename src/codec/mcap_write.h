@@ -11,8 +11,7 @@
  * Whatever was written up to the last nm_mcap_flush is readable after a kill or a loss of power. A schema and a channel
  * stand in the first chunk that uses them, so each file of a recording that is rotated has its own. After a fault of
  * the output the file is left as it is, and every call fails until the next nm_mcap_start. */
-#ifndef NM_CODEC_MCAP_WRITE_H
-#define NM_CODEC_MCAP_WRITE_H
+#pragma once
 
 #include "codec/mcap.h"
 
@@ -69,5 +68,3 @@ int nm_mcap_finish(struct nm_mcap_writer *writer, struct nm_err *err);
 struct nm_mcap_totals nm_mcap_totals(const struct nm_mcap_writer *writer);
 /* Messages of one channel in the file. */
 uint64_t nm_mcap_count(const struct nm_mcap_writer *writer, int channel);
-
-#endif

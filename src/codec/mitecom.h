@@ -3,8 +3,7 @@
  * does not know. The extension of Marc Bestmann's thesis (2017) is included: other robots and the offensive side. Its
  * documents do not say in which frame other robots are; we use the field's, as for the robot itself. Three keys from
  * the range for users carry our number, time and whistle. */
-#ifndef NM_CODEC_MITECOM_H
-#define NM_CODEC_MITECOM_H
+#pragma once
 
 #include "codec/team_news.h"
 
@@ -12,5 +11,3 @@
 NM_EXPORT size_t nm_mitecom_encode(const struct nm_team_news *news, void *bytes, size_t room);
 /* False: it is no such datagram. */
 NM_EXPORT bool nm_mitecom_decode(const void *bytes, size_t n, struct nm_team_news *news);
-
-#endif

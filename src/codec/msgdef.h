@@ -11,8 +11,7 @@
  *     string[] name              # cap=32 len=31         32 texts of 31 bytes
  *     geometry_msgs/Point[] path # cap=64
  *     uint8[] data               # blob                  primitives, counted memory from a pool */
-#ifndef NM_CODEC_MSGDEF_H
-#define NM_CODEC_MSGDEF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -127,5 +126,3 @@ const struct nm_type *nm_def_type(const struct nm_defs *set, struct nm_def *def,
 /* `float64`, or NULL for structs; the width in bytes, 0 for strings and structs. */
 const char *nm_kind_name(enum nm_kind kind);
 uint32_t nm_kind_width(enum nm_kind kind);
-
-#endif

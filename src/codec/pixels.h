@@ -1,7 +1,6 @@
 /* An image as rows of bytes, whoever holds it: what the JPEG codec and thumbnails work on. A sensor_msgs/Image is
  * looked at through NM_PIXELS; this folder knows no messages. */
-#ifndef NM_CODEC_PIXELS_H
-#define NM_CODEC_PIXELS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ const struct nm_pixel_format *nm_pixels_check(const struct nm_pixels *in, struct
 
 /* Bytes of a row without anything behind it. */
 uint32_t nm_pixel_row(const struct nm_pixel_format *format, uint32_t width);
-
-#endif

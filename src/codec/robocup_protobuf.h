@@ -2,8 +2,7 @@
  * Hamburg Bit-Bots, read and written by hand: the wire format of the eight small messages is less code than a generated
  * library, needs no compiler for .proto files, and takes no memory, as a step of a module must not. The message names
  * neither team nor number: the port is the team's, and repeated messages have the same time. */
-#ifndef NM_CODEC_ROBOCUP_PROTOBUF_H
-#define NM_CODEC_ROBOCUP_PROTOBUF_H
+#pragma once
 
 #include "codec/team_news.h"
 
@@ -11,5 +10,3 @@
 NM_EXPORT size_t nm_protobuf_encode(const struct nm_team_news *news, void *bytes, size_t room);
 /* False: it is not well formed, or does not say who speaks. */
 NM_EXPORT bool nm_protobuf_decode(const void *bytes, size_t n, struct nm_team_news *news);
-
-#endif

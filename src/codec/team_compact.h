@@ -4,8 +4,7 @@
  *   body | errors | check of 16 bits
  *
  * Each section begins with a count, which is 0 for one that was dropped; the later it stands, the less it matters. */
-#ifndef NM_CODEC_TEAM_COMPACT_H
-#define NM_CODEC_TEAM_COMPACT_H
+#pragma once
 
 #include "codec/team_news.h"
 
@@ -13,5 +12,3 @@
 NM_EXPORT size_t nm_compact_encode(const struct nm_team_news *news, void *bytes, size_t room);
 /* False: it is not one of ours, or it is damaged. */
 NM_EXPORT bool nm_compact_decode(const void *bytes, size_t n, struct nm_team_news *news);
-
-#endif

@@ -3,8 +3,7 @@
  * first; the other reads a datagram and says by flags and counts what was in it. Numbers of states, roles, actions,
  * sides and kinds are those of nutmeg_msgs/TeamMessage and nutmeg_msgs/Obstacle. Places are in the field of the team:
  * origin in the centre, x to the goal that it attacks. */
-#ifndef NM_CODEC_TEAM_NEWS_H
-#define NM_CODEC_TEAM_NEWS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -100,5 +99,3 @@ struct nm_team_news {
     uint8_t n_errors; /* bytes */
     char errors[NM_NEWS_ERRORS];
 };
-
-#endif

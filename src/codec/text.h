@@ -2,8 +2,7 @@
  * and .inf in YAML and the texts "NaN", "Infinity", "-Infinity" in JSON. Blobs are shown by their length and first
  * elements unless the whole is asked for. Reading is strict: an unknown member, a wrong kind, a value out of range or
  * too long is a sentence with file, line, path and, for names, the nearest one that exists. */
-#ifndef NM_CODEC_TEXT_H
-#define NM_CODEC_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ int nm_parse(const struct nm_type *type, void *message, const struct nm_yaml *no
 /* The same from text; `file` names it in sentences. */
 int nm_parse_text(const struct nm_type *type, void *message, const char *file, const char *text, size_t size,
                   struct nm_blob_pool *pool, struct nm_err *err);
-
-#endif

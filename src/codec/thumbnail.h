@@ -1,7 +1,6 @@
 /* Thumbnails: the mean of every 8 by 8 pixels, 1/64 of the bytes. Small enough to be kept of every frame of a game,
  * and enough to see what the robot looked at. */
-#ifndef NM_CODEC_THUMBNAIL_H
-#define NM_CODEC_THUMBNAIL_H
+#pragma once
 
 #include "codec/pixels.h"
 
@@ -14,5 +13,3 @@ size_t nm_thumbnail_room(const struct nm_pixels *in, struct nm_err *err);
  * what it is. Blocks at the right and lower edge have as many pixels as there are; of YUV 4:2:2 two blocks share their
  * colour, as two pixels do. */
 int nm_thumbnail(const struct nm_pixels *in, uint8_t *out, size_t cap, struct nm_pixels *small, struct nm_err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* WebSocket frames (RFC 6455) as a server reads and writes them. The reader takes a client's bytes in pieces of any
  * size and is strict where the standard says that the connection fails: a frame without a mask, a reserved bit, an
  * unknown opcode, a control frame that is long or in parts, a message inside another one. */
-#ifndef NM_CODEC_WEBSOCKET_H
-#define NM_CODEC_WEBSOCKET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,5 +62,3 @@ size_t nm_ws_head(uint8_t to[static NM_WS_HEAD], int opcode, uint64_t n);
 int nm_ws_close_code(const uint8_t *bytes, size_t n);
 
 bool nm_ws_is_utf8(const void *bytes, size_t n);
-
-#endif

@@ -6,8 +6,7 @@
  *
  *     const struct nm_yaml *file = nm_yaml_read(&arena, "lineups/match.yaml", err);
  *     nm_yaml_each(cycle, nm_yaml_get(file, "cycles")) { … cycle->key … nm_yaml_duration(…, &period, err) … } */
-#ifndef NM_CODEC_YAML_H
-#define NM_CODEC_YAML_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ int nm_yaml_duration(const struct nm_yaml *node, int64_t *value, struct nm_err *
 
 /* The text of any scalar, quoted or not. */
 int nm_yaml_text(const struct nm_yaml *node, const char **text, struct nm_err *err);
-
-#endif

@@ -25,8 +25,7 @@
  * A new goal must be answered in the step that gets it. The module decides whether a new goal is more important than
  * the active one: to accept it aborts the active one. Fill the result of nm_action_finish before the step ends; clients
  * get it with the next nm_action_step. */
-#ifndef NM_CORE_ACTION_H
-#define NM_CORE_ACTION_H
+#pragma once
 
 #include "action_msgs/CancelGoal.h"
 #include "action_msgs/GoalStatus.h"
@@ -111,5 +110,3 @@ NM_EXPORT const void *nm_action_step_(struct nm *nm, const struct nm_action_part
 NM_EXPORT void nm_action_answer_(struct nm *nm, const struct nm_action_parts *parts, bool accept);
 NM_EXPORT void *nm_action_feedback_(struct nm *nm, const struct nm_action_parts *parts);
 NM_EXPORT void *nm_action_finish_(struct nm *nm, const struct nm_action_parts *parts, int8_t status);
-
-#endif

@@ -1,6 +1,5 @@
 /* Paths and files: join paths, list a folder, replace a file as a whole. */
-#ifndef NM_CORE_FILES_H
-#define NM_CORE_FILES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ const char *const *nm_folders_in(struct nm_arena *arena, const char *folder, uin
 /* Replaces a file as a whole: a reader sees the old bytes or the new ones, also after a loss of power. Missing
  * folders are made. Size 0 removes the file. On failure the old file stays, and the result is -1 with a sentence. */
 int nm_file_replace(const char *path, const char *bytes, size_t size, struct nm_err *err);
-
-#endif

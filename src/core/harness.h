@@ -11,8 +11,7 @@
  * The module runs in a real line-up of one cycle, in virtual time. The test brings all topics that the module does not
  * make. A mistake in the test (an unknown topic, a wrong parameter) ends the program with a sentence; so does a step
  * that takes memory (core/alloc_guard.h). */
-#ifndef NM_CORE_HARNESS_H
-#define NM_CORE_HARNESS_H
+#pragma once
 
 #include "core/player.h"
 
@@ -44,5 +43,3 @@ uint32_t nm_harness_queue(struct nm_harness *h, const char *topic, const void *c
 void *nm_harness_self(struct nm_harness *h); /* the module's struct, to look inside */
 /* Changes parameters while the module runs: "param=value". */
 void nm_harness_param(struct nm_harness *h, const char *settings);
-
-#endif

@@ -14,8 +14,7 @@
  *
  * Several edges may bring the same value. Then each edge has its own mailbox, and for every topic the message that was
  * published last counts. A mailbox moves the pointers of a topic only for a newer message of that topic. */
-#ifndef NM_CORE_INTERNAL_H
-#define NM_CORE_INTERNAL_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -286,5 +285,3 @@ size_t snapshot_write(const struct nm_cycle *cycle, uint8_t *to, size_t room);
 int64_t tally_end(uint32_t bucket); /* ns, its upper end */
 void tally_add(struct tally *tally, int64_t ns);
 void tally_read(const struct tally *tally, struct nm_times *times);
-
-#endif

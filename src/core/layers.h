@@ -12,8 +12,7 @@
  *
  * Files of the upper six are shared by all line-ups, so they may address modules that this one does not use; what they
  * say of them is checked all the same. A line-up's saved file addresses its instances by their own names only. */
-#ifndef NM_CORE_LAYERS_H
-#define NM_CORE_LAYERS_H
+#pragma once
 
 #include "core/lineup.h"
 
@@ -43,5 +42,3 @@ int nm_layers_save(const struct nm_lineup *lineup, const struct nm_registry *reg
 /* The path of that file, from the arena; NULL with a sentence if the layer is not in use (no robot, no place …). */
 const char *nm_layers_saved_file(struct nm_arena *arena, const struct nm_lineup *lineup,
                                  const struct nm_lineup_options *options, enum nm_layer layer, struct nm_err *err);
-
-#endif

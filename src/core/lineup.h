@@ -22,8 +22,7 @@
  * It may extend others (core/lineup_extend.h).
  * A trigger is a topic that another cycle makes or that is remote. An instance may not have the name of another module,
  * because files of parameters could not tell the two apart. */
-#ifndef NM_CORE_LINEUP_H
-#define NM_CORE_LINEUP_H
+#pragma once
 
 #include <stdio.h>
 
@@ -125,5 +124,3 @@ uint32_t nm_lineup_instance(const struct nm_lineup *lineup, const char *name); /
 /* Prints a line-up as YAML that nm_lineup_parse reads. With `chosen` (a bool for each instance) it prints only these
  * instances; what they read from the others becomes remote. */
 void nm_lineup_print(const struct nm_lineup *lineup, const bool *chosen, FILE *to);
-
-#endif

@@ -11,8 +11,7 @@
  *
  * Later ones of a list extend the earlier ones in the same way. An instance that is listed in another cycle moves
  * there. A cycle without instances vanishes. A remote topic of the others is no longer remote if a module makes it. */
-#ifndef NM_CORE_LINEUP_EXTEND_H
-#define NM_CORE_LINEUP_EXTEND_H
+#pragma once
 
 #include "codec/yaml.h"
 
@@ -21,5 +20,3 @@
  * opened. */
 const struct nm_yaml *nm_lineup_extended(struct nm_arena *arena, const struct nm_yaml *file, bool foreign, int *rc,
                                          struct nm_err *err);
-
-#endif

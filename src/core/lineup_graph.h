@@ -1,7 +1,6 @@
 /* The graph of a line-up: its topics, the producers and consumers of each topic, and the order in which the modules of
  * a cycle step. All faults of a graph are reported at once. */
-#ifndef NM_CORE_LINEUP_GRAPH_H
-#define NM_CORE_LINEUP_GRAPH_H
+#pragma once
 
 #include "core/lineup.h"
 
@@ -32,5 +31,3 @@ uint32_t nm_graph_sort(uint32_t n, const struct nm_before *before, uint32_t n_be
  * exists. */
 uint32_t nm_graph_loop(uint32_t n, const struct nm_before *before, uint32_t n_before, uint32_t node, uint32_t *edges,
                        uint32_t max);
-
-#endif

@@ -49,8 +49,7 @@
  *
  * `step` does no input or output, takes no memory and touches no globals. So the same module runs on a robot, many
  * times in one simulator, and again on a log. */
-#ifndef NM_CORE_NM_H
-#define NM_CORE_NM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -405,6 +404,4 @@ extern const struct nm_module *const nm_plugin_module;
 #else
 #define NM_MODULE_REGISTER_(name_)                                                                                     \
     static const struct nm_module *const name_##_entry __attribute__((section("nm_modules"), used)) = &name_##_module;
-#endif
-
 #endif

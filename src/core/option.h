@@ -42,8 +42,7 @@
  * their code continues as if the condition were not true yet. `go_now` does not wait; it is for falls and penalties.
  *
  * All options, states, transitions and calls are also noted in a linker section, for `nutmeg behavior show`. */
-#ifndef NM_CORE_OPTION_H
-#define NM_CORE_OPTION_H
+#pragma once
 
 #include "core/nm.h"
 #include "nutmeg_msgs/BehaviorState.h"
@@ -134,5 +133,3 @@ struct nm_option_note {
 #define done()       ((void)(nm_option_now(&f->options)->done = true))
 #define finished()   nm_option_finished(&f->options) /* an option that this state plays said done() in the last run */
 #define state_time() nm_seconds(f->options.now - nm_option_now(&f->options)->since)
-
-#endif

@@ -9,8 +9,7 @@
  *     ball_filter:
  *       friction: 0.35
  */
-#ifndef NM_CORE_PARAMS_H
-#define NM_CORE_PARAMS_H
+#pragma once
 
 #include "codec/yaml.h"
 #include "core/nm.h"
@@ -64,5 +63,3 @@ int nm_param_find(const struct nm_module *module, const char *name, struct nm_er
 /* Checks a row of the table: the size of the member, that unit and prose are there, that the default lies in the range.
  * The caller writes the parameter's name before the sentence. */
 int nm_param_check(const struct nm_param *param, struct nm_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* A player is a started line-up: the software of one robot. It runs in threads (on a robot, in real time) or in virtual
  * time (simulator, replay, tests), with the same modules in the same order. Edges connect it to the world outside. */
-#ifndef NM_CORE_PLAYER_H
-#define NM_CORE_PLAYER_H
+#pragma once
 
 #include <pthread.h>
 
@@ -184,5 +183,3 @@ const struct nm_module *nm_player_module(const struct nm_player *player, uint32_
  * if the layouts of both structs are known and equal. Returns 1 if the state was kept, 0 if the module started again,
  * -1 with a sentence. Waits for the cycle. */
 int nm_player_swap(struct nm_player *player, uint32_t instance, const struct nm_module *module, struct nm_err *err);
-
-#endif

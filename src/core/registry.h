@@ -1,6 +1,5 @@
 /* The modules that a line-up may name: those of the program, and plug-ins from outside the source tree. */
-#ifndef NM_CORE_REGISTRY_H
-#define NM_CORE_REGISTRY_H
+#pragma once
 
 #include "base/arena.h"
 #include "core/nm.h"
@@ -44,5 +43,3 @@ struct nm_hint {
     char text[240];
 };
 struct nm_hint nm_hint(const char *word, const char *const *names, uint32_t n);
-
-#endif

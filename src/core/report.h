@@ -1,6 +1,5 @@
 /* A message about how well a cycle has kept its times since the last report. */
-#ifndef NM_CORE_REPORT_H
-#define NM_CORE_REPORT_H
+#pragma once
 
 #include "core/player.h"
 #include "nutmeg_msgs/CycleStatistics.h"
@@ -10,5 +9,3 @@ size_t nm_cycle_mark_size(const struct nm_player *player, uint32_t cycle);
 
 /* Fills the message with what came since the mark, and moves the mark. From any thread. */
 void nm_cycle_report(const struct nm_player *player, uint32_t cycle, struct nm_cycle_mark *mark, CycleStatistics *to);
-
-#endif

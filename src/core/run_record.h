@@ -2,8 +2,7 @@
  * consumed and made, and with which parameters. On request a cycle also writes a snapshot of everything that it
  * remembers. Each cycle writes its notes into its own ring, without a lock, memory or a system call, and one reader (a
  * log) takes them out. If the ring is full, the note is lost and counted. */
-#ifndef NM_CORE_RUN_RECORD_H
-#define NM_CORE_RUN_RECORD_H
+#pragma once
 
 #include "core/player.h"
 
@@ -69,5 +68,3 @@ struct nm_record_change {
 };
 bool nm_record_change(struct nm_record *record, struct nm_record_change *change);
 uint64_t nm_record_lost_changes(const struct nm_record *record);
-
-#endif

@@ -6,8 +6,7 @@
  *     Imu *imu = nm_replay_put(replay, cycle, topic, &slot);       filled by the caller, for each message it consumed
  *     nm_replay_run(replay, &run, made, user);                     `made` is called with every message that the run
  * made */
-#ifndef NM_CORE_RUN_REPLAY_H
-#define NM_CORE_RUN_REPLAY_H
+#pragma once
 
 #include "core/player.h"
 #include "core/run_record.h"
@@ -44,5 +43,3 @@ void nm_replay_run(struct nm_replay *replay, const struct nm_run *run, nm_replay
 /* Starts where a snapshot (core/run_record.h) was taken. `notes` says what could not be restored. */
 int nm_replay_restore(struct nm_replay *replay, uint32_t cycle, const void *bytes, size_t n, struct nm_err *notes,
                       struct nm_err *err);
-
-#endif

@@ -17,8 +17,7 @@
  * A struct may hold pointers that init made (to the robot's model, to tables): what is as it was after init is not
  * stored, and gets the value that init gives it where the snapshot is read. Pointers into the struct itself are moved
  * with it. Others are not allowed in a module's state. Ports are left out. So the same run gives the same bytes. */
-#ifndef NM_CORE_SNAPSHOT_H
-#define NM_CORE_SNAPSHOT_H
+#pragma once
 
 #include "core/internal.h"
 
@@ -26,5 +25,3 @@
  * not have, or one whose struct has another size. -1 with a sentence if the bytes make no sense; what was read before
  * them stays. */
 int snapshot_read(struct nm_cycle *cycle, const uint8_t *bytes, size_t n, struct nm_err *notes, struct nm_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Converts between the nanoseconds of the runtime and the Time of messages. */
-#ifndef NM_CORE_STAMP_H
-#define NM_CORE_STAMP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ static inline Time nm_stamp(int64_t ns)
 }
 
 static inline int64_t nm_stamp_ns(Time time) { return (int64_t)time.sec * 1000000000 + time.nanosec; }
-
-#endif

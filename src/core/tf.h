@@ -1,7 +1,6 @@
 /* Coordinate frames with their recent past: a tree in which each edge keeps a ring of stamped poses. Its memory is
  * fixed. Only the cycle that owns it writes and reads it. */
-#ifndef NM_CORE_TF_H
-#define NM_CORE_TF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ bool tf_get(const struct tf_tree *tree, const char *from, const char *to, int64_
 size_t tf_most(void);
 size_t tf_save(const struct tf_tree *tree, uint8_t *to, size_t room);
 int tf_load(struct tf_tree *tree, const uint8_t *bytes, size_t size);
-
-#endif

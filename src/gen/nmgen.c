@@ -1,6 +1,5 @@
 /* nmgen is the first program of the build. It reads every <package>/<Type>.msg, .srv and .action under a folder and
  * writes their C structs and tables. A file is written only if its text changes, so that little is compiled again. */
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -12,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "codec/msgdef.h"
 
 /* The definitions of one file (a message, or all parts of a service or action), every inner one before its user. */
@@ -201,16 +201,12 @@ static void put_includes(FILE *out, const struct unit *unit)
 
 static void emit_header(FILE *out, const struct unit *unit)
 {
-    char guard[2 * NM_DEF_NAME + 8];
-    snprintf(guard, sizeof guard, "NM_%s_%s_H", unit->package, unit->stem);
-    for (char *at = guard; *at; at++) *at = (char)toupper((unsigned char)*at);
     fprintf(out, "/* Made by nmgen from %s/%s; change that file instead. */\n", unit->package,
             strrchr(unit->at[0]->file, '/') + 1);
-    fprintf(out, "#ifndef %s\n#define %s\n\n#include \"base/type.h\"\n", guard, guard);
+    fputs("#pragma once\n\n#include \"base/type.h\"\n", out);
     put_includes(out, unit);
     fputc('\n', out);
     for (uint32_t i = 0; i < unit->n; i++) put_struct(out, unit->at[i]);
-    fputs("#endif\n", out);
 }
 
 /* ---- <package>.c ----
@@ -518,11 +514,7 @@ struct text {
     size_t n;
 };
 
-static void text_open(struct text *text)
-{
-    text->stream = open_memstream(&text->at, &text->n);
-    if (!text->stream) abort();
-}
+static void text_open(struct text *text) { text->stream = nm_memstream(&text->at, &text->n); }
 
 static bool is_same(const char *path, const struct text *text)
 {

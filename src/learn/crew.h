@@ -1,7 +1,6 @@
 /* The processes that learn together, perhaps on several machines. Each has a share of the worlds; what they have seen
  * is summed, so that all of them make the same step with the same bits. */
-#ifndef NM_LEARN_CREW_H
-#define NM_LEARN_CREW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ struct nm_crew *nm_crew_mpi(bool (*quit)(void), struct nm_err *err);
 uint32_t nm_crew_on_this_machine(const struct nm_crew *crew); /* processes */
 /* `together`: all others leave now too, and are waited for. */
 void nm_crew_leave(struct nm_crew *crew, bool together);
-
-#endif

@@ -4,8 +4,7 @@
  * The joints of both bodies are matched by what they do: the side, the axis (roll, pitch, yaw) and their order from the
  * hip down. Joints that turn the other way get the other sign, and speeds are scaled by the bodies' own units of speed
  * and time. All of this is linear, so only the first and the last layer change. */
-#ifndef NM_LEARN_INHERIT_H
-#define NM_LEARN_INHERIT_H
+#pragma once
 
 #include "body/gait.h"
 #include "nn/mlp.h"
@@ -14,5 +13,3 @@
 /* Fills `actor` from a policy that nm_trainer_net made for the body of `from`. -1 with a sentence for another net. */
 int nm_inherit(const struct nm_gait *to, struct nm_mlp *actor, const struct nm_gait *from, const struct nm_net *net,
                struct nm_err *err);
-
-#endif

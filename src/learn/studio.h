@@ -2,8 +2,7 @@
  * everything that differs between halls, balls, robots and cameras is drawn anew by lot for each picture (domain
  * randomisation, Tobin et al. 2017). A picture depends on its seed and number alone, so any number of threads makes the
  * same ones. */
-#ifndef NM_LEARN_STUDIO_H
-#define NM_LEARN_STUDIO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ struct nm_shot {
 
 /* Fills everything but width, height and rgb. */
 void nm_studio_take(uint64_t seed, uint64_t number, struct nm_shot *shot);
-
-#endif

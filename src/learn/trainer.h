@@ -6,8 +6,7 @@
  *
  * The same seed, number of worlds and number of processes give the same bits, with any number of threads: sums run over
  * a fixed number of parts in a fixed order. */
-#ifndef NM_LEARN_TRAINER_H
-#define NM_LEARN_TRAINER_H
+#pragma once
 
 #include "learn/crew.h"
 #include "learn/walking.h"
@@ -71,5 +70,3 @@ struct nm_learn_score {
 };
 int nm_trainer_test(struct nm_trainer *trainer, uint64_t first_seed, uint32_t runs, double seconds,
                     struct nm_learn_score scores[NM_WALK_WAYS + 1], struct nm_err *err);
-
-#endif

@@ -3,8 +3,7 @@
  * Body, servos, play of the gears, delays, battery, noise and ground are the simulator's, drawn by the seed about twice
  * as wide as in its hard conditions. The prices of the reward are shares of the body's own scales (length of the leg,
  * weight), so that no robot needs prices of its own. They are those of the experiment that this is made from. */
-#ifndef NM_LEARN_WALKING_H
-#define NM_LEARN_WALKING_H
+#pragma once
 
 #include "base/tilt.h"
 #include "body/gait.h"
@@ -68,5 +67,3 @@ struct nm_walked {
 };
 /* One period. Whoever calls resets the robot afterwards where it fell or its time is over. */
 void nm_walking_step(struct nm_walking *w, const float act[NM_GAIT_ACTS], struct nm_walked *walked);
-
-#endif

@@ -1,7 +1,6 @@
 /* The one reader of inertial sensors: the orientation and the turning rate of the torso from an Imu message, wherever
  * the sensor sits. The message may come from outside, so numbers that are not finite are not used. */
-#ifndef NM_MODULES_IMU_H
-#define NM_MODULES_IMU_H
+#pragma once
 
 #include <string.h>
 
@@ -60,5 +59,3 @@ static inline uint32_t imu_same(struct imu_watch *w, const Imu *imu)
     *w = (struct imu_watch){*g, *a, same ? w->same + 1 : 0};
     return w->same;
 }
-
-#endif

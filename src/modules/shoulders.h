@@ -1,7 +1,6 @@
 /* How far down the head may look: the farther it looks aside, the less, because the shoulders are there (HULKs team
  * research report 2016, equation 6.3). For `head`, which keeps to it, and `gaze`, which plans with it. */
-#ifndef NM_MODULES_SHOULDERS_H
-#define NM_MODULES_SHOULDERS_H
+#pragma once
 
 #include <math.h>
 
@@ -29,5 +28,3 @@ static inline double lowest_tilt(const struct shoulders *s, double pan)
                          "largest tilt downwards when the head looks aside by yaw_edge or more (0.2 on a NAO)"),       \
         SHOULDERS_PARAM_(member, yaw_edge, 0.567, 0.01, 3.2,                                                           \
                          "pan at which outer_tilt begins; up to there the limit follows a cosine")
-
-#endif

@@ -1,8 +1,7 @@
 /* The inner loops of convolutions and what is like them, for AVX-512, AVX2 and any CPU; chosen when a network is
  * prepared. Sums run in the same order in all variants; the first two fuse product and sum, so they give the same bits.
  */
-#ifndef NM_NN_CONV_H
-#define NM_NN_CONV_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ struct nm_conv_kind {
 };
 /* 0: the best of this machine, 1: plain, 2: AVX2, 3: AVX-512, as far as there is. */
 const struct nm_conv_kind *nm_conv_kind(uint32_t which);
-
-#endif

@@ -5,8 +5,7 @@
  * plain variant rounds twice.
  *
  * Rows are padded: the width of b and c is a multiple of NM_LANES, and so is the length that curves work on. */
-#ifndef NM_NN_DENSE_H
-#define NM_NN_DENSE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ NM_EXPORT void nm_elu_back(float *dy, const float *y, size_t n);
 NM_EXPORT void nm_sum_rows(float *sum, const float *rows, uint32_t n_rows, size_t n);
 NM_EXPORT void nm_tanh(float *x, size_t n);
 NM_EXPORT void nm_sigmoid(float *x, size_t n);
-
-#endif

@@ -4,8 +4,7 @@
  * register holds them, and a border of zeros around the image spares convolutions every question about edges. Channels
  * that fill no block are never read. A value that is one part of a Concat lies inside of the whole, so joining is free.
  * Images of one to four channels that only convolutions read have pixels of 1 or 4 floats instead of 8. */
-#ifndef NM_NN_IMAGE_H
-#define NM_NN_IMAGE_H
+#pragma once
 
 #include "nn/ops.h"
 
@@ -62,5 +61,3 @@ void nm_image_enter(const struct nm_net *net, const struct nm_net_step *step);
 void nm_image_leave(const struct nm_net *net, const struct nm_net_step *step);
 void nm_blocks_enter(const struct nm_blocks *to, const float *from);
 void nm_image_copy(const struct nm_net *net, const struct nm_net_step *step); /* blocks to blocks */
-
-#endif

@@ -3,8 +3,7 @@
  *
  * All numbers of a chain stand in one array, so that gradients and optimisers are arrays of the same length. Widths are
  * padded to NM_LANES; the padding is zero and stays zero. */
-#ifndef NM_NN_MLP_H
-#define NM_NN_MLP_H
+#pragma once
 
 #include "base/arena.h"
 #include "nn/dense.h"
@@ -51,5 +50,3 @@ struct nm_adam {
 };
 void nm_adam_new(struct nm_adam *adam, struct nm_arena *arena, size_t n);
 void nm_adam_step(struct nm_adam *adam, float *parameters, const float *gradient, float rate);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * All shapes are known when a network has been made. What depends only on shapes and constants is computed while it is
  * made. A net holds its values, so a thread has its own. What a trainer needs is in nn/mlp.h. */
-#ifndef NM_NN_NET_H
-#define NM_NN_NET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -176,5 +175,3 @@ int32_t nm_net_find(const struct nm_net *net, const char *name);              /*
 NM_EXPORT const char *nm_net_note(const struct nm_net *net, const char *key); /* NULL: none         */
 const char *nm_net_op_name(enum nm_net_op op);                                /* as ONNX writes it  */
 int32_t nm_net_op_find(const char *name);                                     /* -1: not known here */
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Read: models with floats (and integers as shapes), operator sets 7 to 21, the operators of nn/net.h and Constant,
  * weights inside of the file. Written: what is left after reading, in the same operator set, floats as raw data. */
-#ifndef NM_NN_ONNX_H
-#define NM_NN_ONNX_H
+#pragma once
 
 #include "nn/net.h"
 
@@ -25,5 +24,3 @@ NM_EXPORT struct nm_net *nm_onnx_load_sized(const char *path, const struct nm_ne
 
 /* The file, to be freed. */
 void *nm_onnx_write(const struct nm_net *net, size_t *n);
-
-#endif

@@ -1,7 +1,6 @@
 /* The operators of a network: what comes out of a node, and how it is computed where numbers stand in the order of
  * ONNX. What works on images in blocks is in nn/image.h; nn/net.c chooses. */
-#ifndef NM_NN_OPS_H
-#define NM_NN_OPS_H
+#pragma once
 
 #include "nn/net.h"
 
@@ -39,5 +38,3 @@ struct nm_curve {
 bool nm_curve_of(const struct nm_net *net, const struct nm_net_node *node,
                  struct nm_curve *curve); /* false: no curve */
 void nm_curve(const struct nm_curve *curve, float *x, size_t n);
-
-#endif

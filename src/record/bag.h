@@ -1,8 +1,7 @@
 /* Logs as files: one or several .mcap files as one log, its messages in the order of time, the choice of topics and
  * time, and new logs made of old ones. Nothing here prints: what could not be read stands in sentences for the caller.
  */
-#ifndef NM_RECORD_BAG_H
-#define NM_RECORD_BAG_H
+#pragma once
 
 #include <stdio.h>
 
@@ -121,5 +120,3 @@ enum { BAG_NO_PATH = -2 }; /* no chosen topic has the members that were asked fo
 /* Writes the chosen messages. What is left out, and why, is added to `err`; 0 only if that is nothing. */
 int bag_export(struct bag *bag, const struct nm_mcap_query_options *time, const struct bag_export *how,
                const struct bag_exported **made, uint32_t *n, struct nm_err *err);
-
-#endif

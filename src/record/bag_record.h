@@ -1,6 +1,5 @@
 /* Records what a running robot, or any ROS 2 node, publishes. */
-#ifndef NM_RECORD_BAG_RECORD_H
-#define NM_RECORD_BAG_RECORD_H
+#pragma once
 
 #include "edge/log/wire.h"
 
@@ -29,5 +28,3 @@ struct bag_recorded {
 
 /* Returns when it is stopped or the time is over; -1 with a sentence if it cannot begin. */
 int bag_record(const struct bag_record *how, struct bag_recorded *made, struct nm_err *err);
-
-#endif

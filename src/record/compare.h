@@ -1,7 +1,6 @@
 /* Two logs side by side, in the order of the work: topics of both logs, which message of one belongs to which of the
  * other, the differences of all pairs. */
-#ifndef NM_RECORD_COMPARE_H
-#define NM_RECORD_COMPARE_H
+#pragma once
 
 #include "record/bag.h"
 #include "codec/cdr_compare.h"
@@ -67,5 +66,3 @@ void compare_end(struct compare *c);
 
 bool compare_topic_same(const struct compare_topic *topic);
 bool compare_same(const struct compare *c);
-
-#endif

@@ -1,7 +1,6 @@
 /* The parts of a replay: what a log says about the recorded run (replay_notes.c), running it again and comparing the
  * results (replay_log.c), and playing logs without notes of runs by time (replay_timed.c). */
-#ifndef NM_RECORD_REPLAY_INSIDE_H
-#define NM_RECORD_REPLAY_INSIDE_H
+#pragma once
 
 #include "core/run_replay.h"
 #include "record/replay_log.h"
@@ -173,5 +172,3 @@ void replay_write(struct replay *r, struct stream *s, void *message);
 /* ---- replay_timed.c ---- */
 
 int replay_timed(struct replay *r, struct nm_err *err); /* plays the whole log by time; -1 with a sentence */
-
-#endif

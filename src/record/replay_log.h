@@ -1,8 +1,7 @@
 /* A recorded run, played again: what a log says entered each run of each cycle enters it again, and what comes out is
  * held against the log. Logs without notes of runs are played by the times of their messages, and nothing is compared.
  */
-#ifndef NM_RECORD_REPLAY_LOG_H
-#define NM_RECORD_REPLAY_LOG_H
+#pragma once
 
 #include "core/lineup.h"
 #include "core/player.h"
@@ -65,5 +64,3 @@ struct replay_result {
 /* 0 when it was played, -1 with sentences. */
 int replay(const struct replay_options *options, struct replay_result *result, struct nm_err *err);
 void replay_result_free(struct replay_result *result);
-
-#endif

@@ -3,8 +3,7 @@
  * the rules do not have them; time goes in; packets of the game controller come out. It is one plain struct without
  * pointers to memory of its own: a copy plays on by itself. It knows no field: who stands where, and what an event
  * means for the ball, is the judge's (sim/judge.h) or the referee's business. */
-#ifndef NM_REFEREE_MATCH_H
-#define NM_REFEREE_MATCH_H
+#pragma once
 
 #include "base/error.h"
 #include "referee/rules.h"
@@ -140,5 +139,3 @@ static inline int nm_match_side(const struct nm_match *match, uint32_t team) { r
 /* "READY 0:45", for people who watch. */
 void nm_match_words(const struct nm_match *match, char *to, size_t size);
 extern const char *const nm_match_set_play_names[NM_GAME_SET_PLAYS];
-
-#endif

@@ -1,7 +1,6 @@
 /* Events of a match as lines of text, for terminals, scripts and services: "goal red", "penalty blue 3 pushing", "kick
  * red corner". */
-#ifndef NM_REFEREE_ORDERS_H
-#define NM_REFEREE_ORDERS_H
+#pragma once
 
 #include "referee/match.h"
 
@@ -10,5 +9,3 @@
 int nm_order_read(const struct nm_match *match, const char *line, struct nm_match_event *event, struct nm_err *err);
 /* What may be said, a line each. */
 extern const char nm_orders_help[];
-
-#endif

@@ -2,8 +2,7 @@
  * and who may stand where. Humanoid League (HL), laws of 2025; Standard Platform League (SPL), rules of 2025; Humanoid
  * Soccer League (HSL), rules of 2026. Pure functions. Places are in metres with the origin in the centre of the field;
  * `side` is -1 for a team whose own goal is at -x, and 1 for one whose own goal is at +x. */
-#ifndef NM_REFEREE_RULES_H
-#define NM_REFEREE_RULES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -157,5 +156,3 @@ struct pose2 nm_start_place(const struct nm_pitch_size *field, int side, uint32_
 
 bool nm_in_own_penalty_area(const struct nm_pitch_size *field, int side, struct vec3 at);
 bool nm_in_own_goal_area(const struct nm_pitch_size *field, int side, struct vec3 at);
-
-#endif

@@ -1,8 +1,7 @@
 /* Sensor feeds: what the hardware of a simulated robot says on its topics, and what it makes of what it is told. Angles
  * on these topics are the servos' own (joint = direction * servo + offset), as on a real bus, and broken parts answer
  * as broken parts do. Everything here is pure: a measurement and a list of faults in, messages out. */
-#ifndef NM_SIM_FEED_H
-#define NM_SIM_FEED_H
+#pragma once
 
 #include "body/robot.h"
 #include "core/stamp.h"
@@ -80,5 +79,3 @@ void nm_feed_damp(struct nm_damping *damping, const struct nm_body *body, const 
 
 /* How a camera of a robot maps directions to pixels. */
 void nm_feed_camera_info(const struct nm_body *body, uint32_t camera, CameraInfo *to);
-
-#endif

@@ -1,6 +1,5 @@
 /* The messages of a vision, made of simulated percepts: everything one robot saw in one image. */
-#ifndef NM_SIM_FEED_PERCEPT_H
-#define NM_SIM_FEED_PERCEPT_H
+#pragma once
 
 #include "humanoid_league_msgs/BallRelative.h"
 #include "humanoid_league_msgs/GoalRelative.h"
@@ -30,5 +29,3 @@ void nm_feed_goal(const struct nm_glimpse *glimpse, GoalRelative *to);
 void nm_feed_obstacles(const struct nm_glimpse *glimpse, ObstaclesRelative *to);
 /* Pieces of lines, crossings, and the centre circle. */
 void nm_feed_lines(const struct nm_glimpse *glimpse, LineInformationRelative *to);
-
-#endif

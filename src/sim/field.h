@@ -2,8 +2,7 @@
  * rule book prints them; here every length of a line is that of the middle of its paint, whatever edge the rule book
  * measures to. Origin at the centre, x to the opponents' goal, y left. (`struct nm_field` is a message's member, so the
  * field is a pitch in C.) */
-#ifndef NM_SIM_FIELD_H
-#define NM_SIM_FIELD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -85,5 +84,3 @@ double nm_pitch_height(const struct nm_pitch *pitch, double x, double y);
 /* Inside the goal mouth's volume behind the line: 1 their goal, -1 our goal, 0 none. The whole ball must be over the
  * line, between the posts and under the bar. */
 int nm_pitch_scored(const struct nm_pitch *pitch, struct vec3 ball);
-
-#endif

@@ -1,8 +1,7 @@
 /* The flat world: robots are discs that obey a walking velocity, the ball is a disc that rolls, both with the limits,
  * errors and accidents that matter to tactics. Hundreds of times faster than real time, for games by the thousand. All
  * of it is one plain struct: copy it to look ahead, and the copy plays on the same way. */
-#ifndef NM_SIM_FLAT_H
-#define NM_SIM_FLAT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -109,5 +108,3 @@ void nm_flat_push(struct nm_flat *flat, uint32_t robot, double x, double y); /* 
 
 /* Pose of a robot's camera (optical frame). */
 struct pose3 nm_flat_camera(const struct nm_flat *flat, uint32_t robot);
-
-#endif

@@ -1,7 +1,6 @@
 /* Picture noise comes from one table of normal numbers, read from a random place for every row and channel: as good to
  * the eye of a detector as fresh numbers, at a twentieth of their cost. */
-#ifndef NM_SIM_GRAIN_H
-#define NM_SIM_GRAIN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -12,5 +11,3 @@ enum {
 
 /* Fills NM_GRAINS numbers and `more` that repeat the first ones, so that a row may begin anywhere. */
 void nm_grain_fill(int8_t *grains, uint32_t more);
-
-#endif

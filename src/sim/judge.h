@@ -11,8 +11,7 @@
  *
  * Robots are taken by the team and the shirt number of the stage; the first team plays towards +x in the first half.
  * The same seed gives the same decisions. */
-#ifndef NM_SIM_JUDGE_H
-#define NM_SIM_JUDGE_H
+#pragma once
 
 #include "referee/match.h"
 #include "sim/stage.h"
@@ -67,5 +66,3 @@ bool nm_judge_in_play(const struct nm_judge *judge);
 int nm_judge_last_touch(const struct nm_judge *judge);
 /* Places of a robot's team coordinates (its goal at -x) in the field, this half. */
 struct pose2 nm_judge_team_to_field(const struct nm_judge *judge, uint32_t team);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the judge sees, shared by judge.c (the course of the game) and offences.c (who breaks which rule). */
-#ifndef NM_SIM_JUDGE_PARTS_H
-#define NM_SIM_JUDGE_PARTS_H
+#pragma once
 
 #include "base/random.h"
 #include "sim/judge.h"
@@ -73,5 +72,3 @@ void judge_look_at_set_play(struct nm_judge *j, bool must_be_clear);
 static inline double judge_for(const struct nm_judge *j, int64_t since) { return (double)(j->now - since) * 1e-9; }
 static inline double judge_gap(struct pose2 p, struct vec3 at) { return hypot(p.x - at.x, p.y - at.y); }
 static inline struct vec3 judge_at(const struct watched *w) { return (struct vec3){w->pose.x, w->pose.y, 0}; }
-
-#endif

@@ -1,8 +1,7 @@
 /* The rays of a camera. Directions are worked out by the camera's own lens model once, on a grid of every 8th pixel,
  * and interpolated between: with strong distortion (k1 = -0.4 at 640 pixels) the error stays below 0.05 pixels, and no
  * table of the picture's size travels through the cache. The picture is cut in tiles of 16 x 16 pixels. */
-#ifndef NM_SIM_LENS_H
-#define NM_SIM_LENS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ struct nm_lens_map {
 
 /* NULL and a sentence if the picture is too large or the lens model sees nothing. Memory is the arena's. */
 struct nm_lens_map *nm_lens_map_new(struct nm_arena *arena, const struct nm_camera *camera, struct nm_err *err);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * A leg servo whose gear has play is two hinges about one axis: the motor's, with rotor, friction, limits and encoder,
  * and behind it a free one that is stopped at both ends of the play. Neither encoder nor robot sees the second. */
-#ifndef NM_SIM_MJCF_H
-#define NM_SIM_MJCF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -68,5 +67,3 @@ char *nm_mjcf(const struct nm_pitch *pitch, const struct nm_body *const *robots,
 /* Height of the base above ground when the robot stands upright with these joints: its lowest collision shape touches.
  */
 double nm_standing_height(const struct nm_body *body, struct quat base_rot, const double q[]);
-
-#endif

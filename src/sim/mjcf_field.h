@@ -1,6 +1,5 @@
 /* The part of the model text that is not a robot: options, ground, goals, ball, pendulum. Only for mjcf.c. */
-#ifndef NM_SIM_MJCF_FIELD_H
-#define NM_SIM_MJCF_FIELD_H
+#pragma once
 
 #include <stdio.h>
 
@@ -15,5 +14,3 @@
 
 void mjcf_head(FILE *out, uint32_t robots, const struct nm_mjcf_options *options);
 void mjcf_field(FILE *out, const struct nm_pitch *pitch, const struct nm_mjcf_options *options);
-
-#endif

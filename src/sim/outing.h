@@ -3,8 +3,7 @@
  * walks nor what it sees: with the same seed every line-up gets the same percepts. Robots tell their mates where they
  * are, where the ball is and whom they see, three times a second, as a team's radio would. Used by `nutmeg eval
  * position` and `nutmeg bench world`. */
-#ifndef NM_SIM_OUTING_H
-#define NM_SIM_OUTING_H
+#pragma once
 
 #include "humanoid_league_msgs/LineInformationRelative.h"
 #include "nav_msgs/Odometry.h"
@@ -57,5 +56,3 @@ void nm_outing_fell(struct nm_outing *outing, uint32_t robot);
 bool nm_outing_down(const struct nm_outing *outing, uint32_t robot);
 /* A place on the field that nobody stands on. */
 struct pose2 nm_outing_free_place(struct nm_outing *outing);
-
-#endif

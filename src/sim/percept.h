@@ -3,8 +3,7 @@
  * camera pose that is wrong as real ones are: so distance errors grow with the square of the distance, and all percepts
  * of one image err together. Things are missed more often the farther they are, and for a while rather than for a
  * frame; things are seen that are not there, for a frame or for a while. */
-#ifndef NM_SIM_PERCEPT_H
-#define NM_SIM_PERCEPT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -128,5 +127,3 @@ bool nm_percept_sees(const struct nm_percept_view *view, struct vec3 point, doub
 double nm_percept_visible(const struct nm_percept_view *view, struct vec3 centre, double radius);
 /* How likely a thing at this distance is missed. */
 double nm_percept_missed(const struct nm_percept_habit *habit, double distance);
-
-#endif

@@ -1,6 +1,5 @@
 /* A camera's electronics: exposure, white balance, a touch of blur, noise, and the format on the wire. */
-#ifndef NM_SIM_PICTURE_H
-#define NM_SIM_PICTURE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -27,5 +26,3 @@ uint32_t nm_picture_bytes(const struct nm_camera *camera, enum nm_picture_format
 /* What the last nm_cast saw, as bytes. `seed` chooses the noise. */
 void nm_develop(const struct nm_eye *eye, const struct nm_shutter *shutter, uint64_t seed,
                 enum nm_picture_format format, uint8_t *bytes);
-
-#endif

@@ -8,8 +8,7 @@
  * itself off until it has cooled. Its copper is taken to be as good when hot as when cold.
  *
  * Everything here is pure: numbers in, numbers out. The numbers of a robot come from its servos.yaml. */
-#ifndef NM_SIM_POWER_H
-#define NM_SIM_POWER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ void nm_power_step(struct nm_power *power, const struct nm_servo_state *motors, 
 
 /* V of one cell without load. */
 double nm_power_cell(double charge);
-
-#endif

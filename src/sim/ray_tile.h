@@ -1,7 +1,6 @@
 /* The 256 rays of a tile while it is drawn, all in the field's axes. A ray is origin + t (dx, dy, dz); directions are
  * nearly, not exactly, of length 1. Arrays, not structs, so that every loop over them is a vector loop. */
-#ifndef NM_SIM_RAY_TILE_H
-#define NM_SIM_RAY_TILE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -69,5 +68,3 @@ struct ray_local ray_localise(const struct ray_view *view, const struct nm_solid
 
 /* One solid in front of what was drawn so far, on the pixels from `from` to before `to`, both multiples of NM_TILE. */
 void ray_solid(struct ray_tile *tile, const struct ray_local *solid, int from, int to);
-
-#endif

@@ -4,8 +4,7 @@
  *     nm_cast(eye, &scene, camera_to_field);                 light and things of every pixel
  *     nm_develop(eye, &shutter, seed, NM_YUYV, bytes);       what the camera's electronics make of it (picture.h)
  */
-#ifndef NM_SIM_RAYCAST_H
-#define NM_SIM_RAYCAST_H
+#pragma once
 
 #include <stdint.h>
 
@@ -40,5 +39,3 @@ struct nm_eye *nm_eye_new(struct nm_arena *arena, const struct nm_lens_map *lens
 void nm_eye_measures(struct nm_eye *eye, struct nm_arena *arena);
 
 void nm_cast(struct nm_eye *eye, const struct nm_scene *scene, struct pose3 camera_to_field);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * What it measures can be weighed into one score, which `nutmeg tune` improves. Wherever a time line has a number it
  * may have two, [low, high]: then every seed draws its own. */
-#ifndef NM_SIM_SCENARIO_H
-#define NM_SIM_SCENARIO_H
+#pragma once
 
 #include "codec/yaml.h"
 #include "sim/stage.h"
@@ -282,5 +281,3 @@ void nm_run_result(const struct nm_run *run, struct nm_result *result);
 
 /* "red1 fallen is true": for sentences. */
 void nm_condition_text(const struct nm_scenario *scenario, const struct nm_condition *condition, char *to, size_t size);
-
-#endif

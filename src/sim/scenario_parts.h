@@ -1,6 +1,5 @@
 /* The reader of scenarios, shared by scenario*.c: values of a map by a table of rows. */
-#ifndef NM_SIM_SCENARIO_PARTS_H
-#define NM_SIM_SCENARIO_PARTS_H
+#pragma once
 
 #include "sim/scenario.h"
 
@@ -174,5 +173,3 @@ struct pose2 ground_pose(const struct nm_run *run, uint32_t robot); /* base_foot
 /* scenario_events.c */
 int events_prepare(struct nm_run *run, struct nm_err *err);
 void events_happen(struct nm_run *run);
-
-#endif

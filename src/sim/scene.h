@@ -1,8 +1,7 @@
 /* What a camera can see, as plain numbers: a frozen moment of the world, taken between two steps and then read by any
  * number of cameras and threads. The ground with its lines and the hall are formulas; everything else is a list of
  * simple solids in groups (a robot, a goal, a spectator). */
-#ifndef NM_SIM_SCENE_H
-#define NM_SIM_SCENE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -122,5 +121,3 @@ bool nm_shirt_colour(const char *name, float colour[3]);
 /* `kin` as nm_forward gave it with the base's pose in the field. Shapes of a robot without room are left out. */
 void nm_scene_robot(struct nm_scene *scene, uint32_t index, const struct nm_body *body, const struct nm_kin *kin,
                     const struct nm_shirt *shirt);
-
-#endif

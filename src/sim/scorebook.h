@@ -1,7 +1,6 @@
 /* The statistics of a match, written down by somebody in the stands: from the truth and from the judge's notes, never
  * from what robots believe. Only the error of their poses needs what they say. */
-#ifndef NM_SIM_SCOREBOOK_H
-#define NM_SIM_SCOREBOOK_H
+#pragma once
 
 #include "sim/judge.h"
 
@@ -88,5 +87,3 @@ void nm_scorebook_note(struct nm_scorebook *book, const struct nm_note *note);
 /* A robot believes to be there, in its team's coordinates. */
 void nm_scorebook_pose(struct nm_scorebook *book, uint32_t robot, struct pose2 pose);
 struct nm_book_row nm_scorebook_team(const struct nm_scorebook *book, uint32_t team);
-
-#endif

@@ -5,8 +5,7 @@
  * (mjcf.h).
  *
  * Everything here is pure: numbers in, numbers out. */
-#ifndef NM_SIM_SERVO_H
-#define NM_SIM_SERVO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ double nm_servo_measure(const struct nm_servo_model *model, double position);
 
 /* Torque of the motor at this position, without damping and friction. */
 double nm_servo_torque(const struct nm_servo_model *model, struct nm_servo_state *state, double position);
-
-#endif

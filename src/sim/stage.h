@@ -9,8 +9,7 @@
  * not rendered. The same seed, robots and calls give the same bits with any number of workers.
  *
  * Poses and places are in the field as team 0 sees it, unless something else is said. */
-#ifndef NM_SIM_STAGE_H
-#define NM_SIM_STAGE_H
+#pragma once
 
 #include "body/camera_fit.h"
 #include "core/player.h"
@@ -190,5 +189,3 @@ int nm_stage_put(struct nm_stage *stage, uint32_t robot, const char *topic, cons
 
 /* MOVE, PUSH and FAULT of SimCommand.srv; the others steer whoever calls nm_stage_step and are refused here. */
 void nm_stage_command(struct nm_stage *stage, const SimCommand_Request *request, SimCommand_Response *response);
-
-#endif

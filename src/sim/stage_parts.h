@@ -1,6 +1,5 @@
 /* The inside of a stage, shared by stage*.c. */
-#ifndef NM_SIM_STAGE_PARTS_H
-#define NM_SIM_STAGE_PARTS_H
+#pragma once
 
 #include "base/arena.h"
 #include "nutmeg_msgs/CameraTruth.h"
@@ -174,5 +173,3 @@ void stage_scatter(struct nm_stage *stage, uint32_t robot); /* as it fell, not a
 /* feed_truth.c */
 void feed_body_truth(const struct nm_stage *stage, uint32_t robot, BodyTruth *to);
 void feed_picture_truth(const struct nm_stage *stage, const struct lookout *lookout, CameraTruth *to);
-
-#endif

@@ -1,7 +1,6 @@
 /* What is really in a picture: taken from the ray caster's own record of what each pixel shows, so occlusion and lens
  * are exact. For training and scoring vision. */
-#ifndef NM_SIM_TRUTH_H
-#define NM_SIM_TRUTH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ struct nm_picture_truth {
 
 /* Of the eye's last picture, which must have been of this scene. */
 void nm_picture_truth(const struct nm_eye *eye, const struct nm_scene *scene, struct nm_picture_truth *truth);
-
-#endif

@@ -1,7 +1,6 @@
 /* Helping hands: threads that share a list of independent jobs, such as the cameras of eight robots. Every job writes
  * only what is its own, so the number of hands changes nothing but the time. */
-#ifndef NM_SIM_WORKERS_H
-#define NM_SIM_WORKERS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ void nm_workers_free(struct nm_workers *workers);
  * number of hands and differs between jobs that run at the same time: scratch memory may be chosen by it. */
 void nm_workers_run(struct nm_workers *workers, uint32_t n, void (*job)(void *user, uint32_t i, uint32_t hand),
                     void *user);
-
-#endif

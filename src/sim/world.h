@@ -6,8 +6,7 @@
  *
  * The same seed, robots and calls give the same bits, in any process and beside any other world. A world is used by one
  * thread at a time; several worlds may run in several threads. No memory is taken after nm_world_new. */
-#ifndef NM_SIM_WORLD_H
-#define NM_SIM_WORLD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -199,5 +198,3 @@ void nm_world_drawn(const struct nm_world *world, uint32_t robot, struct nm_worl
 /* MuJoCo's own structures, for benchmarks and tests that reach deeper. */
 struct mjModel_ *nm_world_model(struct nm_world *world);
 struct mjData_ *nm_world_data(struct nm_world *world);
-
-#endif

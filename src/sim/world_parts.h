@@ -1,6 +1,5 @@
 /* The inside of a world, shared by world*.c. */
-#ifndef NM_SIM_WORLD_PARTS_H
-#define NM_SIM_WORLD_PARTS_H
+#pragma once
 
 #include <mujoco/mujoco.h>
 
@@ -105,5 +104,3 @@ void world_apply_pushes(struct nm_world *w);
 void world_follow_pendulum(struct nm_world *w); /* after a step: whom it met; takes it away after that */
 void world_scene_pendulum(const struct nm_world *w, struct nm_scene *scene); /* unless it is parked */
 struct pose3 world_base(const struct nm_world *w, const struct robot *r);
-
-#endif

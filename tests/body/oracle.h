@@ -1,7 +1,6 @@
 /* MuJoCo as the oracle: it reads the same URDF with its own compiler. The file's text is changed only so far as MuJoCo
  * needs it: shapes are taken out (the meshes are not there), and for a free base the root hangs on a floating joint. */
-#ifndef NM_TESTS_BODY_ORACLE_H
-#define NM_TESTS_BODY_ORACLE_H
+#pragma once
 
 #include <mujoco/mujoco.h>
 
@@ -113,5 +112,3 @@ static inline struct pose3 oracle_pose(const mjModel *m, const mjData *d, const 
     const double *p = d->xpos + 3 * id, *q = d->xquat + 4 * id;
     return (struct pose3){{q[0], q[1], q[2], q[3]}, {p[0], p[1], p[2]}};
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* The robots that the body's tests run on: our folders, and two URDFs of real robots from tests/data; and random poses
  * from a fixed seed. */
-#ifndef NM_TESTS_BODY_ROBOTS_H
-#define NM_TESTS_BODY_ROBOTS_H
+#pragma once
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -114,5 +113,3 @@ static inline double pose_distance(struct pose3 a, struct pose3 b)
 {
     return vec3_norm(vec3_sub(a.pos, b.pos)) + quat_angle(a.rot, b.rot);
 }
-
-#endif

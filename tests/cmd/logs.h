@@ -1,6 +1,5 @@
 /* Writing small logs for the commands that read them. */
-#ifndef TESTS_CMD_LOGS_H
-#define TESTS_CMD_LOGS_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,5 +41,3 @@ static inline void say(struct nm_mcap_writer *w, int channel, const struct nm_ty
     struct nm_mcap_message m = {(uint16_t)channel, number, time, time, {cdr, (size_t)n}};
     assert_int_equal(nm_mcap_write(w, &m, NULL), 0);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* A command as the program runs it, in a folder of the test's own: its exit code, and what it said. */
-#ifndef TESTS_CMD_SAID_H
-#define TESTS_CMD_SAID_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -76,5 +75,3 @@ static inline int leave_folder(void **state)
     place_free(folder);
     return bad;
 }
-
-#endif

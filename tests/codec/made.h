@@ -1,6 +1,5 @@
 /* An arena and an error for the tests of a file, and types made from the text of a .msg. */
-#ifndef TESTS_CODEC_MADE_H
-#define TESTS_CODEC_MADE_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,5 +51,3 @@ static inline const struct nm_type *type_of(const char *text)
     if (nm_defs_add(&set, &source, &err) || nm_defs_link(&set, &err)) fail_msg("%s", err.text);
     return nm_def_type(&set, nm_defs_find(&set, "t_msgs/msg/T"), &err);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* For tests of logs: a file in memory, and the conformance files of the MCAP project. These are rebuilt here, record by
  * record, from their names; tests/data/mcap_conformance.csv has the SHA-256 of each original. */
-#ifndef TESTS_CODEC_MCAP_HELP_H
-#define TESTS_CODEC_MCAP_HELP_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -344,5 +343,3 @@ static inline void assert_strict(const struct buffer *file, bool without_notes)
     free(faults);
     free(notes);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* A set of definitions for the msgdef tests: add texts, link, look. */
-#ifndef TESTS_CODEC_MSGDEF_SET_H
-#define TESTS_CODEC_MSGDEF_SET_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -50,5 +49,3 @@ static inline struct nm_def *read_message(struct set *s, const char *text)
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, begin, end)
-
-#endif

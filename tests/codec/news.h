@@ -1,6 +1,5 @@
 /* Random team news, for the tests of the three protocols. */
-#ifndef TESTS_CODEC_NEWS_H
-#define TESTS_CODEC_NEWS_H
+#pragma once
 
 #include <math.h>
 #include <setjmp.h>
@@ -78,5 +77,3 @@ static inline struct nm_team_news usual_news(struct nm_dice *d)
 }
 
 #define assert_near(a, b, tolerance) assert_true(fabs((double)(a) - (double)(b)) <= (double)(tolerance))
-
-#endif

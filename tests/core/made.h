@@ -1,6 +1,5 @@
 /* Modules made at run time, for line-ups of any size and shape: module i is called m<i> and makes topic t<i>. */
-#ifndef TESTS_CORE_MADE_H
-#define TESTS_CORE_MADE_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,5 +94,3 @@ static inline struct nm_lineup *made_lineup(struct made *m, const uint32_t *file
 }
 
 static inline void made_free(struct made *m) { nm_arena_free(&m->arena); }
-
-#endif

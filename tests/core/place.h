@@ -1,6 +1,5 @@
 /* A folder of a test's own below the build folder, with a few files in it. */
-#ifndef TESTS_CORE_PLACE_H
-#define TESTS_CORE_PLACE_H
+#pragma once
 
 #include <ftw.h>
 #include <stdio.h>
@@ -48,5 +47,3 @@ static inline const char *place_read(const char *root, const char *name, char *t
     fclose(file);
     return text;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The team of team.h in a registry, for the tests of a file. */
-#ifndef TESTS_CORE_REGISTERED_H
-#define TESTS_CORE_REGISTERED_H
+#pragma once
 
 #include "base/arena.h"
 #include "core/registry.h"
@@ -22,5 +21,3 @@ static inline int tear_down(void **state)
     nm_arena_free(&arena);
     return 0;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* A line-up from text and a few modules, for the tests of the runtime. */
-#ifndef TESTS_CORE_STARTED_H
-#define TESTS_CORE_STARTED_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -57,5 +56,3 @@ static inline void stop(struct started *s)
     nm_lineup_free(s->lineup);
     nm_arena_free(&s->arena);
 }
-
-#endif

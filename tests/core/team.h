@@ -2,8 +2,7 @@
  * tuned by.
  *
  *     eye ── ball_seen ──> ball_filter ── ball ──> striker ── cmd_vel ──> walk ── odometry ──> (last) ball_filter */
-#ifndef TESTS_CORE_TEAM_H
-#define TESTS_CORE_TEAM_H
+#pragma once
 
 #include "core/nm.h"
 
@@ -165,5 +164,3 @@ static const struct nm_module *const team[] = {&eye_module,   &ball_filter_modul
                                                &walk_module,  &dribbler_module,    &speaker_module,
                                                &power_module, &button_module,      &stranger_module};
 enum { TEAM = sizeof team / sizeof team[0] };
-
-#endif

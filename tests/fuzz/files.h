@@ -1,6 +1,5 @@
 /* Files for fuzz targets whose readers take a path: a folder in memory that is removed at the end. */
-#ifndef TESTS_FUZZ_FILES_H
-#define TESTS_FUZZ_FILES_H
+#pragma once
 
 #include <fcntl.h>
 #include <stddef.h>
@@ -65,5 +64,3 @@ static inline size_t fuzz_part(const uint8_t **data, size_t *size, const uint8_t
     *size -= n + (end != NULL);
     return n;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* A robot and a field for tests of learning. */
-#ifndef TESTS_LEARN_RIG_H
-#define TESTS_LEARN_RIG_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,5 +32,3 @@ static inline void rig_begin(struct rig *rig, const char *robot)
 }
 
 static inline void rig_end(struct rig *rig) { nm_arena_free(&rig->arena); }
-
-#endif

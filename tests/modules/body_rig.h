@@ -1,6 +1,5 @@
 /* What the tests of the modules around the body share: a robot, joints and torso as messages, the console's lines. */
-#ifndef NM_TESTS_MODULES_BODY_RIG_H
-#define NM_TESTS_MODULES_BODY_RIG_H
+#pragma once
 
 #include "body/robots.h"
 
@@ -63,5 +62,3 @@ static inline uint32_t lines_with(struct nm_harness *h, const char *text)
     for (uint32_t i = 0; i < n; i++) found += strstr(((const Log *)at[i])->msg, text) != NULL;
     return found;
 }
-
-#endif

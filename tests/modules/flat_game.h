@@ -1,8 +1,7 @@
 /* Two teams in the flat world with the real strategy, soccer and planner, and without eyes, radio and localisation: all
  * see the truth with a little noise, and mates hear one another three times a second. A small referee stops and starts
  * the game. For tests of behaviour that need opponents. */
-#ifndef NM_TESTS_FLAT_GAME_H
-#define NM_TESTS_FLAT_GAME_H
+#pragma once
 
 #include <math.h>
 #include <string.h>
@@ -328,5 +327,3 @@ static inline void game_play(struct game *g, double seconds)
         game_judge(g);
     }
 }
-
-#endif

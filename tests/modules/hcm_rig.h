@@ -1,7 +1,6 @@
 /* A robot that falls, is carried and is asked for its joints, around the hardware control manager: who plays
  * animations, walks and presses is made up here, and the states that it goes through are kept as a trace. */
-#ifndef TESTS_MODULES_HCM_RIG_H
-#define TESTS_MODULES_HCM_RIG_H
+#pragma once
 
 #include "modules/body_rig.h"
 
@@ -169,5 +168,3 @@ static inline void falls(struct rig *r, double roll, double pitch)
     }
     r->turning = (struct vec3){0, 0, 0};
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* A robot that stands and could kick, with the parameters that every body begins with. */
-#ifndef TESTS_MODULES_KICK_RIG_H
-#define TESTS_MODULES_KICK_RIG_H
+#pragma once
 
 #include "body/robots.h"
 
@@ -62,5 +61,3 @@ static inline int choose(const struct rig *r, struct kick_want want, struct kick
 {
     return kick_choose(&r->params.plan.path, &r->params.plan.reach, &r->stand, &want, choice, why, size);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* A robot on a kid field whose percepts are made here, without the simulator: for the tests of the position modules. */
-#ifndef NM_TESTS_POSITION_RIG_H
-#define NM_TESTS_POSITION_RIG_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -154,5 +153,3 @@ static inline void rig_mates(struct rig *r, uint32_t n, struct pose2 ball, doubl
         mate->message.ball_age = (float)age;
     }
 }
-
-#endif

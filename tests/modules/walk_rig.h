@@ -1,7 +1,6 @@
 /* What the tests of the modules walk and walk_policy share: a body that follows its goals exactly and stands level, so
  * that steps are pure geometry. */
-#ifndef NM_TESTS_MODULES_WALK_RIG_H
-#define NM_TESTS_MODULES_WALK_RIG_H
+#pragma once
 
 #include <string.h>
 
@@ -123,5 +122,3 @@ static inline WalkCommand *command(struct bench *b, uint8_t mode)
     c->mode = mode;
     return c;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* A robot that walks without physics: feet are set down in turns along a path, the torso glides between them, inverse
  * kinematics gives the joints. So the truth of everything is known at any time. */
-#ifndef NM_TESTS_MODULES_WALKER_H
-#define NM_TESTS_MODULES_WALKER_H
+#pragma once
 
 #include "body/leg_ik.h"
 #include "body/state.h"
@@ -97,5 +96,3 @@ static inline struct pose2 walker_robot(const struct moment *m)
     struct vec3 middle = vec3_scale(vec3_add(m->sole[0].pos, m->sole[1].pos), 0.5);
     return (struct pose2){middle.x, middle.y, quat_yaw(m->torso.rot)};
 }
-
-#endif

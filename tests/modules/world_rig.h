@@ -1,6 +1,5 @@
 /* What the tests of the world's modules share: a robot that stands somewhere, looks somewhere and sees things. */
-#ifndef NM_TESTS_MODULES_WORLD_RIG_H
-#define NM_TESTS_MODULES_WORLD_RIG_H
+#pragma once
 
 #include <math.h>
 #include <setjmp.h>
@@ -105,5 +104,3 @@ static inline void tell_ball(TeamMessage *m, double x, double y, double confiden
     m->ball_confidence = (float)confidence;
     m->ball_age = 0.1f;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Random networks of all operators for tests. */
-#ifndef TESTS_NN_GRAPHS_H
-#define TESTS_NN_GRAPHS_H
+#pragma once
 
 #include <math.h>
 #include <stdio.h>
@@ -430,5 +429,3 @@ static inline void graph_feed(struct nm_net *net, uint64_t seed)
     for (uint32_t i = 0; i < net->n_inputs; i++)
         for (uint32_t j = 0; j < nm_net_width_in(net, i); j++) nm_net_input(net, i)[j] = (float)graph_both(&seed);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* A log as another robot writes it, a line-up that plays it, and what came out: for the tests of replays by time. */
-#ifndef TESTS_RECORD_FOREIGN_H
-#define TESTS_RECORD_FOREIGN_H
+#pragma once
 
 #include "core/started.h"
 
@@ -340,5 +339,3 @@ static inline int clear_place(void **state)
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_place, clear_place)
-
-#endif

@@ -1,6 +1,5 @@
 /* A camera on the pitch, what it is asked for, and an eye that never errs, for the tests of percepts. */
-#ifndef NM_TESTS_EYES_H
-#define NM_TESTS_EYES_H
+#pragma once
 
 #include "sim/percept.h"
 #include "sim/sim_help.h"
@@ -38,5 +37,3 @@ static inline struct nm_percept_params faultless(void)
     p.line = (struct nm_percept_habit){.range = 1000, .fade = 1};
     return p;
 }
-
-#endif

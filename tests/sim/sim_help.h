@@ -1,6 +1,5 @@
 /* Robots, fields and worlds for the simulator's tests. */
-#ifndef NM_TESTS_SIM_HELP_H
-#define NM_TESTS_SIM_HELP_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -54,5 +53,3 @@ static inline void assert_near(double a, double b, double tolerance)
 {
     if (!(fabs(a - b) <= tolerance)) fail_msg("%.9g is not within %g of %.9g", a, tolerance, b);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* A theatre for the tests of the stage: the pitch, line-ups of a few modules, and the modules themselves, which write
  * down what reaches them or move something. */
-#ifndef NM_TESTS_THEATRE_H
-#define NM_TESTS_THEATRE_H
+#pragma once
 
 #include "core/place.h"
 #include "sim_help.h"
@@ -288,5 +287,3 @@ static inline double joint(const struct nm_stage *stage, uint32_t who, const cha
     nm_world_truth(nm_stage_world(stage), who, &truth);
     return truth.q[nm_find_joint(nm_stage_body(stage, who), name)];
 }
-
-#endif

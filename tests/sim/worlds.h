@@ -1,6 +1,5 @@
 /* What worlds are made of in tests: a pitch, both robots, and how they stand. */
-#ifndef NM_TESTS_WORLDS_H
-#define NM_TESTS_WORLDS_H
+#pragma once
 
 #include "sim/sim_help.h"
 
@@ -36,5 +35,3 @@ static inline struct nm_world_robot robot_at(const struct nm_body *body, const d
 {
     return (struct nm_world_robot){.body = body, .start = {x, y, theta}, .joints = q};
 }
-
-#endif

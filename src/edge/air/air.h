@@ -1,8 +1,7 @@
 /* Datagrams between robots and with the referee: small, unreliable, to one receiver or to all. One interface with three
  * functions, join, send and receive, for a UDP socket (udp.h) or the air of a simulated field (memory.h), so that its
  * users run unchanged with both. No call ever waits. */
-#ifndef NM_EDGE_AIR_AIR_H
-#define NM_EDGE_AIR_AIR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ static inline void nm_radio_close(struct nm_radio *radio)
 }
 
 static inline bool nm_air_is_group(uint32_t host) { return host >> 28 == 14; }
-
-#endif

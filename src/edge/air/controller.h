@@ -6,8 +6,7 @@
  *     return packets from robots on port 3939
  *     requests of monitors on port 3636: they get undelayed packets and the return packets of robots (port 3940)
  *     team messages on port 10000 + team */
-#ifndef NM_EDGE_AIR_CONTROLLER_H
-#define NM_EDGE_AIR_CONTROLLER_H
+#pragma once
 
 #include "edge/air/air.h"
 #include "referee/match.h"
@@ -54,5 +53,3 @@ void nm_controller_init(struct nm_controller *controller, const struct nm_contro
 int nm_controller_poll(struct nm_controller *controller, const struct nm_match *match, int64_t now, struct nm_err *err);
 enum nm_robot_link nm_controller_link(const struct nm_controller *controller, uint32_t team, uint32_t player,
                                       int64_t now);
-
-#endif

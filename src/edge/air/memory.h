@@ -2,8 +2,7 @@
  * duplication of a bad network, all drawn from a seed. What happens to a datagram depends on the seed, its sender and
  * receiver, and the number of datagrams that the sender sent before. It does not depend on the order in which radios
  * are made or robots are computed. One thread uses it and sets its clock. */
-#ifndef NM_EDGE_AIR_MEMORY_H
-#define NM_EDGE_AIR_MEMORY_H
+#pragma once
 
 #include "edge/air/air.h"
 
@@ -40,5 +39,3 @@ struct nm_radio *nm_air_radio(struct nm_air *air, struct nm_air_place place, str
 /* Sets the time: datagrams that are due can be received. Time must not run backwards. */
 void nm_air_advance(struct nm_air *air, int64_t now);
 void nm_air_stats(const struct nm_air *air, struct nm_air_stats *stats);
-
-#endif

@@ -2,8 +2,7 @@
  * (team/received, team/sent) and for a monitor (status/received, status/sent). It hands on bytes as they are; modules
  * read and write them, so that a log keeps what was said. In real time the radios are UDP sockets, in the simulator the
  * air in memory. */
-#ifndef NM_EDGE_AIR_RADIO_EDGE_H
-#define NM_EDGE_AIR_RADIO_EDGE_H
+#pragma once
 
 #include "core/player.h"
 #include "edge/air/memory.h"
@@ -26,5 +25,3 @@ void nm_radio_edge_free(struct nm_radio_edge *edge); /* NULL is allowed */
 void nm_radio_edge_poll(struct nm_radio_edge *edge, int64_t now);
 /* Real time: starts the thread that does this a hundred times a second. */
 int nm_radio_edge_start(struct nm_radio_edge *edge, struct nm_err *err);
-
-#endif

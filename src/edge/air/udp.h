@@ -1,6 +1,5 @@
 /* A radio that uses a UDP socket of this machine. */
-#ifndef NM_EDGE_AIR_UDP_H
-#define NM_EDGE_AIR_UDP_H
+#pragma once
 
 #include "edge/air/air.h"
 
@@ -15,5 +14,3 @@ struct nm_udp_options {
 struct nm_radio *nm_udp_open(const struct nm_udp_options *options, struct nm_err *err);
 uint16_t nm_udp_port(const struct nm_radio *radio);
 int nm_udp_fd(const struct nm_radio *radio); /* to wait for */
-
-#endif

@@ -1,7 +1,6 @@
 /* Single questions on a servo bus, for tools: ping, read, write, scan. Each call waits for its answer. Robots use the
  * driver (driver.h) instead. */
-#ifndef NM_EDGE_BUS_ASK_H
-#define NM_EDGE_BUS_ASK_H
+#pragma once
 
 #include "codec/dynamixel.h"
 #include "codec/dynamixel_tables.h"
@@ -41,5 +40,3 @@ int nm_ask_put(struct nm_ask *ask, const struct nm_ask_device *device, const cha
 /* Finds all devices with ids from `first` to `last` that answer to one of the protocols (bit 0: 1.0, bit 1: 2.0), in
  * the order of protocol and id. Returns their number, at most `room`. */
 int nm_ask_scan(struct nm_ask *ask, int protocols, uint8_t first, uint8_t last, struct nm_ask_device *found, int room);
-
-#endif

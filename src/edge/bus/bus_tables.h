@@ -1,7 +1,6 @@
 /* Makes the tables of the servo driver from a robot's folder (body/robot.h), and a virtual bus with the same devices
  * from those tables. */
-#ifndef NM_EDGE_BUS_BUS_TABLES_H
-#define NM_EDGE_BUS_BUS_TABLES_H
+#pragma once
 
 #include "body/robot.h"
 #include "edge/bus/driver.h"
@@ -22,5 +21,3 @@ int nm_bus_tables(const struct nm_body *body, struct nm_bus_tables *tables, stru
 
 /* NULL with a sentence. */
 struct nm_vbus *nm_vbus_of_tables(const struct nm_bus_tables *tables, struct nm_err *err);
-
-#endif

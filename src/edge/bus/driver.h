@@ -11,8 +11,7 @@
  * stored register that the driver writes. All calls must come from one thread. Nothing is allocated after nm_bus_open.
  * Time comes from the io. Angles are those of the servos, zero in the middle of the turn; how the servos are mounted is
  * described in body/robot.h. */
-#ifndef NM_EDGE_BUS_DRIVER_H
-#define NM_EDGE_BUS_DRIVER_H
+#pragma once
 
 #include "base/error.h"
 #include "edge/bus/io.h"
@@ -183,5 +182,3 @@ void nm_bus_cycle(struct nm_bus_driver *bus, const struct nm_bus_goals *goals, s
 
 /* The next report, oldest first; false if there is none. If nobody reads them, the oldest are dropped. */
 bool nm_bus_next_event(struct nm_bus_driver *bus, struct nm_bus_event *event);
-
-#endif

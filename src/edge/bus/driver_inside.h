@@ -1,8 +1,7 @@
 /* Private to edge/bus: the state of the driver, shared by driver.c (tables, the cycle, faults), driver_servo.c (what
  * servos and boards say and what servos are told) and driver_wire.c (which packets a cycle holds, and the talk on a
  * wire). */
-#ifndef NM_EDGE_BUS_DRIVER_INSIDE_H
-#define NM_EDGE_BUS_DRIVER_INSIDE_H
+#pragma once
 
 #include "base/fault.h"
 #include "codec/dynamixel.h"
@@ -214,5 +213,3 @@ void wire_begin(struct nm_bus_driver *bus, int wire);
 /* Does what can be done now; returns the time at which there is more to do, INT64_MAX: the wire is done. */
 int64_t wire_progress(struct nm_bus_driver *bus, int wire);
 void wire_end(struct nm_bus_driver *bus, int wire);
-
-#endif

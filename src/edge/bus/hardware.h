@@ -7,8 +7,7 @@
  * reads servo_states) and ends within its deadline, and the thread has the priority of that cycle. If the buses of a
  * robot need longer, its folder says so (`round:` in servos.yaml), and a round takes that time. Once a second the age
  * of the readings of each device is published on `diagnostics`, if the line-up has that topic. */
-#ifndef NM_EDGE_BUS_HARDWARE_H
-#define NM_EDGE_BUS_HARDWARE_H
+#pragma once
 
 #include "core/player.h"
 #include "edge/bus/bus_tables.h"
@@ -39,5 +38,3 @@ int64_t nm_hardware_period(const struct nm_hardware *hardware); /* ns, of a roun
 
 /* The states of the last round, for status and tests. */
 const struct nm_bus_states *nm_hardware_states(const struct nm_hardware *hardware);
-
-#endif

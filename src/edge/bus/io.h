@@ -1,7 +1,6 @@
 /* What the servo driver needs from outside: a clock, and a few wires that carry bytes. On a robot these are serial
  * ports (port.h); in tests and in the simulator it is the virtual bus in simulated time (virtual.h). */
-#ifndef NM_EDGE_BUS_IO_H
-#define NM_EDGE_BUS_IO_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ struct nm_bus_io {
     /* waits until that time, or until bytes have arrived on any wire */
     void (*wait)(void *self, int64_t until);
 };
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Nothing is allocated after nm_vbus_new and nm_vbus_add. While the thread runs, other threads must call these
  * functions between nm_vbus_lock and nm_vbus_unlock. */
-#ifndef NM_EDGE_BUS_VIRTUAL_H
-#define NM_EDGE_BUS_VIRTUAL_H
+#pragma once
 
 #include "base/error.h"
 #include "codec/dynamixel.h"
@@ -115,5 +114,3 @@ int nm_vbus_start(struct nm_vbus *bus, const char *const links[NM_BUS_WIRES], st
 void nm_vbus_stop(struct nm_vbus *bus);
 void nm_vbus_lock(struct nm_vbus *bus);
 void nm_vbus_unlock(struct nm_vbus *bus);
-
-#endif

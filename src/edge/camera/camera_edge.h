@@ -4,8 +4,7 @@
  * again when it is over.
  *
  * All system calls go through a table, so that tests put a camera behind it that does whatever they want. */
-#ifndef NM_EDGE_CAMERA_CAMERA_EDGE_H
-#define NM_EDGE_CAMERA_CAMERA_EDGE_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -33,5 +32,3 @@ int nm_camera_edge_start(struct nm_camera_edge *edge, struct nm_err *err);
 /* One look: publishes an image if there is one. What the thread calls, and tests. */
 void nm_camera_edge_round(struct nm_camera_edge *edge, int64_t now);
 void nm_camera_edge_free(struct nm_camera_edge *edge); /* NULL is allowed */
-
-#endif

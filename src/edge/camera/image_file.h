@@ -1,6 +1,5 @@
 /* Images from files: PNG and JPEG, as the pixels that our vision works on. */
-#ifndef NM_EDGE_CAMERA_IMAGE_FILE_H
-#define NM_EDGE_CAMERA_IMAGE_FILE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ void nm_image_free(struct nm_image *image);
 
 /* Three bytes a pixel in, four bytes of two pixels out; BT.601 in full range, as the simulator and JPEG have it. */
 void nm_rgb_to_yuyv(const uint8_t *rgb, uint32_t width, uint32_t height, uint32_t step, uint8_t *yuyv);
-
-#endif

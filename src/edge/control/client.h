@@ -1,6 +1,5 @@
 /* The client side of the control socket, for commands that talk to a running line-up. */
-#ifndef NM_EDGE_CONTROL_CLIENT_H
-#define NM_EDGE_CONTROL_CLIENT_H
+#pragma once
 
 #include "codec/yaml.h"
 #include "codec/json.h"
@@ -30,5 +29,3 @@ int64_t nm_reply_whole(const struct nm_yaml *map, const char *key);
 double nm_reply_number(const struct nm_yaml *map, const char *key);
 bool nm_reply_bool(const struct nm_yaml *map, const char *key);
 const char *nm_reply_text(const struct nm_yaml *map, const char *key);
-
-#endif

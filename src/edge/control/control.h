@@ -2,8 +2,7 @@
  * /tmp/nutmeg-UID/NAME.sock), which only its own user can reach. The requests are described in request.h. The edge
  * reads every topic, so that each of them can be shown. It never delays a cycle: for a slow client messages are left
  * out, and a client that reads nothing is disconnected. */
-#ifndef NM_EDGE_CONTROL_CONTROL_H
-#define NM_EDGE_CONTROL_CONTROL_H
+#pragma once
 
 #include "core/player.h"
 #include "edge/rules/desk.h"
@@ -79,5 +78,3 @@ void nm_topics_json(const struct nm_view *view, struct nm_json *json);
 uint32_t nm_find_topic(const struct nm_lineup *lineup, const char *name, struct nm_err *err);
 uint32_t nm_find_instance(const struct nm_lineup *lineup, const char *name, struct nm_err *err);
 const struct nm_module *nm_view_module(const struct nm_view *view, uint32_t instance);
-
-#endif

@@ -1,7 +1,6 @@
 /* The folder of the sockets of running line-ups: $XDG_RUNTIME_DIR/nutmeg, or /tmp/nutmeg-UID where that is not set.
  * Anybody may create things in /tmp, so a folder that other users can enter is refused. */
-#ifndef NM_EDGE_CONTROL_PLACE_H
-#define NM_EDGE_CONTROL_PLACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,5 +15,3 @@ int nm_control_folder(char *to, size_t size, bool make, struct nm_err *err);
 int nm_control_address(const char *folder, const char *name, struct sockaddr_un *address, struct nm_err *err);
 /* Connects; returns the socket, or -1 with errno. */
 int nm_control_dial(const struct sockaddr_un *address);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * The answer is one JSON object, followed by an empty line. A refusal has the key "error" with the reason. After `echo`
  * one object follows for each message, until the client disconnects. */
-#ifndef NM_EDGE_CONTROL_REQUEST_H
-#define NM_EDGE_CONTROL_REQUEST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,5 +57,3 @@ struct nm_request {
  * not belong to the operation, or a value has the wrong type. Texts live in the arena. */
 int nm_request_parse(struct nm_arena *arena, const char *line, size_t size, struct nm_request *request,
                      struct nm_err *err);
-
-#endif

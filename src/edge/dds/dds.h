@@ -6,8 +6,7 @@
  * A receiving thread of Cyclone (a listener) puts what comes in directly into the mailboxes of the cycles; a thread of
  * the edge writes what goes out. Neither ever delays a cycle. Samples that are malformed, too long for our structs or
  * of a type with another hash are dropped, counted, and reported once on `rosout`. */
-#ifndef NM_EDGE_DDS_DDS_H
-#define NM_EDGE_DDS_DDS_H
+#pragma once
 
 #include "core/player.h"
 
@@ -63,5 +62,3 @@ const char *nm_dds_node(const struct nm_dds *dds); /* "/red1/robot" */
  * messages pass between it and us. */
 typedef void nm_dds_say(void *user, const char *sentence);
 void nm_dds_strangers(struct nm_dds *dds, const char *topic, nm_dds_say *say, void *user);
-
-#endif

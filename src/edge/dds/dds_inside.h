@@ -2,8 +2,7 @@
  *
  * The player has two edges for it. `out` reads what leaves and belongs to the edge's thread. `in` makes what enters and
  * belongs to the holder of the lock, mostly a receiving thread of Cyclone. A service has one row in each. */
-#ifndef NM_EDGE_DDS_DDS_INSIDE_H
-#define NM_EDGE_DDS_DDS_INSIDE_H
+#pragma once
 
 #include <dds/dds.h>
 #include <pthread.h>
@@ -186,5 +185,3 @@ void params_close(struct nm_dds *dds);
 void wire_name(const struct nm_dds *dds, const struct nm_topic *topic, char *to, size_t size);
 int64_t wall_now(const struct nm_dds *dds); /* ns since 1970, or virtual */
 void edge_wake(struct nm_dds *dds);         /* wakes the edge's thread   */
-
-#endif

@@ -1,8 +1,7 @@
 /* A look at a ROS 2 system from outside, for the commands: which topics, nodes, services and actions there are, what
  * topics carry, and a writer to any of them. It is a participant without a node, so it appears in nobody's graph. Only
  * one thread may use it. */
-#ifndef NM_EDGE_DDS_DDS_LOOK_H
-#define NM_EDGE_DDS_DDS_LOOK_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -131,5 +130,3 @@ void nm_look_goal_cancel(struct nm_look_goal *goal);
 int nm_look_goal_status(const struct nm_look_goal *goal);
 const void *nm_look_goal_result(const struct nm_look_goal *goal);
 void nm_look_goal_free(struct nm_look_goal *goal);
-
-#endif

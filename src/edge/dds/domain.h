@@ -2,8 +2,7 @@
  * it, and later ones share it. Without a network it uses the interface `lo` without multicast and finds peers at their
  * ports. With a network, the variables of ROS 2 say where to look for others: ROS_AUTOMATIC_DISCOVERY_RANGE and
  * ROS_STATIC_PEERS. CYCLONEDDS_URI is added to the configuration, as in ROS 2. */
-#ifndef NM_EDGE_DDS_DOMAIN_H
-#define NM_EDGE_DDS_DOMAIN_H
+#pragma once
 
 #include <dds/dds.h>
 #include <stdbool.h>
@@ -27,5 +26,3 @@ void nm_domain_leave(uint32_t domain, dds_entity_t participant);
 /* Complaints of Cyclone, such as malformed packets, are kept instead of being printed. Returns their number since the
  * start and the newest sentence. */
 uint64_t nm_domain_complaints(char *to, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* Names and QoS on a ROS 2 wire: names of nodes, topics and services, the QoS of well-known topics, and the
  * `key=value;` texts in USER_DATA. Pure functions. */
-#ifndef NM_EDGE_DDS_NAMES_H
-#define NM_EDGE_DDS_NAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ struct nm_ros_qos nm_ros_qos(const char *topic, const struct nm_type *type);
 /* The value of a key in "key=value;key=value;". The bytes come from a peer, may hold anything, and have no NUL at the
  * end. False if the key is missing or its value does not fit. */
 bool nm_user_data(const void *bytes, size_t n, const char *key, char *to, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* Values of parameters as ROS 2 carries them (rcl_interfaces/ParameterValue). Our values are written in this form.
  * Values from peers are read with all checks and become text for the parser of the player. */
-#ifndef NM_EDGE_DDS_PARAMS_VALUE_H
-#define NM_EDGE_DDS_PARAMS_VALUE_H
+#pragma once
 
 #include "core/params.h"
 #include "edge/dds/pack.h"
@@ -45,5 +44,3 @@ void param_unpack(struct unpack *u, struct param_given *given);
 
 /* The value as text. A whole number is accepted for a number. -1 with a sentence. */
 int param_text(const struct param_row *row, const struct param_given *given, char *to, size_t size, struct nm_err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* A Cyclone DDS topic type whose samples are ready CDR bytes with their 4-byte encapsulation header: the bytes travel
  * as they are written and are passed on as they arrive. So one serialiser, ours, serves every type, and topics of any
  * type can be read. Matching is by topic and type name, as in ROS 2; there is no key. */
-#ifndef NM_EDGE_DDS_RAWTYPE_H
-#define NM_EDGE_DDS_RAWTYPE_H
+#pragma once
 
 #include <dds/dds.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ struct nm_raw {
 enum { NM_RAW_MOST = 16 };
 int nm_raw_take(dds_entity_t reader, struct nm_raw *samples, uint32_t n);
 void nm_raw_free(struct nm_raw *samples, int n);
-
-#endif

@@ -8,8 +8,7 @@
  * server (or from a named origin), and writing must not be locked. Writing is locked by an option, and while the robot
  * plays (edge/rules/gate.h), which the server learns from the topic match_state. When all seats are taken, viewers
  * without the token make room for viewers that have it. */
-#ifndef NM_EDGE_LIVE_LIVE_H
-#define NM_EDGE_LIVE_LIVE_H
+#pragma once
 
 #include "core/player.h"
 #include "edge/rules/desk.h"
@@ -59,5 +58,3 @@ struct nm_live_stats {
     } client[NM_LIVE_CLIENTS]; /* by seat, of the last client that sat there             */
 };
 void nm_live_stats(const struct nm_live *live, struct nm_live_stats *stats);
-
-#endif

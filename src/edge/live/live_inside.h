@@ -4,8 +4,7 @@
  *   live ── channels: one for each topic; messages are encoded only while somebody listens
  *     ├──── services, parameters: tables made at start
  *     └──── clients: subscriptions, a queue of control frames, a queue of messages, one slot for each image topic */
-#ifndef NM_EDGE_LIVE_LIVE_INSIDE_H
-#define NM_EDGE_LIVE_LIVE_INSIDE_H
+#pragma once
 
 #include <netinet/in.h>
 #include <pthread.h>
@@ -286,5 +285,3 @@ void sockets_turn(struct nm_live *live, int timeout); /* waits at most `timeout`
 bool connection_busy(const struct connection *c);     /* something is being sent                                   */
 /* Sends a frame: the bytes of the head, then the payload, which it takes over. */
 int connection_send(struct connection *c, int opcode, const void *head, size_t n_head, struct payload *payload);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * In addition to the log of a run there may be a black box: the last half minute, always, in small files that survive
  * the process. */
-#ifndef NM_EDGE_LOG_LOG_H
-#define NM_EDGE_LOG_LOG_H
+#pragma once
 
 #include "codec/mcap_write.h"
 #include "core/player.h"
@@ -58,5 +57,3 @@ struct nm_log_stats {
 };
 void nm_log_stats(const struct nm_log *log, struct nm_log_stats *stats);
 const char *nm_log_path(const struct nm_log *log); /* NULL: only a black box */
-
-#endif

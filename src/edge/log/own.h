@@ -4,8 +4,7 @@
  * $XDG_STATE_HOME/nutmeg/key or ~/.local/state/nutmeg/key. It is random and is made when it is first needed.
  *
  * The signature is HMAC-SHA-256 (RFC 2104) over the name of the cycle, its run and the state; it follows the state. */
-#ifndef NM_EDGE_LOG_OWN_H
-#define NM_EDGE_LOG_OWN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,5 +19,3 @@ void nm_own_sign(const uint8_t key[NM_OWN_KEY], const char *cycle, uint64_t run,
                  uint8_t signature[NM_OWN_SIGNATURE]);
 /* Whether the last bytes of a signed state are its valid signature. */
 bool nm_own_signed(const uint8_t key[NM_OWN_KEY], const char *cycle, uint64_t run, const void *state, size_t n);
-
-#endif

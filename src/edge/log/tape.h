@@ -4,8 +4,7 @@
  * once; the tape tries again and continues in a new file when the disk works again.
  *
  * PATH.mcap is one file (PATH_1.mcap, … after a rotation or a fault); any other path is a folder with such files. */
-#ifndef NM_EDGE_LOG_TAPE_H
-#define NM_EDGE_LOG_TAPE_H
+#pragma once
 
 #include "base/error.h"
 #include "codec/mcap_write.h"
@@ -60,5 +59,3 @@ int64_t tape_cpu(const struct tape *tape);    /* ns that its thread has worked *
 const char *tape_path(const struct tape *tape);
 /* Names the calling thread and gives it a low priority. */
 void tape_step_back(const char *name);
-
-#endif

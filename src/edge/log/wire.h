@@ -1,7 +1,6 @@
 /* Records a ROS 2 system from outside: it listens to its topics, including those that appear later, and writes what
  * arrives as it arrives. Publishers do not notice it. Only one thread may use it. */
-#ifndef NM_EDGE_LOG_WIRE_H
-#define NM_EDGE_LOG_WIRE_H
+#pragma once
 
 #include "edge/log/tape.h"
 
@@ -23,5 +22,3 @@ void nm_wire_log_free(struct nm_wire_log *log);
 
 /* Looks for new topics and records what has arrived; returns the number of messages. */
 uint32_t nm_wire_log_poll(struct nm_wire_log *log);
-
-#endif

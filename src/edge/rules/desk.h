@@ -1,7 +1,6 @@
 /* The desk: services that the process itself answers, and not a module of the line-up: the clock of a simulation, the
  * referee of its match, views on disk. The live server and the control socket have the same desk. */
-#ifndef NM_EDGE_RULES_DESK_H
-#define NM_EDGE_RULES_DESK_H
+#pragma once
 
 #include <stdlib.h>
 
@@ -34,5 +33,3 @@ static inline void nm_desk_add(struct nm_desk *desk, struct nm_desk_service row)
     if (desk->n == NM_DESK_SERVICES) abort(); /* the table is made at start, from constants */
     desk->at[desk->n++] = row;
 }
-
-#endif

@@ -7,8 +7,7 @@
  * - The state of the game comes from the topic match_state. If a module or an edge of this process publishes it, that
  * one counts. If it comes from outside, only this machine can end the game: a message from another machine can close
  * the gate, but cannot open it again. */
-#ifndef NM_EDGE_RULES_GATE_H
-#define NM_EDGE_RULES_GATE_H
+#pragma once
 
 #include "core/player.h"
 #include "nutmeg_msgs/MatchState.h"
@@ -32,5 +31,3 @@ const char *nm_gate_locked(struct nm_gate *gate);
  * allowed before and after the game, in a time-out, and while the robot is penalised. If the game controller is silent,
  * the last state stays. */
 const char *nm_remote_locked(const MatchState *match);
-
-#endif

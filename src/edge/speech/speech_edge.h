@@ -1,8 +1,7 @@
 /* The edge that speaks: what arrives on `utterance` is said by the program espeak-ng, one sentence at a time, and
  * `speaking` says whether it still speaks. The program runs as a process of its own, so that nothing waits for it and
  * its libraries are needed only where somebody wants to hear. Without a sound card it is silent. */
-#ifndef NM_EDGE_SPEECH_SPEECH_EDGE_H
-#define NM_EDGE_SPEECH_SPEECH_EDGE_H
+#pragma once
 
 #include "core/player.h"
 
@@ -15,5 +14,3 @@ void nm_speech_free(struct nm_speech *speech); /* ends what is being said; NULL 
 
 /* Begins what is to be said and looks whether it is over. Call it about fifty times a second; it never waits. */
 void nm_speech_poll(struct nm_speech *speech, int64_t now);
-
-#endif

@@ -5,8 +5,7 @@
  * The kernel's joystick device (linux/joystick.h) reports every change in 8 bytes: time in ms, value, type, number.
  * When it is opened, it reports the state of everything. There, values fall when a stick is pushed ahead or to the
  * left; here they rise, like x and y of the robot. */
-#ifndef NM_EDGE_TELEOP_JOYSTICK_H
-#define NM_EDGE_TELEOP_JOYSTICK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -52,5 +51,3 @@ struct nm_keys {
 void nm_keys_begin(struct nm_keys *keys, int64_t hold);
 /* Reads what was typed. Call it without bytes, too, so that time passes. */
 void nm_keys_read(struct nm_keys *keys, const uint8_t *bytes, size_t n, int64_t now);
-
-#endif

@@ -2,8 +2,7 @@
  * that runs the player calls nm_teleop_poll about fifty times a second; it never waits. Every call publishes the state,
  * so silence means a dead joystick. While a joystick is unplugged nothing is published; when it is back, it is found
  * again. */
-#ifndef NM_EDGE_TELEOP_TELEOP_EDGE_H
-#define NM_EDGE_TELEOP_TELEOP_EDGE_H
+#pragma once
 
 #include "core/player.h"
 
@@ -16,5 +15,3 @@ struct nm_teleop *nm_teleop_new(struct nm_player *player, const char *device, st
 void nm_teleop_free(struct nm_teleop *teleop);
 
 void nm_teleop_poll(struct nm_teleop *teleop, int64_t now);
-
-#endif

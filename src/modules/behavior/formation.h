@@ -1,7 +1,6 @@
 /* Where a team stands: places for roles, from the rules and the ball, and who takes which place with the least walking
  * (HULKs 2017, sections 4.1.1 and 4.1.2). All in the frame map: x to the opponents' goal. */
-#ifndef NM_MODULES_BEHAVIOR_FORMATION_H
-#define NM_MODULES_BEHAVIOR_FORMATION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ struct pose2 formation_keeper(const struct nm_pitch_size *field, double ball_x, 
 /* Gives each of n walkers another place so that the sum of costs is least: to[i] is the place of walker i. Costs must
  * be finite. (Hungarian method) */
 void formation_assign(uint32_t n, double cost[FORMATION_PLAYERS][FORMATION_PLAYERS], uint32_t to[]);
-
-#endif

@@ -1,7 +1,6 @@
 /* What to do with the ball: every direction, every way to kick, and what is likely to come of it. The choice with the
  * best expected value wins. A value is the chance that we score next less the chance that they do. */
-#ifndef NM_MODULES_BEHAVIOR_KICK_CHOICE_H
-#define NM_MODULES_BEHAVIOR_KICK_CHOICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ struct kick_choice {
 
 /* `last`: what was chosen before; another choice must be better by `habit`. */
 struct kick_choice choose_kick(const struct choice_world *w, const struct kick_choice *last, double habit);
-
-#endif

@@ -1,6 +1,5 @@
 /* Where the robot and the ball are, in map, from what position and world modules say. Shared by strategy and soccer. */
-#ifndef NM_MODULES_BEHAVIOR_KNOWN_H
-#define NM_MODULES_BEHAVIOR_KNOWN_H
+#pragma once
 
 #include "base/geometry.h"
 #include "core/nm.h"
@@ -56,5 +55,3 @@ static inline struct known_ball known_ball(const struct nm *nm, struct pose2 me,
         true,          false,         b->position.x, b->position.y,
         b->velocity.x, b->velocity.y, way_of(b),     nm_seconds(nm->now - nm_stamp_ns(b->last_seen))};
 }
-
-#endif

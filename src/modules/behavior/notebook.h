@@ -1,7 +1,6 @@
 /* The player: what it knows in each step, and the options that decide. One file holds one role or skill; the options
  * are written as core/option.h says. All places are in the frame map: x to the opponents' goal. */
-#ifndef NM_MODULES_BEHAVIOR_NOTEBOOK_H
-#define NM_MODULES_BEHAVIOR_NOTEBOOK_H
+#pragma once
 
 #include "base/clamp.h"
 #include "base/pitch.h"
@@ -132,5 +131,3 @@ void play_ball(struct soccer *f);
 void search_ball(struct soccer *f);
 void shoot_penalty(struct soccer *f);
 void save_penalty(struct soccer *f);
-
-#endif

@@ -1,6 +1,5 @@
 /* What a keeper must know of a rolling ball: where and when it crosses his line. */
-#ifndef NM_MODULES_BEHAVIOR_SAVE_H
-#define NM_MODULES_BEHAVIOR_SAVE_H
+#pragma once
 
 #include <math.h>
 
@@ -10,5 +9,3 @@ static inline double time_to_roll(double d, double v, double L)
 {
     return d < L ? 2 * L / v * (1 - sqrt(1 - d / L)) : INFINITY;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* Is the robot falling, and how does it lie? A fall is recognised before the impact, by the tilt of the trunk and by
  * the tilt that its turning will have caused a moment later: more than a step could still catch. These are pure
  * functions. */
-#ifndef NM_MODULES_MOTION_FALL_H
-#define NM_MODULES_MOTION_FALL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ enum fall_way fall_lies(struct vec3 up);
 
 /* rad between the trunk and upright */
 double fall_tilt(struct vec3 up);
-
-#endif

@@ -2,8 +2,7 @@
  * passes to the other side. Each choice has its reach, which depends on the place of the ball and on the direction. The
  * easiest choice that reaches is taken. If none reaches, the kick is refused with a sentence that says what is wrong
  * and what would be possible. */
-#ifndef NM_MODULES_MOTION_KICK_CHOOSE_H
-#define NM_MODULES_MOTION_KICK_CHOOSE_H
+#pragma once
 
 #include "body/leg_ik.h"
 #include "modules/motion/kick_path.h"
@@ -67,5 +66,3 @@ void kick_best_place(const struct kick_path_params *p, const struct kick_stand *
 /* If no foot reaches, -1 and a sentence that says what is wrong and what would be possible. */
 int kick_choose(const struct kick_path_params *path, const struct kick_reach_params *p, const struct kick_stand *stand,
                 const struct kick_want *want, struct kick_choice *choice, char *why, size_t size);
-
-#endif

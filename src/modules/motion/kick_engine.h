@@ -3,8 +3,7 @@
  * plan waits for that. Then gyroscope and tilt are compared with the plan, and the difference acts on ankle and hip of
  * the support leg. Goals run ahead of the servos, because servos lag behind and yield under the torque of inverse
  * dynamics. */
-#ifndef NM_MODULES_MOTION_KICK_ENGINE_H
-#define NM_MODULES_MOTION_KICK_ENGINE_H
+#pragma once
 
 #include "modules/motion/kick_plan.h"
 
@@ -102,5 +101,3 @@ void kick_engine_begin(struct kick_engine *e, const double told[]);
 /* One tick: goals for all joints of legs and arms; the others keep what `goals` holds. */
 enum kick_end kick_engine_step(struct kick_engine *e, const struct kick_params *p, const struct kick_sense *sense,
                                double dt, double goals[NM_JOINTS]);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * The frame is the sole of the support foot, x along that foot, z up. `side` is 1 if the kicking foot is the left one,
  * -1 if it is the right one; everything sideways is mirrored by it. */
-#ifndef NM_MODULES_MOTION_KICK_PATH_H
-#define NM_MODULES_MOTION_KICK_PATH_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -180,5 +179,3 @@ static inline struct pose3 kick_path_foot(const double at[KICK_TRACKS])
 {
     return (struct pose3){quat_rpy(0, at[KICK_TOE], at[KICK_YAW]), {at[KICK_X], at[KICK_Y], at[KICK_Z]}};
 }
-
-#endif

@@ -6,8 +6,7 @@
  * taken back by shifting the trunk by d with d - d'' / w^2 = error, the pendulum's equation as one tridiagonal system
  * over the whole motion. A few passes do. The work is split: kick_plan_work takes as many samples as a tick has time
  * for. Nothing here allocates. */
-#ifndef NM_MODULES_MOTION_KICK_PLAN_H
-#define NM_MODULES_MOTION_KICK_PLAN_H
+#pragma once
 
 #include "body/dynamics.h"
 #include "body/leg_ik.h"
@@ -75,5 +74,3 @@ void kick_plan_weight(const struct kick_plan *plan, double t, double xy[2]);
 /* The motion in the middle of three poses, dt apart. */
 void kick_motion(const struct kick_pose pose[3], uint32_t n_joints, double dt, double qd[], double qdd[],
                  struct nm_motion *motion);
-
-#endif

@@ -5,8 +5,7 @@
  * for the longest step, one around the last step for the largest change, the half-line towards the target. A condition
  * that contradicts the conditions before it is met as nearly as they allow. The longest step differs forwards,
  * backwards and sideways, so the geometry is done in a plane where each of them is 1. */
-#ifndef NM_MODULES_MOTION_STEP_PLANNER_H
-#define NM_MODULES_MOTION_STEP_PLANNER_H
+#pragma once
 
 #include "base/geometry.h"
 
@@ -26,5 +25,3 @@ double step_brake_length(double distance, double change);
 
 /* target: the pose to reach, relative to where the robot stands now; last: the step before. */
 struct pose2 step_plan(const struct step_limits *limits, struct pose2 target, struct pose2 last);
-
-#endif

@@ -13,8 +13,7 @@
  *
  * walk_plan.c has the nominal step, walk_kick.c the kicks, walk_sense.c what is measured, walk_joints.c the way from
  * feet and trunk to joints, walk_engine.c one step after the other. */
-#ifndef NM_MODULES_MOTION_WALK_ENGINE_H
-#define NM_MODULES_MOTION_WALK_ENGINE_H
+#pragma once
 
 #include "body/leg_ik.h"
 #include "modules/motion/walk_params.h"
@@ -113,5 +112,3 @@ void walk_engine_take_over(struct walk_engine *e, const struct walk_params *p, c
 struct WalkCommand;
 /* Takes over the kick of a command for the next fitting step; otherwise says why not. */
 const char *walk_kick_ask(const struct WalkCommand *command, const struct walk_params *p, struct walk_kick *kick);
-
-#endif

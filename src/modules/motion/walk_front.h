@@ -1,8 +1,7 @@
 /* What the modules walk and walk_policy have in common: what is asked of a walk and what is refused, what is measured,
  * the model-based engine, and goals that go gently from wherever the joints are. The module steps the engine, or
  * another one, between walk_front_begin and walk_front_put. */
-#ifndef NM_MODULES_MOTION_WALK_FRONT_H
-#define NM_MODULES_MOTION_WALK_FRONT_H
+#pragma once
 
 #include "core/nm.h"
 #include "geometry_msgs/Twist.h"
@@ -128,5 +127,3 @@ void walk_front_put(struct walk_front *f, const double goals[NM_JOINTS]);
 WalkState *walk_front_tell(struct walk_front *f, uint8_t state);
 /* STANDING, STARTING … of the engine. */
 uint8_t walk_front_state(const struct walk_front *f, bool walk);
-
-#endif

@@ -3,8 +3,7 @@
  * Lengths, times and speeds are those of a body whose legs measure WALK_LEG from hip to ankle; for another body they
  * are scaled as pendulums are (Froude): lengths with the legs, times with the root of it. So one set of parameters is a
  * first guess for any body, and a folder overrides only what its body wants different. */
-#ifndef NM_MODULES_MOTION_WALK_PARAMS_H
-#define NM_MODULES_MOTION_WALK_PARAMS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -90,5 +89,3 @@ void walk_params_open_loop(struct walk_params *p);
 /* What the walk can do of a velocity (m/s, m/s, rad/s): the shares of forwards and sideways make one at most, and the
  * faster the less turn. */
 void walk_limit(const struct walk_params *p, double velocity[3]);
-
-#endif

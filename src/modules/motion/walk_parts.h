@@ -1,6 +1,5 @@
 /* The inside of the walk, shared by walk_engine.c, walk_plan.c, walk_kick.c, walk_sense.c and walk_joints.c. */
-#ifndef NM_MODULES_MOTION_WALK_PARTS_H
-#define NM_MODULES_MOTION_WALK_PARTS_H
+#pragma once
 
 #include "modules/motion/walk_engine.h"
 
@@ -59,5 +58,3 @@ void walk_run_ahead(struct walk_engine *e, const struct walk_params *p, const st
                     double goals[2][NM_GROUP], double dt);
 void walk_balance(struct walk_engine *e, const struct walk_params *p, const struct walk_seen *seen,
                   double goals[2][NM_GROUP]);
-
-#endif

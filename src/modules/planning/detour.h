@@ -4,8 +4,7 @@
  * neighbouring bends. The search starts with the straight line. Where the way meets a disc, that disc becomes a bend,
  * once on each side, and the shorter of the two ways is kept. With n discs in the way this tries at most 2^n ways; the
  * number of tries is limited, because a robot that has thought long enough should walk. */
-#ifndef NM_MODULES_PLANNING_DETOUR_H
-#define NM_MODULES_PLANNING_DETOUR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ void detour_find(struct detour *way, struct pose2 from, struct pose2 to, const s
 
 /* The point so many metres along the way, and the direction of the way there. */
 struct pose2 detour_at(const struct detour *way, double along);
-
-#endif

@@ -1,8 +1,7 @@
 /* How a robot that can walk in every direction follows a way: which way it faces, how fast it walks and turns, and how
  * long it will take. It faces along the way where that is faster, and its final orientation where that is; so it turns
  * in arcs while it walks (HULKs team research report 2017, section 4.7.2, without its fixed threshold). */
-#ifndef NM_MODULES_PLANNING_STEER_H
-#define NM_MODULES_PLANNING_STEER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -36,5 +35,3 @@ double steer_stopping(double distance, double change);
 
 /* The velocity now. `seconds` becomes the time that the way will take. */
 struct steer_velocity steer(const struct steer_limits *limits, struct steer_wish *wish, double *seconds);
-
-#endif

@@ -1,8 +1,7 @@
 /* A cloud of particles as arrays of numbers, so that the compiler works on several particles at a time, and the score
  * of what is seen (Rhoban 2016, section 4.4): by the angle between the ray to the thing as it is seen and the ray to it
  * as it should be seen, never below a floor that stands for false percepts. */
-#ifndef NM_MODULES_POSITION_CLOUD_H
-#define NM_MODULES_POSITION_CLOUD_H
+#pragma once
 
 #include "modules/position/sight.h"
 
@@ -26,5 +25,3 @@ void cloud_turned(struct cloud *cloud);
 /* Multiplies the weights by the score of a landmark, or of a piece of line by both of its ends. */
 void cloud_weigh(struct cloud *cloud, const struct sight_map *map, const struct sighting *seen,
                  const struct cloud_score *score);
-
-#endif

@@ -1,8 +1,7 @@
 /* What the three position modules have in common: their ports, the odometry's recent past, what the game and the body
  * say about where the robot may be, and how a pose is published. The modules are exchangeable: a line-up names one of
  * position_ukf, position_particles and position_landmarks, and nothing else changes. */
-#ifndef NM_MODULES_POSITION_POSITION_H
-#define NM_MODULES_POSITION_POSITION_H
+#pragma once
 
 #include "base/pitch.h"
 #include "core/nm.h"
@@ -101,5 +100,3 @@ static inline struct pose2 position_mirrored(struct pose2 p)
 {
     return (struct pose2){-p.x, -p.y, angle_normal(p.theta + M_PI)};
 }
-
-#endif

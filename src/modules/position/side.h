@@ -1,8 +1,7 @@
 /* Which way round: the field looks the same from the opposite side, so sightings of lines and posts never tell a pose
  * from its mirror image. The team does: mates say where they are, where the ball is and whom they see. Each mate's
  * claims count up to a limit, so that one mate who is wrong cannot turn a robot that knows its side, while two can. */
-#ifndef NM_MODULES_POSITION_SIDE_H
-#define NM_MODULES_POSITION_SIDE_H
+#pragma once
 
 #include "modules/position/position.h"
 
@@ -63,5 +62,3 @@ double side_odds(const struct side_belief *belief);
  * been for a while; the belief is now that of the mirrored pose, and what history said is refuted. */
 bool side_weigh(struct side_belief *belief, const struct side_claims *claims, struct pose2 pose, double dt,
                 const struct side_limits *limits);
-
-#endif

@@ -1,8 +1,7 @@
 /* What a robot sees of the field, and the map it is held against. Sightings of the last seconds are kept, moved along
  * with the odometry: from two of them, or from one crossing, follow poses at which the robot could be (sensor
  * resetting), and all of them together judge such a pose. */
-#ifndef NM_MODULES_POSITION_SIGHT_H
-#define NM_MODULES_POSITION_SIGHT_H
+#pragma once
 
 #include "modules/position/position.h"
 
@@ -69,5 +68,3 @@ double sight_score(const struct sight_map *map, const struct sighting *sightings
 /* A pose that one directed crossing or two landmarks, drawn at random, would explain; false if none was found. */
 bool sight_guess(const struct sight_map *map, const struct sighting *sightings, uint32_t n, struct nm *nm,
                  struct pose2 *pose);
-
-#endif

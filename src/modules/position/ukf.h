@@ -6,8 +6,7 @@
  * A sighting is a point on the ground in the robot's frame, through a camera pose that is wrong by the tilt w = (roll,
  * pitch). The filter computes where in the field the sighting then lies, with covariance, and holds that against the
  * map. So one prediction serves all landmarks. */
-#ifndef NM_MODULES_POSITION_UKF_H
-#define NM_MODULES_POSITION_UKF_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -82,5 +81,3 @@ static inline struct pose2 ukf_pose(const struct ukf *u)
 }
 /* The field looks the same when it is turned by half a turn. */
 void ukf_mirror(struct ukf *u);
-
-#endif

@@ -1,8 +1,7 @@
 /* The uncertainty of a pose that is the sum of steps. Each step adds to the variance in proportion to its length (a
  * random walk), and an error of the direction becomes an error of the place as the robot walks on: P' = F P F^T + Q,
  * the usual propagation of dead reckoning (Thrun et al., Probabilistic Robotics, 5.4). */
-#ifndef NM_MODULES_SENSING_DRIFT_H
-#define NM_MODULES_SENSING_DRIFT_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -65,5 +64,3 @@ static inline void drift_tell(const struct drift *d, const struct drift_noise *n
         out->twist.covariance[7 * axis[i]] = speed * speed;
     }
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Converts messages to numbers and back, for the modules of this folder: poses, times, joints by name. Messages may
  * come from outside, so numbers that are not finite are left out. */
-#ifndef NM_MODULES_SENSING_READINGS_H
-#define NM_MODULES_SENSING_READINGS_H
+#pragma once
 
 #include "body/kinematics.h"
 #include "core/nm.h"
@@ -44,5 +43,3 @@ static inline int needs_legs(const struct nm *nm)
                        nm->body->name);
     return 0;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* The status packet of a robot: four letters, then a RobotStatus in CDR. It goes to all that listen on the port of the
  * team. */
-#ifndef NM_MODULES_TEAM_STATUS_PACKET_H
-#define NM_MODULES_TEAM_STATUS_PACKET_H
+#pragma once
 
 #include <string.h>
 
@@ -24,5 +23,3 @@ static inline bool nm_status_read(const uint8_t *bytes, size_t n, RobotStatus *s
     return n >= 4 && !memcmp(bytes, NM_STATUS_MAGIC, 4) &&
            !nm_cdr_decode(&RobotStatus_type, status, bytes + 4, n - 4, NULL, NULL);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* What the stages of vision share: one image with the place of its camera, the test for carpet, and colour classes. The
  * stages of one image run in one cycle; each begins when the stage before it has published what it found, and looks at
  * the same image. Pixels are YUV 4:2:2 (yuv422_yuy2), as cameras deliver them; pixel (0, 0) is the upper left one. */
-#ifndef NM_MODULES_VISION_FRAME_H
-#define NM_MODULES_VISION_FRAME_H
+#pragma once
 
 #include <math.h>
 #include <string.h>
@@ -164,5 +163,3 @@ uint32_t sobel(const struct frame *frame, uint32_t every, uint8_t *edges);
 /* The threshold that parts bytes into two classes best (Otsu 1979): those up to it, and those above. */
 uint8_t otsu(const uint8_t *bytes, size_t n);
 void binarise(const uint8_t *bytes, size_t n, uint8_t threshold, uint8_t *to); /* 255 above it, else 0 */
-
-#endif

@@ -1,6 +1,5 @@
 /* Networks of the vision: where their files are, and how an image becomes what they see. */
-#ifndef NM_MODULES_VISION_NETWORK_H
-#define NM_MODULES_VISION_NETWORK_H
+#pragma once
 
 #include "modules/vision/frame.h"
 #include "nn/onnx.h"
@@ -19,5 +18,3 @@ void network_picture(const struct frame *f, uint32_t width, uint32_t height, flo
 /* A square of the image around a pixel in NETWORK_PATCH x NETWORK_PATCH grey pixels, 0 to 1; what lies outside looks
  * like the nearest pixel inside. False, and nothing is written, if about half of it does. */
 bool network_patch(const struct frame *f, double u, double v, double side, float *to);
-
-#endif

@@ -1,7 +1,6 @@
 /* Pictures of what a stage has found, for whoever watches: the image in grey at half its size, and what the stage drew
  * upon it. A sketch lies on the stack, so only a function that runs while somebody watches has one. */
-#ifndef NM_MODULES_VISION_SKETCH_H
-#define NM_MODULES_VISION_SKETCH_H
+#pragma once
 
 #include "modules/vision/frame.h"
 
@@ -19,5 +18,3 @@ void sketch_line(struct sketch *s, double u0, double v0, double u1, double v1, u
 void sketch_circle(struct sketch *s, double u, double v, double radius, uint32_t colour);
 void sketch_box(struct sketch *s, double u0, double v0, double u1, double v1, uint32_t colour);
 void sketch_show(const struct sketch *s, struct nm *nm, const char *name);
-
-#endif

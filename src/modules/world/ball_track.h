@@ -13,8 +13,7 @@
  * viscous friction of HULKs 2017, section 4.3); way and speed have closed forms. All sightings of a second err together
  * because the robot is wrong about the tilt of its camera. With the tilt in the state, more sightings do not make the
  * filter surer than it may be. */
-#ifndef NM_MODULES_WORLD_BALL_TRACK_H
-#define NM_MODULES_WORLD_BALL_TRACK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -88,5 +87,3 @@ double ball_fits(const struct ball_track *track, const struct ball_sighting *see
  * with the covariance of all. */
 struct ball_hypothesis ball_belief(const struct ball_track *track);
 void ball_update(struct ball_track *track, const struct ball_sighting *seen);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * An error is told in units of the deviation that a percept states along its line of sight: slow . u + image . u, where
  * u is the direction of the percept, `slow` changes over tilt_time and `image` is new in every image. */
-#ifndef NM_MODULES_WORLD_CAMERA_TILT_H
-#define NM_MODULES_WORLD_CAMERA_TILT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ struct tilt_error {
     double error, variance, slow;
 };
 struct tilt_error tilt_along(const struct camera_tilt *tilt, const struct tilt_params *params, double ux, double uy);
-
-#endif

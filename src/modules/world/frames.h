@@ -1,7 +1,6 @@
 /* What the modules of the world share: where the robot was when an image was taken, where it stands on the field and
  * how sure that is, and what its camera can see. */
-#ifndef NM_MODULES_WORLD_FRAMES_H
-#define NM_MODULES_WORLD_FRAMES_H
+#pragma once
 
 #include <string.h>
 
@@ -147,5 +146,3 @@ static inline bool view_sees(const struct view *view, struct vec3 point, double 
     if (!view->known || !nm_camera_from_world(view->lens, view->camera_to_robot, point, &at)) return false;
     return at.u > margin && at.v > margin && at.u < view->lens->width - margin && at.v < view->lens->height - margin;
 }
-
-#endif

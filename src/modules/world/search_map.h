@@ -1,7 +1,6 @@
 /* A map of the field that says for every cell how likely the ball is there, and how long ago somebody looked there
  * (HULKs 2017, section 4.5.1). */
-#ifndef NM_MODULES_WORLD_SEARCH_MAP_H
-#define NM_MODULES_WORLD_SEARCH_MAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ void search_settle(struct search_map *map, double spread, double dt);
 typedef double search_sums[SEARCH_ROWS + 1][SEARCH_COLUMNS + 1];
 void search_sum(const struct search_map *map, search_sums sums);
 double search_around(const struct search_map *map, search_sums sums, int row, int column, int reach);
-
-#endif

@@ -1,7 +1,6 @@
 /* A robot's bus on the bench: twenty servos and an inertial unit on virtual wires in simulated time, the real driver on
  * top, cycles of 10 ms. Shared by the tests of the bus. */
-#ifndef NM_TESTS_BUS_RIG_H
-#define NM_TESTS_BUS_RIG_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -229,5 +228,3 @@ static inline void rig_print(const struct rig *rig)
         print_message("  %8.3f %s %s\n", (double)rig->events[i].time * 1e-9, rig->events[i].begins ? "+" : "-",
                       rig->events[i].text);
 }
-
-#endif

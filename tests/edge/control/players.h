@@ -1,7 +1,6 @@
 /* Three modules in two cycles for the tests of the control edge: a counter makes `number` (unless it is muted), a
  * doubler in another cycle, woken by it, makes `doubled` and says so on `lines`. `far` comes from outside. */
-#ifndef TESTS_EDGE_CONTROL_PLAYERS_H
-#define TESTS_EDGE_CONTROL_PLAYERS_H
+#pragma once
 
 #include "core/started.h"
 #include "std_msgs/Float64.h"
@@ -75,5 +74,3 @@ static const char players_lineup[] = "cycles:\n"
                                      "    timeout: 100000 ms\n"
                                      "    modules: [doubler]\n"
                                      "remote: [far]\n";
-
-#endif

@@ -1,6 +1,5 @@
 /* A service called by a bare peer as ROS 2 does it. */
-#ifndef TESTS_EDGE_DDS_CALLS_H
-#define TESTS_EDGE_DDS_CALLS_H
+#pragma once
 
 #include "edge/dds/wire.h"
 
@@ -50,5 +49,3 @@ static inline struct unpack call_end(struct call *call, struct peer *from)
     assert_int_equal(unpack_u64(&u), call->seq);
     return u;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* A module with a service, a parameter and an eye on the game, and a peer that calls it as ROS 2 does. */
-#ifndef TESTS_EDGE_DDS_GATE_H
-#define TESTS_EDGE_DDS_GATE_H
+#pragma once
 
 #include "edge/dds/calls.h"
 
@@ -91,5 +90,3 @@ static inline int end(void **state)
     stop(&s);
     return 0;
 }
-
-#endif

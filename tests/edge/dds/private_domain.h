@@ -1,8 +1,7 @@
 /* A DDS domain that no other test on this machine is in at the same time. It is claimed by a name in the kernel's table
  * of sockets, which reaches as far as the loopback that domains live on, and which is free again when the process and
  * its children are gone. Documents use the domains from 71 on, tests of the program those from 80 on. */
-#ifndef TESTS_EDGE_DDS_PRIVATE_DOMAIN_H
-#define TESTS_EDGE_DDS_PRIVATE_DOMAIN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdio.h>
@@ -27,5 +26,3 @@ static inline int private_domain(void)
     fprintf(stderr, "no DDS domain is free\n");
     abort();
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* A node of ROS 2 with a type that this program does not have: a writer, an entry in the graph, and the service that
  * describes the type to whoever asks. It answers in a thread of its own, as another process would. */
-#ifndef TESTS_EDGE_DDS_STRANGE_NODE_H
-#define TESTS_EDGE_DDS_STRANGE_NODE_H
+#pragma once
 
 #include "edge/dds/wire.h"
 
@@ -136,5 +135,3 @@ static inline void strange_write(struct strange_node *node)
     }
     nm_raw_write(node->writer, p->bytes, p->n);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Two players in one private domain, and a bare DDS peer that knows nothing of either, for the tests of the DDS edge.
  */
-#ifndef TESTS_EDGE_DDS_WIRE_H
-#define TESTS_EDGE_DDS_WIRE_H
+#pragma once
 
 #include "core/started.h"
 
@@ -175,5 +174,3 @@ static inline void peer_leave(struct peer *peer, int domain)
     if (peer->n > 0) nm_raw_free(peer->samples, peer->n);
     nm_domain_leave((uint32_t)domain, peer->participant);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* A small WebSocket client for tests: dials, asks for the protocol, sends text, reads frames one by one. The test
  * drives the server in the same thread. */
-#ifndef TESTS_EDGE_LIVE_VIEWER_H
-#define TESTS_EDGE_LIVE_VIEWER_H
+#pragma once
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -107,5 +106,3 @@ static inline void viewer_close(struct viewer *v)
     free(v->in);
     free(v->frame);
 }
-
-#endif

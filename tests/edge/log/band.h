@@ -1,7 +1,6 @@
 /* A line-up with everything that a log must keep: a value, queues of random length, frames, a service, random numbers,
  * two cycles, and messages from outside. */
-#ifndef TESTS_EDGE_LOG_BAND_H
-#define TESTS_EDGE_LOG_BAND_H
+#pragma once
 
 #include "edge/log/rig.h"
 
@@ -168,5 +167,3 @@ static inline void record_virtual(const char *path, int64_t ms)
     nm_log_free(log);
     stop(&s);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* A folder of a test's own, a log of a line-up in it, and its replay in the same process. */
-#ifndef TESTS_EDGE_LOG_RIG_H
-#define TESTS_EDGE_LOG_RIG_H
+#pragma once
 
 #include "core/started.h"
 
@@ -89,5 +88,3 @@ static inline void assert_identical(const char *text)
         strstr(text, "not in the log"))
         fail_msg("%s", text);
 }
-
-#endif
