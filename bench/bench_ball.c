@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "bench.h"
 #include "cmd/ball_trial.h"
 #include "cmd/pool.h"
@@ -98,8 +99,7 @@ void bench_ball(struct nm_bench *b)
     w = (struct work){.setup = &setup, .options = o, .n = o->quick ? QUICK : SEEDS};
     if (o->first_seed && o->last_seed - o->first_seed + 1 < w.n) w.n = (uint32_t)(o->last_seed - o->first_seed + 1);
     snprintf(w.lineup, sizeof w.lineup, "%s/lineups/ball_walk.yaml", setup.root);
-    w.results = calloc(w.n, sizeof *w.results);
-    if (!w.results) abort();
+    w.results = nm_calloc(w.n, sizeof *w.results);
     struct pool pool = {.n = w.n,
                         .jobs = o->jobs ? o->jobs : 2,
                         .size = sizeof(struct ball_result),

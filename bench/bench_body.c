@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "bench.h"
 #include "body/dynamics.h"
 #include "body/leg_ik.h"
@@ -153,9 +154,8 @@ static bool make_peer(struct work *w)
 {
     enum { ROOM = 1 << 16 };
     static const char *const name = "peer.xml";
-    char error[500] = "", *text = calloc(1, ROOM);
-    mjVFS *files = calloc(1, sizeof *files);
-    if (!text || !files) abort();
+    char error[500] = "", *text = nm_calloc(1, ROOM);
+    mjVFS *files = nm_calloc(1, sizeof *files);
     snprintf(text, ROOM, "<mujoco><worldbody>");
     mjcf_links(w->body, 0, text, ROOM - 64);
     strcat(text, "</worldbody></mujoco>");

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "bench.h"
 #include "cmd/match.h"
 #include "cmd/pool.h"
@@ -250,9 +251,8 @@ static void tell(struct nm_bench *bench, const struct series *s, enum kind kind)
 
 void bench_faults(struct nm_bench *bench)
 {
-    struct series *s = calloc(1, sizeof *s);
+    struct series *s = nm_calloc(1, sizeof *s);
     struct nm_err err = {0};
-    if (!s) abort();
     const struct nm_bench_options *o = nm_bench_options(bench);
     s->bench = bench;
     s->seed = o->first_seed ? o->first_seed : FIRST_SEED;

@@ -4,7 +4,6 @@
  * only stands before the middle of its goal. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/random.h"
 #include "bench.h"

@@ -1,11 +1,11 @@
 /* Learning to walk on one core: physical steps a second, with everything that learning does, beside MuJoCo alone that
  * steps the same models from the same stance. Times are those of the thread. */
-#include <math.h>
 #include <mujoco/mujoco.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "bench.h"
 #include "cmd/setup.h"
 #include "core/files.h"
@@ -19,8 +19,7 @@ static double bare(struct nm_walking *walking, uint32_t periods)
     mjModel *m = nm_world_model(walking->world);
     mjData *d = nm_world_data(walking->world);
     size_t nq = (size_t)m->nq * sizeof(double), nv = (size_t)m->nv * sizeof(double);
-    double *qpos = malloc(nq), *qvel = malloc(nv);
-    if (!qpos || !qvel) abort();
+    double *qpos = nm_malloc(nq), *qvel = nm_malloc(nv);
     memcpy(qpos, d->qpos, nq);
     memcpy(qvel, d->qvel, nv);
     int64_t from = nm_thread_time();

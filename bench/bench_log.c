@@ -10,6 +10,7 @@
 #include <zstd.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "bench.h"
 #include "codec/cdr.h"
 #include "codec/mcap_read.h"
@@ -50,9 +51,8 @@ static uint64_t random_bits(uint64_t *seed) { return *seed = *seed * 63641362238
 
 static void add_message(struct load *load, uint16_t channel, uint64_t time, const void *data, size_t n)
 {
-    load->messages = realloc(load->messages, (load->n + 1) * sizeof *load->messages);
-    uint8_t *copy = malloc(n);
-    if (!load->messages || !copy) abort();
+    load->messages = nm_realloc(load->messages, (load->n + 1) * sizeof *load->messages);
+    uint8_t *copy = nm_malloc(n);
     memcpy(copy, data, n);
     load->messages[load->n++] = (struct message){channel, time, copy, n};
     load->bytes += n + NM_MCAP_MESSAGE_HEAD;
@@ -91,9 +91,8 @@ static void make_messages(struct load *load)
 static void make_records(struct load *load)
 {
     size_t at = 0, begun = 0;
-    load->records = malloc(load->bytes);
-    load->ends = malloc((load->bytes / CHUNK + 2) * 2 * sizeof *load->ends);
-    if (!load->records || !load->ends) abort();
+    load->records = nm_malloc(load->bytes);
+    load->ends = nm_malloc((load->bytes / CHUNK + 2) * 2 * sizeof *load->ends);
     for (size_t i = 0; i < load->n; i++) {
         const struct message *m = &load->messages[i];
         struct nm_mcap_record record = {.op = NM_MCAP_MESSAGE,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "bench.h"
 #include "cmd/match.h"
 #include "cmd/pool.h"
@@ -273,8 +274,7 @@ void bench_match(struct nm_bench *bench)
         if (o->first_seed && o->last_seed - o->first_seed + 1 < s->n)
             s->n = (uint32_t)(o->last_seed - o->first_seed + 1);
         if (o->quick) s->half = fmin(s->half, 30);
-        s->results = calloc(s->n + 1, sizeof *s->results);
-        if (!s->results) abort();
+        s->results = nm_calloc(s->n + 1, sizeof *s->results);
         games += s->n;
     }
     const struct pool pool = {.n = games,

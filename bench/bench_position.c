@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "bench.h"
 #include "cmd/pool.h"
 #include "cmd/position_trial.h"
@@ -207,8 +208,7 @@ void bench_position(struct nm_bench *b)
         if (o->first_seed && o->last_seed - o->first_seed + 1 < n) n = (uint32_t)(o->last_seed - o->first_seed + 1);
         for (uint32_t i = 0; i < n; i++) w.trial[w.n] = (uint8_t)k, w.index[w.n++] = i;
     }
-    w.results = calloc(w.n, sizeof *w.results);
-    if (!w.results) abort();
+    w.results = nm_calloc(w.n, sizeof *w.results);
     struct pool pool = {.n = w.n,
                         .jobs = o->jobs ? o->jobs : 2,
                         .size = sizeof(struct position_result),

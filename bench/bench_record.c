@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "bench.h"
 #include "cmd/commands.h"
 #include "cmd/setup.h"
@@ -109,9 +110,8 @@ struct camera {
 /* A lawn with lines and the grain of a sensor. */
 static uint8_t *paint(void)
 {
-    uint8_t *p = malloc(BYTES);
+    uint8_t *p = nm_malloc(BYTES);
     uint64_t x = 1;
-    if (!p) abort();
     for (uint32_t i = 0; i < BYTES; i++) {
         x = x * 6364136223846793005u + 1442695040888963407u;
         uint32_t column = i / 2 % WIDTH, row = i / 2 / WIDTH;
@@ -212,8 +212,7 @@ static int run(struct robot *r, double seconds, const struct nm_log_options *rec
         pthread_join(thread, NULL);
         nm_player_stop(player);
         struct bench_watch *watch = nm_player_self(player, nm_lineup_instance(r->lineup, "bench_watch"));
-        m->times = realloc(m->times, RUNS * sizeof *m->times);
-        if (!m->times) abort();
+        m->times = nm_realloc(m->times, RUNS * sizeof *m->times);
         uint32_t skip = watch->n > SETTLE ? SETTLE : 0;
         m->n = watch->n - skip;
         memcpy(m->times, watch->times + skip, m->n * sizeof *m->times);
@@ -236,8 +235,7 @@ static double jpeg_alone(const uint8_t *picture)
     enum { PICTURES = 20, HZ = 30 };
     struct nm_pixels in = {WIDTH, HEIGHT, 2 * WIDTH, "yuv422_yuy2", picture, BYTES};
     size_t room = nm_jpeg_room(WIDTH, HEIGHT), n;
-    uint8_t *out = malloc(room);
-    if (!out) abort();
+    uint8_t *out = nm_malloc(room);
     double before = cpu_now();
     for (int i = 0; i < PICTURES; i++) nm_jpeg_encode(&in, NM_JPEG_QUALITY, out, room, &n, NULL);
     double took = cpu_now() - before;

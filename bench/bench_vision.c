@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "bench.h"
 #include "cmd/match.h"
 #include "cmd/vision_trouble.h"
@@ -91,10 +92,9 @@ static void ask_peer(const struct loops *l, uint32_t rounds, double to[TASKS])
 
 static void bench_loops(struct nm_bench *bench, const struct vision_shot *shot)
 {
-    struct loops *l = calloc(1, sizeof *l);
+    struct loops *l = nm_calloc(1, sizeof *l);
     int64_t times[ROUNDS];
     double peer[TASKS];
-    if (!l) abort();
     l->frame = (struct frame){.bytes = l->yuyv, .width = WIDTH, .height = HEIGHT, .step = 2 * WIDTH};
     for (uint32_t y = 0; y < HEIGHT; y++)
         memcpy(l->yuyv + (size_t)2 * WIDTH * y, shot->yuyv + (size_t)2 * shot->width * y, 2 * WIDTH);

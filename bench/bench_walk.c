@@ -2,7 +2,6 @@
  * true play of the gears, with seeds that no training and no search has seen; the line-up is the engine's. Beside it
  * stand the goal and what the first experiment with a learned walk reached (docs/motion.md). */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "body/gait.h"

@@ -1,6 +1,7 @@
 /* Our CDR against the serialiser inside Cyclone DDS, on the same messages, batch by batch in turn. Cyclone reads into a
  * sample whose memory it may use again, and without the check of the bytes that it does once on arrival; ours always
  * checks. A build without Cyclone's headers prints our times alone. */
+#include "base/memory.h"
 #include "bench.h"
 
 #include <math.h>
@@ -102,11 +103,10 @@ void bench_cdr_cyclone(struct nm_bench *bench);
 
 void bench_cdr_cyclone(struct nm_bench *bench)
 {
-    Imu *imu = malloc(sizeof *imu);
-    JointState *joints = malloc(sizeof *joints);
-    Path *path = malloc(sizeof *path);
-    uint8_t *bytes = malloc(ROOM);
-    if (!imu || !joints || !path || !bytes) abort();
+    Imu *imu = nm_malloc(sizeof *imu);
+    JointState *joints = nm_malloc(sizeof *joints);
+    Path *path = nm_malloc(sizeof *path);
+    uint8_t *bytes = nm_malloc(ROOM);
     fill(imu, joints, path);
     const struct {
         const struct nm_type *type;

@@ -1,3 +1,4 @@
+#include "base/memory.h"
 #include "cyclone_peer.h"
 
 #ifdef NM_CYCLONE
@@ -50,9 +51,8 @@ struct cyclone_peer *cyclone_peer_new(const char *type, const uint8_t *bytes, si
     inner->ops.ops = (uint32_t *)(uintptr_t)d->m_ops;
     inner->ops.nops = dds_stream_countops(d->m_ops, d->m_nkeys, d->m_keys);
     peer->type.opt_size_xcdr1 = dds_stream_check_optimize(inner, XCDR1);
-    peer->sample = calloc(1, d->m_size);
+    peer->sample = nm_calloc(1, d->m_size);
     dds_ostream_init(&peer->out, (uint32_t)size + 64, XCDR1);
-    if (!peer->sample) abort();
 
     cyclone_peer_decode(peer, bytes, size);
     cyclone_peer_encode(peer);

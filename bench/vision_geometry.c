@@ -1,5 +1,6 @@
 /* Rows of nutmeg bench vision about geometry: how well a bent neck is found out, which way a robot looks, and how far
  * it has come. */
+#include "base/memory.h"
 #include "vision_geometry.h"
 
 #include <math.h>
@@ -24,8 +25,7 @@ static const struct {
 static int calibrate(struct setup *setup, const struct nm_body *body, enum look_by by, uint64_t seed,
                      struct look_sim *result, double *seconds, struct nm_err *err)
 {
-    struct look *look = calloc(1, sizeof *look);
-    if (!look) abort();
+    struct look *look = nm_calloc(1, sizeof *look);
     look->by = by;
     *result = (struct look_sim){.seed = seed, .bend = 5 * M_PI / 180};
     look_begin(look, body, body, 0);
@@ -45,8 +45,7 @@ void bench_calibration(struct nm_bench *bench, struct setup *setup, const char *
     uint32_t n = nm_bench_quick(bench) ? 1 : CALIBRATIONS;
     double slowest = 0, angle = 0;
     const struct nm_body *body = nm_body_uncalibrated(&setup->arena, folder, &err);
-    struct look_sim *result = calloc(1, sizeof *result);
-    if (!result) abort();
+    struct look_sim *result = nm_calloc(1, sizeof *result);
     for (uint32_t i = 0; body && i < sizeof ways / sizeof *ways; i++) {
         double tilt = 0;
         for (uint32_t k = 0; k < n; k++) {

@@ -1,7 +1,6 @@
 #include "vision_networks.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
 #include "nn/onnx.h"

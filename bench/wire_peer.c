@@ -1,3 +1,4 @@
+#include "base/memory.h"
 #include "wire_peer.h"
 
 #ifdef NM_CYCLONE
@@ -44,8 +45,7 @@ static void data_there(dds_entity_t reader, void *user)
 
 dds_entity_t wire_peer_reader(dds_entity_t participant, const dds_qos_t *qos, wire_arrived *arrived, void *user)
 {
-    struct listening *l = malloc(sizeof *l); /* as long as the process, which ends with the reader */
-    if (!l) abort();
+    struct listening *l = nm_malloc(sizeof *l); /* as long as the process, which ends with the reader */
     *l = (struct listening){arrived, user};
     dds_entity_t topic = dds_create_topic(participant, &cyclone_Imu_desc, "rt/bare_imu", NULL, NULL);
     dds_listener_t *listener = dds_create_listener(l);

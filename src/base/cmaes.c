@@ -1,7 +1,6 @@
 #include "base/cmaes.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Constants of the tutorial, table 1. */

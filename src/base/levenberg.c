@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 enum { N = NM_LEVENBERG_PARAMS };
 
 /* Cholesky's decomposition of a = l l' into the lower half of `a`; -1: `a` is not positive. */
@@ -83,10 +85,9 @@ static void slope(const struct nm_least_squares *p, double *x, const double *r, 
 double nm_levenberg(const struct nm_least_squares *p, double *x, double *information)
 {
     uint32_t n = p->n, m = p->m, rounds = p->rounds ? p->rounds : 100;
-    double *jacobian = malloc((n + 3) * (size_t)m * sizeof *jacobian), *r = jacobian + (size_t)n * m, *other = r + m,
+    double *jacobian = nm_malloc((n + 3) * (size_t)m * sizeof *jacobian), *r = jacobian + (size_t)n * m, *other = r + m,
            *scratch = other + m;
     double jj[N * N], jr[N], damped[N * N], step[N], next[N], damping = -1, growth = 2;
-    if (!jacobian) abort();
     p->residuals(p->user, x, r);
     double sum = squares(r, m);
     slope(p, x, r, jacobian, scratch, jj, jr);

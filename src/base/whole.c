@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 char *nm_read_whole(const char *path, size_t most, size_t *n, struct nm_err *err)
 {
     size_t room = 16 << 10;
@@ -19,9 +21,7 @@ char *nm_read_whole(const char *path, size_t most, size_t *n, struct nm_err *err
     bool more = true;
     while (more) {
         if (room > most + 1) room = most + 1;
-        char *grown = realloc(text, room);
-        if (!grown) abort();
-        text = grown;
+        text = nm_realloc(text, room);
         *n += fread(text + *n, 1, room - *n, file);
         more = *n == room && *n <= most;
         room *= 2;

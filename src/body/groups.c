@@ -3,7 +3,6 @@
  * two contradict each other, a note says so. */
 #include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "body/build.h"

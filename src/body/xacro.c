@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/memory.h"
 #include "base/whole.h"
 #include "body/urdf.h"
 #include "codec/yaml.h"
@@ -618,8 +619,7 @@ static const char *evaluate(struct xacro *x, struct scope *scope, const char *te
     char *made = NULL;
     size_t size = 0;
     if (++x->depth > NESTED) return fail(x, "values nested deeper than %d: does a property name itself?", NESTED), "";
-    FILE *out = open_memstream(&made, &size);
-    if (!out) abort();
+    FILE *out = nm_memstream(&made, &size);
     while (*text && !x->failed) {
         bool escaped = text[0] == '$' && text[1] == '$' && (text[2] == '{' || text[2] == '(');
         if (escaped || text[0] != '$' || (text[1] != '{' && text[1] != '(')) {
@@ -906,8 +906,7 @@ char *nm_xacro_expand(struct nm_arena *arena, const char *file, const char *text
     struct node *root = size <= NM_URDF_SIZE ? read_document(&x, file, text, size) : NULL;
     if (size > NM_URDF_SIZE) nm_fail(err, "%s: larger than %d bytes", file, NM_URDF_SIZE);
     if (!root) return NULL;
-    x.out = open_memstream(&made, &length);
-    if (!x.out) abort();
+    x.out = nm_memstream(&made, &length);
     expand(&x, &x.global, root);
     fclose(x.out);
     char *kept = x.failed ? NULL : nm_take_text(arena, made);

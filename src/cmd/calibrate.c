@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cmaes.h"
+#include "base/memory.h"
 #include "codec/cdr.h"
 #include "nav_msgs/Odometry.h"
 #include "nutmeg_msgs/SupportState.h"
@@ -71,8 +72,7 @@ static void search(const struct drive_steps *drives, uint32_t n_drives, uint32_t
 {
     struct nm_arena arena = {0};
     struct nm_cma *cma = nm_cma_new(&arena, n, x, NULL, 0.3, 0, 1);
-    double *scores = malloc(sizeof *scores * cma->population);
-    if (!scores) abort();
+    double *scores = nm_malloc(sizeof *scores * cma->population);
     for (int g = 0; g < GENERATIONS && !nm_cma_done(cma); g++) {
         for (uint32_t k = 0; k < cma->population; k++)
             scores[k] = cost(nm_cma_candidate(cma, k), n, symmetric, drives, n_drives, m);
@@ -178,9 +178,8 @@ int calibrate_log(const char *path, struct drive_steps *d, struct nm_err *err)
     uint32_t part, channel, changes = 0;
     memset(d, 0, sizeof *d);
     if (bag_open(&bag, path, NULL, err)) return -1;
-    Odometry *told = calloc(1, sizeof *told);
-    SupportState *support = calloc(1, sizeof *support);
-    if (!told || !support) abort();
+    Odometry *told = nm_calloc(1, sizeof *told);
+    SupportState *support = nm_calloc(1, sizeof *support);
     struct bag_choice choice = {.n_topics = 2, .topics = (const char *const[]){"odometry_raw", "support_state"}};
     struct nm_mcap_query_options time = {0};
     bool good = !bag_choose(&bag, &choice, &time, err);

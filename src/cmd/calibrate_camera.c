@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "cmd/calibrate.h"
 #include "cmd/canvas.h"
 #include "cmd/console.h"
@@ -34,9 +35,8 @@ void look_begin(struct look *l, const struct nm_body *body, const struct nm_body
     l->fit.mount = present->cameras[camera].mount;
     l->fit.lens = present->cameras[camera].lens;
     l->fit.neck_known = camera > 0; /* the first camera's calibration has found it */
-    l->fit.views = calloc(NM_FIT_VIEWS, sizeof *l->fit.views);
-    l->fit.sights = calloc(NM_FIT_SIGHTS, sizeof *l->fit.sights);
-    if (!l->fit.views || !l->fit.sights) abort();
+    l->fit.views = nm_calloc(NM_FIT_VIEWS, sizeof *l->fit.views);
+    l->fit.sights = nm_calloc(NM_FIT_SIGHTS, sizeof *l->fit.sights);
     l->viewed = INT64_MIN;
 }
 
@@ -122,8 +122,7 @@ static void look_jpeg(struct look *l, const CompressedImage *image)
     struct nm_pixels pixels;
     if (nm_jpeg_size(image->data.data, image->data.n, &width, &height, NULL) || width > 4096 || height > 4096) return;
     size_t room = (size_t)3 * width * height;
-    uint8_t *rgb = malloc(room);
-    if (!rgb) abort();
+    uint8_t *rgb = nm_malloc(room);
     if (!nm_jpeg_decode(image->data.data, image->data.n, rgb, room, &pixels, NULL))
         take_picture(l, &pixels, image->header.stamp);
     free(rgb);
@@ -196,8 +195,7 @@ static int read_log(struct look *l, const char *path, struct nm_err *err)
     struct bag_choice choice = {0};
     bool good = !bag_choose(&bag, &choice, &time, err);
     struct bag_reader *reader = good ? bag_reader_new(&bag, &time) : NULL;
-    union message *m = calloc(1, sizeof *m);
-    if (!m) abort();
+    union message *m = nm_calloc(1, sizeof *m);
     while (reader && !stopping() && bag_next(reader, &message, &part, &channel)) {
         struct nm_bytes topic = bag.parts[part].contents.channels[channel].topic;
         if (topic.n && topic.at[0] == '/') topic.at++, topic.n--;
@@ -401,8 +399,7 @@ static int write_result(const struct look *l, const struct nm_body *present, con
 {
     char *text = NULL;
     size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
-    if (!to) abort();
+    FILE *to = nm_memstream(&text, &size);
     print_result(to, l, present);
     fclose(to);
     int bad = nm_file_replace(path, text, size, err);
@@ -649,9 +646,8 @@ int cmd_calibrate_camera(int argc, char **argv)
     struct setup setup;
     struct nm_err err = {0};
     struct tag_board board = {0};
-    struct look *look = calloc(1, sizeof *look);
-    struct look_sim *sim = calloc(1, sizeof *sim);
-    if (!look || !sim) abort();
+    struct look *look = nm_calloc(1, sizeof *look);
+    struct look_sim *sim = nm_calloc(1, sizeof *sim);
     setup_begin(&setup);
     stop_by_signals();
     code = calibrate(&setup, &o, n ? argv[1] : NULL, look, sim, &board, &err);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "core/files.h"
 
 /* Letters of 5 by 8 dots, ' ' to '~', a byte a column, the lowest bit at the top: the character set of dot-matrix
@@ -39,8 +40,7 @@ int canvas_begin(struct canvas *canvas, const char *path, uint32_t width, uint32
         return nm_fail(err, "%s: the name of a picture must end in .svg or .png", path);
     if (nm_make_folders(path, err)) return -1;
     if (ends_with(path, ".png")) {
-        canvas->rgb = malloc((size_t)width * height * 3);
-        if (!canvas->rgb) abort();
+        canvas->rgb = nm_malloc((size_t)width * height * 3);
         memset(canvas->rgb, 0xff, (size_t)width * height * 3);
         return 0;
     }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "action_msgs/GoalStatus.h"
+#include "base/memory.h"
 #include "cmd/asking.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
@@ -100,8 +101,7 @@ static int action_send(int argc, char **argv)
     if (nm_look_action_find(argv[2], &s.action, &err))
         return usage_wrong(&usage, "%.*s", (int)strcspn(err.text, "\n"), err.text);
     s.name = argv[1];
-    void *message = calloc(1, s.action.goal->size);
-    if (!message) abort();
+    void *message = nm_calloc(1, s.action.goal->size);
     struct nm_look *look = NULL;
     struct nm_look_goal *goal = NULL;
     code = EXIT_FAILED;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "cmd/calibrate.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
@@ -84,8 +85,7 @@ static int fit(const struct drive_steps *drives, uint32_t n, const struct order 
     }
     char *text = NULL;
     size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
-    if (!to) abort();
+    FILE *to = nm_memstream(&text, &size);
     print_model(to, chosen);
     fclose(to);
     int bad = nm_file_replace(o->output, text, size, err);
@@ -98,10 +98,9 @@ static int fit(const struct drive_steps *drives, uint32_t n, const struct order 
 static int odometry(struct setup *setup, const struct order *o, uint64_t first, uint64_t last, char **logs, int n_logs,
                     struct nm_err *err)
 {
-    struct drive_steps *drives = calloc(DRIVES, sizeof *drives);
+    struct drive_steps *drives = nm_calloc(DRIVES, sizeof *drives);
     uint32_t n = 0;
     int bad = 0;
-    if (!drives) abort();
     for (int i = 0; i < n_logs && n < DRIVES && !bad; i++) bad = read_log(logs[i], &drives[n++], err);
     if (o->sim && !calibrate_sim) bad = nm_fail(err, "this program was built without the simulator");
     const char *robot = o->robot && o->sim && calibrate_sim ? setup_robot(setup, o->robot, err) : NULL;

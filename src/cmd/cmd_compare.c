@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "cmd/canvas.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
@@ -83,12 +84,7 @@ static uint32_t find_panels(const struct compare *c, struct panel **all)
     for (uint32_t t = 0; t < c->n; t++)
         for (const struct nm_diff_place *place = c->at[t].diff.places; place; place = place->next) {
             if (!place->differ || !place->number || !place->user) continue;
-            if (n == room) {
-                room = room * 2 + 16;
-                struct panel *more = realloc(*all, room * sizeof *more);
-                if (!more) abort();
-                *all = more;
-            }
+            *all = nm_more(*all, n, &room, sizeof **all);
             (*all)[n] = (struct panel){.topic = &c->at[t], .place = place};
             measure(&(*all)[n++]);
         }

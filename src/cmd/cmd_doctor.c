@@ -1,5 +1,4 @@
 /* nutmeg doctor: checks this machine and this installation; whatever is wrong comes with its remedy. */
-#include <ctype.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/statvfs.h>

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "cmd/canvas.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
@@ -149,8 +150,7 @@ static int check(const struct eval *e, struct nm_err *err)
 static void intervals(const struct eval *e, const struct row *row, double share, double to[3])
 {
     struct nm_dice dice = nm_dice_new(1, 2, 3);
-    float *all = malloc(sizeof(float) * POSITION_SAMPLES * e->seeds), again[BOOTSTRAPS];
-    if (!all) abort();
+    float *all = nm_malloc(sizeof(float) * POSITION_SAMPLES * e->seeds), again[BOOTSTRAPS];
     for (int b = -1; b < BOOTSTRAPS; b++) {
         uint32_t n = 0;
         for (uint32_t s = 0; s < e->seeds; s++) {
@@ -173,10 +173,9 @@ static void intervals(const struct eval *e, const struct row *row, double share,
 static void sum_up(struct eval *e, struct row *row)
 {
     uint32_t room = POSITION_SAMPLES * e->seeds;
-    float *turn = malloc(sizeof(float) * room), *cpu = malloc(sizeof(float) * e->seeds),
-          *recovered = malloc(sizeof(float) * e->seeds);
-    row->place = malloc(sizeof(float) * room);
-    if (!turn || !cpu || !recovered || !row->place) abort();
+    float *turn = nm_malloc(sizeof(float) * room), *cpu = nm_malloc(sizeof(float) * e->seeds),
+          *recovered = nm_malloc(sizeof(float) * e->seeds);
+    row->place = nm_malloc(sizeof(float) * room);
     for (uint32_t s = 0; s < e->seeds; s++) {
         const struct position_result *result = &e->results[row->lineup * e->seeds + s];
         const struct position_errors *r = &result->of[row->pose];
@@ -294,8 +293,7 @@ static int draw(const struct eval *e, const char *path, struct nm_err *err)
 static int evaluate(struct eval *e, struct nm_err *err)
 {
     e->seeds = e->logs.n ? e->logs.n : (uint32_t)(e->last - e->first + 1);
-    e->results = calloc((size_t)e->n_lineups * e->seeds, sizeof *e->results);
-    if (!e->results) abort();
+    e->results = nm_calloc((size_t)e->n_lineups * e->seeds, sizeof *e->results);
     const struct pool pool = {.n = e->n_lineups * e->seeds,
                               .jobs = (uint32_t)e->jobs,
                               .size = sizeof(struct position_result),

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/whole.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
@@ -205,8 +206,7 @@ static int keep(const struct album *a, struct nm_err *err)
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char path[1200], *text = NULL;
         size_t size = 0;
-        FILE *to = open_memstream(&text, &size);
-        if (!to) abort();
+        FILE *to = nm_memstream(&text, &size);
         files[i].write(a, to);
         fclose(to);
         snprintf(path, sizeof path, "%s/%s", a->folder, files[i].name);

@@ -1,5 +1,4 @@
 /* nutmeg learn: trains policies in the simulator. */
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/learn_plot.h"
@@ -181,8 +181,7 @@ static int write_card(const struct job *job, const struct order *o, const struct
     struct tm tm;
     strftime(date, sizeof date, "%Y-%m-%d", gmtime_r(&now, &tm));
     if (job->crew) snprintf(together, sizeof together, "mpirun -n %u ", job->crew->size);
-    FILE *to = open_memstream(&text, &size);
-    if (!to) abort();
+    FILE *to = nm_memstream(&text, &size);
     fprintf(
         to,
         "Walking policy for %s\n\nmade      %s by nutmeg learn walk, revision %s\nrobot     %s, %.3f kg\n"
@@ -264,8 +263,7 @@ static int walk(int argc, char **argv)
     if (!o.from && !o.resume && strcmp(o.robot, DONOR)) o.from = DONOR;
     if (o.from && !strcmp(o.from, "nothing")) o.from = NULL;
     struct nm_err err = {0};
-    struct job *job = calloc(1, sizeof *job);
-    if (!job) abort();
+    struct job *job = nm_calloc(1, sizeof *job);
     setup_begin(&job->setup);
     stop_by_signals();
     job->crew = nm_crew_mpi(stopping, &err);

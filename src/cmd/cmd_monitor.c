@@ -7,7 +7,6 @@
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/playing.h"
-#include "nutmeg_msgs/HcmState.h"
 #include "nutmeg_msgs/MatchState.h"
 #include "nutmeg_msgs/TeamMonitor.h"
 #include "nutmeg_msgs/TeamState.h"

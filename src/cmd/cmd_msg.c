@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/type.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
@@ -19,8 +20,7 @@ static const char *const kind_names[] = {
 /* A message of any type, with its defaults. */
 static void *message_new(const struct nm_type *type)
 {
-    void *message = calloc(1, type->size);
-    if (!message) abort();
+    void *message = nm_calloc(1, type->size);
     nm_reset(type, message);
     return message;
 }
@@ -148,8 +148,7 @@ static void show_all(const struct nm_type *type)
 
 static int no_type(const char *name)
 {
-    const char **names = calloc(2 * (size_t)nm_all_types.n, sizeof *names);
-    if (!names) abort();
+    const char **names = nm_calloc(2 * (size_t)nm_all_types.n, sizeof *names);
     for (uint32_t i = 0; i < nm_all_types.n; i++) {
         names[2 * i] = nm_all_types.at[i]->name;
         names[2 * i + 1] = strrchr(nm_all_types.at[i]->name, '/') + 1;

@@ -1,7 +1,6 @@
 /* nutmeg new: starts a module (a skeleton that compiles, with a test that passes) or a robot (a folder from a URDF). */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/commands.h"

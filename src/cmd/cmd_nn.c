@@ -1,12 +1,11 @@
 /* nutmeg nn: looks at networks in ONNX files, runs them, and measures what they cost. */
-#include <errno.h>
-#include <math.h>
 #include <png.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/options.h"
@@ -118,8 +117,7 @@ static int read_picture(struct nm_net *net, const char *path, struct nm_err *err
         png_image_free(&image);
         return nm_fail(err, "%s is larger than 8192 pixels a side", path);
     }
-    uint8_t *bytes = malloc(PNG_IMAGE_SIZE(image));
-    if (!bytes) abort();
+    uint8_t *bytes = nm_malloc(PNG_IMAGE_SIZE(image));
     int bad = !png_image_finish_read(&image, NULL, bytes, 0, NULL);
     float *to = nm_net_input(net, 0);
     for (uint32_t i = 0; i < channels * high * wide && !bad; i++) {

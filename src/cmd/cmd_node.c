@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "cmd/asking.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
@@ -110,13 +111,11 @@ static int print_reply(const struct nm_type *type, const void *bytes, size_t n, 
 static int call(struct nm_look *look, char **argv, double timeout, struct nm_err *err)
 {
     const struct nm_type *asked = half_of(argv[2], "Request"), *told = half_of(argv[2], "Response");
-    void *request = calloc(1, asked->size);
-    if (!request) abort();
+    void *request = nm_calloc(1, asked->size);
     int bad = nm_parse_text(asked, request, "request", argv[3], strlen(argv[3]), NULL, err);
     if (!bad) {
         size_t size = nm_cdr_size(asked, request), n = 0;
-        uint8_t *bytes = malloc(size);
-        if (!bytes) abort();
+        uint8_t *bytes = nm_malloc(size);
         int64_t used = nm_cdr_encode(asked, request, bytes, size);
         uint8_t *reply =
             used < 0 ? NULL : nm_look_call(look, argv[1], asked, bytes, (size_t)used, told, &n, timeout, err);

@@ -1,5 +1,4 @@
 /* nutmeg param: parameters of a running line-up, or of one on disk, with the layer that each value comes from. */
-#include <math.h>
 #include <string.h>
 
 #include "cmd/asking.h"

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "cmd/asking.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
@@ -37,10 +38,7 @@ struct shell {
 
 static void add(struct shell *s, const struct nm_yaml *about, const char *path, const char *text)
 {
-    if (s->n == s->room) {
-        s->leaves = realloc(s->leaves, (s->room = s->room ? 2 * s->room : 256) * sizeof *s->leaves);
-        if (!s->leaves) abort();
-    }
+    s->leaves = nm_more(s->leaves, s->n, &s->room, sizeof *s->leaves);
     s->leaves[s->n++] = (struct leaf){path, text, about};
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/sim_play.h"
@@ -66,8 +67,7 @@ static int play(struct setup *setup, struct sim_options *o, const char *seeds, s
     if (seeds) nm_seeds_parse(seeds, &o->first, &o->last); /* looked at already */
     if (o->interactive) o->last = o->first;
     struct report r = {.options = o, .scenario = scenario, .room = (uint32_t)(o->last - o->first + 1)};
-    r.outcomes = calloc(r.room, sizeof *r.outcomes);
-    if (!r.outcomes) abort();
+    r.outcomes = nm_calloc(r.room, sizeof *r.outcomes);
     double began = nm_clock_seconds();
     stop_by_signals();
     int code = play_all(setup, &r, err) ? EXIT_USAGE : EXIT_OK;

@@ -1,5 +1,4 @@
 /* nutmeg snapshot: a picture of a scene as the simulator's cameras see it, so that one can look. */
-#include <errno.h>
 #include <math.h>
 #include <png.h>
 #include <stdio.h>

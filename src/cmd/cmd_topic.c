@@ -1,6 +1,5 @@
 /* nutmeg topic: what a running line-up publishes, and with --dds what a ROS 2 world does (ros_topics.c). */
 #include <math.h>
-#include <signal.h>
 #include <string.h>
 
 #include "cmd/asking.h"

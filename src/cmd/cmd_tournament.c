@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/match.h"
@@ -103,8 +104,7 @@ static int plan(struct season *s, uint32_t games, struct nm_err *err)
     uint32_t pairs = s->book.n_teams * (s->book.n_teams - 1) / 2;
     s->book.n_games = s->n = s->ended = 0;
     free(s->games);
-    s->games = calloc((size_t)pairs * games + 1, sizeof *s->games);
-    if (!s->games) abort();
+    s->games = nm_calloc((size_t)pairs * games + 1, sizeof *s->games);
     if (tournament_read(&s->book, s->path, err)) return -1;
     for (uint32_t g = 0; g < games; g++)
         for (uint32_t a = 0; a < s->book.n_teams; a++)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/options.h"
@@ -130,10 +131,9 @@ static int make(struct order *o, uint64_t count, uint32_t hands, struct nm_err *
     struct progress progress;
     uint64_t made = 0;
     int bad = 0;
-    o->shots = calloc(batch, sizeof *o->shots);
-    o->failed = calloc(batch, sizeof *o->failed);
-    uint8_t *rgb = malloc((size_t)batch * o->width * o->height * 3);
-    if (!o->shots || !o->failed || !rgb) abort();
+    o->shots = nm_calloc(batch, sizeof *o->shots);
+    o->failed = nm_calloc(batch, sizeof *o->failed);
+    uint8_t *rgb = nm_malloc((size_t)batch * o->width * o->height * 3);
     for (uint32_t i = 0; i < batch; i++)
         o->shots[i] =
             (struct nm_shot){.width = o->width, .height = o->height, .rgb = rgb + (size_t)i * o->width * o->height * 3};

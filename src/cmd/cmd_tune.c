@@ -1,11 +1,11 @@
 /* nutmeg tune: searches parameters of a line-up that make scenarios score better. */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/sim_play.h"
@@ -88,8 +88,7 @@ struct written {
 static FILE *write_begin(struct written *w)
 {
     *w = (struct written){0};
-    w->to = open_memstream(&w->text, &w->size);
-    if (!w->to) abort();
+    w->to = nm_memstream(&w->text, &w->size);
     return w->to;
 }
 
@@ -168,8 +167,7 @@ static int conclude(struct tune *t, const char *output, struct nm_err *err)
     }
     if (choose(t, points, &chosen, err) || stopping()) return -1;
     memmove(points + n, points + chosen * n, n * sizeof *points);
-    uint64_t *seeds = malloc(sizeof *seeds * n_seeds);
-    if (!seeds) abort();
+    uint64_t *seeds = nm_malloc(sizeof *seeds * n_seeds);
     for (uint32_t k = 0; k < n_seeds; k++) seeds[k] = t->test_first + k;
     int bad = tune_evaluate(t, points, 2, seeds, n_seeds, scores, each, err);
     free(seeds);
@@ -258,8 +256,7 @@ int cmd_tune(int argc, char **argv)
     if (n < 0) return code;
     struct setup setup;
     struct nm_err err = {0};
-    struct tune *t = calloc(1, sizeof *t);
-    if (!t) abort();
+    struct tune *t = nm_calloc(1, sizeof *t);
     *t = (struct tune){.setup = &setup, .first = 1, .last = 1000, .test_first = 5001, .test_last = 5010};
     t->trials = (uint32_t)o.trials;
     t->jobs = (uint32_t)o.jobs;

@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "core/files.h"
 
 const char *ink(FILE *to, enum ink ink)
@@ -84,12 +85,7 @@ static void disarm(char *text)
 
 void table_row(struct table *table, const char *format, ...)
 {
-    if (table->n_rows == table->room) {
-        table->room = table->room ? 2 * table->room : 32;
-        char **rows = realloc(table->rows, table->room * sizeof *rows);
-        if (!rows) abort();
-        table->rows = rows;
-    }
+    table->rows = nm_more(table->rows, table->n_rows, &table->room, sizeof *table->rows);
     va_list args;
     va_start(args, format);
     if (vasprintf(&table->rows[table->n_rows], format, args) < 0) abort();

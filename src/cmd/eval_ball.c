@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "cmd/console.h"
 #include "cmd/eval.h"
 #include "cmd/options.h"
@@ -13,7 +14,6 @@
 #include "cmd/setup.h"
 #include "cmd/sim_play.h"
 #include "cmd/stopping.h"
-#include "core/files.h"
 
 enum measure { AT_REST, VELOCITY, AHEAD, KNOWN, WRONG, CPU, MEASURES };
 
@@ -190,8 +190,7 @@ int eval_ball(int argc, char **argv)
     order.seconds = seconds;
     order.fidelity = flat ? NM_FIDELITY_FLAT : NM_FIDELITY_PERCEPT;
     for (int i = 0; i < n; i++) order.lineups[i] = argv[1 + i];
-    struct evaluation *e = calloc(1, sizeof *e);
-    if (!e) abort();
+    struct evaluation *e = nm_calloc(1, sizeof *e);
     e->order = &order;
     setup_begin(&e->setup);
     int bad = evaluate(e, jobs, picture, &err);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "cmd/console.h"
 #include "cmd/eval.h"
 #include "cmd/match.h"
@@ -139,8 +140,7 @@ int eval_match(int argc, char **argv)
     e.seeds = (uint32_t)seeds;
     e.first = (uint64_t)first;
     e.match.half = 60 * half;
-    e.results = calloc(2 * e.seeds, sizeof *e.results);
-    if (!e.results) abort();
+    e.results = nm_calloc(2 * e.seeds, sizeof *e.results);
     setup_begin(&e.setup);
     for (int i = 0; i < 2; i++) e.match.teams[i] = e.lineups[i] = argv[1 + i];
     int bad = match_begin(&trial, &e.setup, &e.match, &err);

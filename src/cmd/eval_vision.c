@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/whole.h"
 #include "cmd/console.h"
 #include "cmd/eval.h"
@@ -151,8 +152,7 @@ static int draw(const struct evaluation *e, const char *name, uint32_t lineup, c
                 uint32_t height, const struct pose3 *camera, const struct vision_found *found, struct nm_err *err)
 {
     char path[PATH_MAX];
-    uint8_t *rgb = malloc((size_t)3 * width * height);
-    if (!rgb) abort();
+    uint8_t *rgb = nm_malloc((size_t)3 * width * height);
     vision_draw(yuyv, width, height, &e->body->cameras[0].lens, camera, found, rgb);
     snprintf(path, sizeof path, "%s/%.100s_%.60s.png", e->pictures, name, e->lineups[lineup]);
     int bad = nm_make_folders(path, err) < 0 || sim_png(path, rgb, width, height, err) < 0 ? -1 : 0;
@@ -170,8 +170,7 @@ static int draw_stages(const struct evaluation *e, const char *name, uint32_t li
         if (s->kind != Show_IMAGE) continue;
         const Image *image = &s->image;
         uint32_t pixels = image->width * image->height;
-        uint8_t *rgb = malloc((size_t)3 * pixels);
-        if (!rgb) abort();
+        uint8_t *rgb = nm_malloc((size_t)3 * pixels);
         bool grey = strcmp(image->encoding, "rgb8") != 0; /* classes, which are small numbers */
         for (uint32_t k = 0; k < 3 * pixels; k++)
             rgb[k] = grey ? (uint8_t)(20 * image->data.data[k / 3]) : image->data.data[k];

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clamp.h"
+#include "base/memory.h"
 #include "cmd/canvas.h"
 #include "cmd/film.h"
 #include "cmd/sim_play.h"
@@ -41,8 +42,7 @@ struct match_sheet {
 
 struct match_sheet *match_sheet_new(struct nm_err *err)
 {
-    struct match_sheet *s = calloc(1, sizeof *s);
-    if (!s) abort();
+    struct match_sheet *s = nm_calloc(1, sizeof *s);
     s->tile = picture_eye(&s->arena, TILE_W, TILE_H, err);
     s->map = picture_eye(&s->arena, MAP_W, MAP_H, err);
     s->field = nm_take(&s->arena, 3 * MAP_W * MAP_H);

@@ -1,7 +1,6 @@
 #include "cmd/motors.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "body/kinematics.h"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "body/animation_carry.h"
 #include "body/kinematics.h"
 #include "body/stance.h"
@@ -27,8 +28,7 @@ struct page {
 
 static FILE *page_begin(struct page *page)
 {
-    page->file = open_memstream(&page->text, &page->size);
-    if (!page->file) abort();
+    page->file = nm_memstream(&page->text, &page->size);
     return page->file;
 }
 

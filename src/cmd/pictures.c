@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "cmd/asking.h"
 #include "cmd/stopping.h"
 #include "codec/jpeg.h"
@@ -97,9 +98,8 @@ int pictures_put(Pictures_Response *r, const char *path, uint32_t *width, uint32
     if (nm_image_read(path, &image, err)) return -1;
     size_t bytes = (size_t)2 * image.width * image.height, room = nm_jpeg_room(image.width, image.height), n = 0;
     struct nm_pixels pixels = {image.width, image.height, 2 * image.width, "yuv422_yuy2", image.yuyv, bytes};
-    uint8_t *jpeg = malloc(room);
+    uint8_t *jpeg = nm_malloc(room);
     int bad = 0, quality = 95;
-    if (!jpeg) abort();
     do bad = nm_jpeg_encode(&pixels, quality, jpeg, room, &n, err);
     while (!bad && n > (sizeof r->jpeg - 4) / 4 * 3 && (quality -= 15) > 0);
     if (!bad && quality <= 0) bad = nm_fail(err, "%s is too large", path);

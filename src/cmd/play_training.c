@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "cmd/console.h"
 #include "cmd/film.h"
 #include "cmd/sim_play.h"
@@ -186,8 +187,7 @@ static void play_pictures_free(struct play_pictures *p)
 /* `seconds`: how long it is going to last. NULL with a sentence. */
 static struct play_pictures *play_pictures_new(double seconds, struct nm_err *err)
 {
-    struct play_pictures *p = calloc(1, sizeof *p);
-    if (!p) abort();
+    struct play_pictures *p = nm_calloc(1, sizeof *p);
     p->seconds = seconds;
     p->soon = INFINITY;
     p->film.pipe = -1;

@@ -5,17 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "cmd/canvas.h"
 
 /* ---- series ---- */
 
 void plot_add(struct plot_series *s, double time, double value)
 {
-    if (s->n == s->room) {
-        s->room = s->room ? 2 * s->room : 256;
-        s->at = realloc(s->at, s->room * sizeof *s->at);
-        if (!s->at) abort();
-    }
+    s->at = nm_more(s->at, s->n, &s->room, sizeof *s->at);
     s->at[s->n++] = (struct plot_point){time, value};
 }
 
@@ -149,8 +146,7 @@ void plot_print(const struct plot_series *series, uint32_t n, uint32_t columns, 
     struct screen screen = {columns > LABEL + 10 ? columns - LABEL : 10, rows > 1 ? rows - 1 : 1, NULL};
     struct scale scale = time_scale(series, n);
     char first[32], last[32];
-    screen.letters = malloc((size_t)screen.columns * screen.rows);
-    if (!screen.letters) abort();
+    screen.letters = nm_malloc((size_t)screen.columns * screen.rows);
     for (uint32_t i = 0; i < n; i++) {
         value_scale(&series[i], &scale);
         print_panel(&series[i], &scale, &screen, to);

@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/memory.h"
+
 enum { JOBS = 64 };
 
 struct job {
@@ -134,10 +136,7 @@ int pool_run(const struct pool *pool, struct nm_err *err)
 {
     struct crew c = {.pool = pool, .n = pool->jobs < 1 ? 1 : pool->jobs > JOBS ? JOBS : pool->jobs};
     int bad = 0;
-    for (uint32_t i = 0; i < c.n; i++) {
-        c.jobs[i].result = malloc(pool->size + 1);
-        if (!c.jobs[i].result) abort();
-    }
+    for (uint32_t i = 0; i < c.n; i++) c.jobs[i].result = nm_malloc(pool->size + 1);
     while (!bad && (c.next < pool->n || working(&c))) {
         bool quit = pool->quit && pool->quit();
         for (uint32_t i = 0; i < c.n && !bad && !quit; i++)

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 void position_smoother_begin(struct position_smoother *s, const struct nm_pitch_size *field, double height)
 {
     memset(s, 0, sizeof *s);
@@ -21,8 +23,7 @@ void position_smoother_begin(struct position_smoother *s, const struct nm_pitch_
                                   .pixel = 0.003,
                                   .orientation = 0.06,
                                   .height = height};
-    s->images = malloc(sizeof *s->images * SMOOTHED);
-    if (!s->images) abort();
+    s->images = nm_malloc(sizeof *s->images * SMOOTHED);
 }
 
 void position_smoother_free(struct position_smoother *s) { free(s->images); }

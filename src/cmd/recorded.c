@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "cmd/stopping.h"
 #include "codec/cdr.h"
 #include "core/stamp.h"
@@ -99,11 +100,7 @@ static void hear_truth(void *user, uint32_t listener, const void *message, int64
         if (!strcmp(body->name, "ball")) ball = body;
     }
     if (!robot || !ball) return;
-    if (f->n == f->room) {
-        f->room = f->room ? 2 * f->room : 4096;
-        f->moments = realloc(f->moments, f->room * sizeof *f->moments);
-        if (!f->moments) abort();
-    }
+    f->moments = nm_more(f->moments, f->n, &f->room, sizeof *f->moments);
     bool turned = f->first_half != !strncmp(f->robot, "red", 3);
     struct pose2 at = flat(&robot->pose);
     struct pose2 seen = pose2_mul(pose2_inv(at), (struct pose2){ball->pose.position.x, ball->pose.position.y, 0});

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "nutmeg_msgs/MatchState.h"
 #include "nutmeg_msgs/RefereeOrder.h"
 #include "referee/orders.h"
@@ -121,8 +122,7 @@ struct referee_desk *referee_desk_new(const struct referee_desk_options *options
 {
     static const char text[] = "cycles: {referee: {period: 50 ms, modules: [referee]}}\n";
     static const struct nm_module *const modules[] = {&referee_module};
-    struct referee_desk *desk = calloc(1, sizeof *desk);
-    if (!desk) abort();
+    struct referee_desk *desk = nm_calloc(1, sizeof *desk);
     desk->options = *options;
     nm_registry_init(&desk->registry, &desk->arena, modules, modules + 1);
     desk->lineup = nm_lineup_parse(text, strlen(text), "referee", &desk->registry, NULL, err);

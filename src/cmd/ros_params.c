@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 
-#include "cmd/asking.h"
 #include "cmd/console.h"
 #include "edge/dds/dds_look.h"
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "cmd/asking.h"
 #include "cmd/console.h"
 #include "codec/cdr_walk.h"
@@ -47,9 +48,8 @@ int ros_list_kind(const struct ros_flags *flags, enum ros_kind kind, const char 
                                              [ROS_ALL_SERVICES] = {"service", "type", ">clients", ">servers", NULL},
                                              [ROS_ACTIONS] = {"action", "type", ">servers", ">clients", NULL}};
     struct nm_look *look = open_look(flags);
-    struct nm_look_topic *found = calloc(MOST, sizeof *found);
+    struct nm_look_topic *found = nm_calloc(MOST, sizeof *found);
     struct table table;
-    if (!found) abort();
     bool ok = look && pause_for(discovery);
     if (ok) {
         uint32_t n = kind == ROS_TOPICS    ? nm_look_topics(look, false, found, MOST)
@@ -156,10 +156,9 @@ int ros_info(int argc, char **argv)
     if (n < 0) return code;
     struct nm_err err = {0};
     struct nm_look *look = open_look(&ros);
-    struct nm_look_offer *offers = calloc(MOST, sizeof *offers);
+    struct nm_look_offer *offers = nm_calloc(MOST, sizeof *offers);
     struct table table;
     uint32_t found = 0;
-    if (!offers) abort();
     if (look && nm_look_graph(look, &err)) complain(&err);
     if (look && !err.n && pause_for(discovery)) {
         found = nm_look_offers(look, argv[1], offers, MOST);
@@ -270,8 +269,7 @@ int ros_pub(int argc, char **argv)
     struct nm_err err = {0};
     const struct nm_type *type = nm_type_find(&nm_all_types, argv[2]);
     if (!type) return usage_wrong(&usage, "there is no type '%s'; nutmeg msg list shows all", argv[2]);
-    void *message = calloc(1, type->size);
-    if (!message) abort();
+    void *message = nm_calloc(1, type->size);
     struct nm_look *look = NULL;
     code = EXIT_FAILED;
     if (nm_parse_text(type, message, "message", argv[3], strlen(argv[3]), NULL, &err)) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "cmd/sim_play.h"
 #include "edge/bus/hardware.h"
 
@@ -157,9 +158,8 @@ static void connect(struct rig *rig, const struct nm_joint_goal *goals)
 static void *open_rig(void *user, struct nm_player *player, const struct nm_body *body,
                       const struct nm_joint_goal *goals, struct nm_err *err)
 {
-    struct rig *rig = calloc(1, sizeof *rig);
+    struct rig *rig = nm_calloc(1, sizeof *rig);
     (void)user;
-    if (!rig) abort();
     rig->body = body;
     nm_feed_init(&rig->feed, body, 0, 0);
     if (!nm_bus_tables(body, &rig->tables, err)) rig->wires = nm_vbus_of_tables(&rig->tables, err);

@@ -8,7 +8,6 @@
 #include "cmd/calibrate_camera.h"
 #include "cmd/sim_play.h"
 #include "cmd/stopping.h"
-#include "core/stamp.h"
 
 enum { PORT_JOINTS, PORT_BODY, PORT_IMAGE, PORT_LINES, PORTS };
 enum { TAGS = 12 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "cmd/sim_play.h"
 #include "codec/json.h"
 #include "edge/live/live.h"
@@ -49,8 +50,7 @@ struct sim_live {
 
 struct sim_live *sim_live_new(const char *logs)
 {
-    struct sim_live *l = calloc(1, sizeof *l);
-    if (!l) abort();
+    struct sim_live *l = nm_calloc(1, sizeof *l);
     l->logs = logs;
     return l;
 }

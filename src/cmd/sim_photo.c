@@ -1,11 +1,10 @@
 /* Pictures of a stage: from above, from beside the robots, through a robot's own camera, and as a film strip. */
-#include <errno.h>
 #include <math.h>
 #include <png.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "base/memory.h"
 #include "cmd/sim_play.h"
 #include "core/files.h"
 
@@ -147,8 +146,7 @@ static int add_views(struct sim_photos *p, const char *from, struct nm_err *err)
 struct sim_photos *sim_photos_new(const struct sim_options *options, struct nm_stage *stage, const char *scenario,
                                   uint64_t seed, struct nm_err *err)
 {
-    struct sim_photos *p = calloc(1, sizeof *p);
-    if (!p) abort();
+    struct sim_photos *p = nm_calloc(1, sizeof *p);
     *p = (struct sim_photos){.stage = stage,
                              .folder = options->photo_folder,
                              .scenario = scenario,

@@ -1,5 +1,4 @@
 /* Words at the keyboard that steer a running simulation: the commands of SimCommand.srv, and a few that only look. */
-#include <errno.h>
 #include <math.h>
 #include <poll.h>
 #include <stdlib.h>

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "cmd/console.h"
 #include "cmd/sim_play.h"
 #include "cmd/stopping.h"
@@ -77,9 +78,8 @@ static void tell(const struct sim_wire *w, const struct member *m, enum ink colo
 struct sim_wire *sim_wire_new(const struct sim_options *options, const struct nm_scenario *scenario, uint64_t seed,
                               struct nm_err *err)
 {
-    struct sim_wire *w = calloc(1, sizeof *w);
+    struct sim_wire *w = nm_calloc(1, sizeof *w);
     char *end = NULL;
-    if (!w) abort();
     *w = (struct sim_wire){
         .options = options, .scenario = scenario, .seed = seed, .program = "/proc/self/exe", .told = -1, .domain = -1};
     long domain = options->domain ? strtol(options->domain, &end, 10) : -1;

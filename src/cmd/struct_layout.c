@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/arena.h"
+#include "base/memory.h"
 #include "core/files.h"
 
 enum { FILES_MAX = 512, FILE_MAX = 1 << 20, DEFINITIONS_MAX = 65536 };
@@ -292,8 +293,7 @@ static uint64_t finish(struct scan *scan)
 
 static struct scan *begin(void)
 {
-    struct scan *scan = calloc(1, sizeof *scan);
-    if (!scan) abort();
+    struct scan *scan = nm_calloc(1, sizeof *scan);
     scan->definitions = nm_take_n(&scan->arena, struct definition, DEFINITIONS_MAX);
     return scan;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/random.h"
 
 enum { DRAWN = 200, ROUNDS = 200 };
@@ -18,11 +19,7 @@ void tournament_free(struct tournament *t)
 
 void tournament_add(struct tournament *t, const struct tournament_game *game)
 {
-    if (t->n_games == t->room) {
-        t->room = t->room ? 2 * t->room : 64;
-        t->games = realloc(t->games, t->room * sizeof *t->games);
-        if (!t->games) abort();
-    }
+    t->games = nm_more(t->games, t->n_games, &t->room, sizeof *t->games);
     t->games[t->n_games++] = *game;
 }
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "base/random.h"
 #include "body/animation_carry.h"
 #include "cmd/pool.h"
@@ -517,8 +518,7 @@ int tune_evaluate(struct tune *t, const double *points, uint32_t n, const uint64
 {
     uint32_t runs = n * t->n_scenarios * n_seeds;
     struct round r = {.tune = t, .points = points, .seeds = seeds, .n_seeds = n_seeds};
-    r.scores = malloc(sizeof(double) * (runs + 1));
-    if (!r.scores) abort();
+    r.scores = nm_malloc(sizeof(double) * (runs + 1));
     for (uint32_t i = 0; i < runs; i++) r.scores[i] = NAN;
     struct pool pool = {.n = runs,
                         .jobs = t->jobs,
@@ -566,20 +566,15 @@ static void note(struct tune *t, const double *scores)
     }
     g.mean = n ? g.mean / n : NAN;
     if (!n) g.best = NAN;
-    if (t->n_history == t->room) {
-        t->room = t->room ? 2 * t->room : 64;
-        t->history = realloc(t->history, t->room * sizeof *t->history);
-        if (!t->history) abort();
-    }
+    t->history = nm_more(t->history, t->n_history, &t->room, sizeof *t->history);
     t->history[t->n_history++] = g;
 }
 
 int tune_generation(struct tune *t, struct nm_err *err)
 {
     struct nm_cma *cma = t->cma;
-    uint64_t *seeds = malloc(sizeof *seeds * t->trials), count = t->last - t->first + 1;
-    double *scores = malloc(sizeof *scores * cma->population), spread = 0;
-    if (!seeds || !scores) abort();
+    uint64_t *seeds = nm_malloc(sizeof *seeds * t->trials), count = t->last - t->first + 1;
+    double *scores = nm_malloc(sizeof *scores * cma->population), spread = 0;
     for (uint32_t k = 0; k < t->trials; k++)
         seeds[k] = t->first + nm_spread(cma->generation * t->trials + k + nm_spread(t->first)) % count;
     int bad = tune_evaluate(t, cma->candidates, cma->population, seeds, t->trials, scores, NULL, err);
@@ -705,8 +700,7 @@ static int read_history(struct tune *t, const struct nm_yaml *list, struct nm_er
 {
     if (!list || list->kind != NM_YAML_LIST || list->n > TUNE_HISTORY) return nm_fail(err, "the history is missing");
     t->room = list->n + 64;
-    t->history = calloc(t->room, sizeof *t->history);
-    if (!t->history) abort();
+    t->history = nm_calloc(t->room, sizeof *t->history);
     nm_yaml_each(row, list)
     {
         double g[3];

@@ -6,6 +6,7 @@
 
 #include "base/clamp.h"
 #include "base/clock.h"
+#include "base/memory.h"
 #include "body/state.h"
 #include "core/files.h"
 #include "core/stamp.h"
@@ -55,8 +56,7 @@ struct vision_rig *vision_rig_new(struct setup *setup, const char *name, const s
     struct nm_lineup_options options = setup_options(setup, &flags);
     options.set = set;
     options.n_set = n_set;
-    struct vision_rig *rig = calloc(1, sizeof *rig);
-    if (!rig) abort();
+    struct vision_rig *rig = nm_calloc(1, sizeof *rig);
     rig->body = body;
     rig->now = nm_ns(1);
     const char *file =

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 const char *const vision_troubles[VISION_TROUBLES] = {
     [TROUBLE_LIGHT_OFF] = "light off and on",
     [TROUBLE_CAST] = "lamps of another colour",
@@ -138,17 +140,15 @@ static uint32_t missed_from(enum vision_trouble t) { return t == TROUBLE_CAST ||
 int vision_trouble(struct setup *setup, const struct nm_body *body, struct vision_studio *studio, uint64_t number,
                    enum vision_trouble trouble, struct trouble_result *result, struct nm_err *err)
 {
-    struct scene *s = calloc(1, sizeof *s);
+    struct scene *s = nm_calloc(1, sizeof *s);
     uint32_t before = 0, lost = 0, longest = 0;
-    if (!s) abort();
     s->studio = studio;
     s->trouble = trouble;
     vision_studio_shoot(studio, number, &s->shot);
     s->device.bytes = 2 * s->shot.width * s->shot.height;
     s->device.plugged = true;
-    s->device.memory = malloc((size_t)s->device.bytes * BUFFERS);
-    s->picture = malloc(s->device.bytes);
-    if (!s->device.memory || !s->picture) abort();
+    s->device.memory = nm_malloc((size_t)s->device.bytes * BUFFERS);
+    s->picture = nm_malloc(s->device.bytes);
     const struct nm_video_calls calls = {device_open, device_ioctl, device_map, device_unmap, device_close, &s->device};
     struct vision_rig *rig = vision_rig_new(setup, "vision", body, NULL, 0, &calls, err);
     *result = (struct trouble_result){0};

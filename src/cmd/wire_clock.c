@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/memory.h"
 #include "codec/cdr.h"
 #include "core/stamp.h"
 #include "edge/dds/dds_look.h"
@@ -18,8 +19,7 @@ struct wire_clock {
 
 struct wire_clock *wire_clock_new(int domain, bool network, struct nm_err *err)
 {
-    struct wire_clock *clock = calloc(1, sizeof *clock);
-    if (!clock) abort();
+    struct wire_clock *clock = nm_calloc(1, sizeof *clock);
     clock->told = -1;
     clock->look = nm_look_new(domain, network, err);
     if (clock->look) return clock;

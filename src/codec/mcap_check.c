@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "codec/mcap_builder.h"
 
 struct nm_mcap_seen { /* a message in the chunk before this place */
@@ -72,8 +73,7 @@ static int by_bytes(const void *a, const void *b) { return memcmp(a, b, 10); }
 static bool same_counts(struct nm_bytes a, struct nm_bytes b)
 {
     if (a.n != b.n || nm_bytes_equal(a, b)) return a.n == b.n;
-    uint8_t *both = malloc(2 * a.n);
-    if (!both) abort();
+    uint8_t *both = nm_malloc(2 * a.n);
     memcpy(both, a.at, a.n);
     memcpy(both + a.n, b.at, a.n);
     qsort(both, a.n / 10, 10, by_bytes);
@@ -268,8 +268,7 @@ static int by_offset(const void *a, const void *b)
 /* Every chunk has exactly one index, if any has. */
 static void check_all_indexed(struct nm_mcap_checker *c)
 {
-    uint64_t *offsets = malloc(sizeof *offsets * (c->summary.n_chunks + 1)), twice = 0;
-    if (!offsets) abort();
+    uint64_t *offsets = nm_malloc(sizeof *offsets * (c->summary.n_chunks + 1)), twice = 0;
     for (uint32_t i = 0; i < c->summary.n_chunks; i++) offsets[i] = c->summary.chunks[i].chunk_start_offset;
     qsort(offsets, c->summary.n_chunks, sizeof *offsets, by_offset);
     for (uint32_t i = 1; i < c->summary.n_chunks; i++) twice += offsets[i] == offsets[i - 1];
@@ -323,9 +322,7 @@ static void *room_for(void *array, size_t n, size_t *room, size_t size)
 {
     if (n < *room) return array;
     *room = *room ? 2 * *room : 256;
-    array = realloc(array, *room * size);
-    if (!array) abort();
-    return array;
+    return nm_realloc(array, *room * size);
 }
 
 /* ---- a chunk and its indexes ---- */

@@ -1,4 +1,5 @@
 /* What a log holds. A whole log says so itself, in its summary; of any other one every record is read. */
+#include "base/memory.h"
 #include "codec/mcap_builder.h"
 
 #include <stdlib.h>
@@ -33,9 +34,8 @@ void nm_mcap_build_begin(struct nm_mcap_builder *b, struct nm_mcap_contents *con
     struct nm_err why = contents->why;
     nm_mcap_contents_free(contents);
     *contents = (struct nm_mcap_contents){.why = why, .first = UINT64_MAX};
-    contents->schema_at = calloc(NM_MCAP_IDS, sizeof *contents->schema_at);
-    contents->channel_at = calloc(NM_MCAP_IDS, sizeof *contents->channel_at);
-    if (!contents->schema_at || !contents->channel_at) abort();
+    contents->schema_at = nm_calloc(NM_MCAP_IDS, sizeof *contents->schema_at);
+    contents->channel_at = nm_calloc(NM_MCAP_IDS, sizeof *contents->channel_at);
     *b = (struct nm_mcap_builder){.c = contents, .err = err ? err : &contents->why};
 }
 

@@ -1,6 +1,5 @@
 /* Chunks packed and unpacked: stored as they are, LZ4 frames, zstd frames. Only the mcap files include it. */
-#ifndef NM_CODEC_MCAP_PACK_H
-#define NM_CODEC_MCAP_PACK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ void nm_mcap_unpacker_free(struct nm_mcap_unpacker *unpacker);
  * whether it was everything, without fault. Stored bytes are copied. */
 size_t nm_mcap_unpack(struct nm_mcap_unpacker *unpacker, enum nm_mcap_packing packing, struct nm_bytes from,
                       uint8_t *to, size_t room, bool *whole);
-
-#endif

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/crc32.h"
+#include "base/memory.h"
 
 enum { AHEAD = 256 << 10 }; /* bytes read at least, where there are so many */
 
@@ -581,17 +582,15 @@ static void open_loose(struct nm_mcap_query *q)
 struct nm_mcap_query *nm_mcap_query_new(const struct nm_mcap_source *source, const struct nm_mcap_contents *contents,
                                         const struct nm_mcap_query_options *options)
 {
-    struct nm_mcap_query *q = calloc(1, sizeof *q);
-    if (!q) abort();
+    struct nm_mcap_query *q = nm_calloc(1, sizeof *q);
     size_t n = contents->n_chunks + 1;
     q->source = source;
     q->contents = contents;
     q->options = *options;
     if (!q->options.overlap_bytes) q->options.overlap_bytes = OVERLAP;
-    q->pending = calloc(n, sizeof *q->pending);
-    q->heap = calloc(n, sizeof(*q->heap));
-    q->spare = calloc(n, sizeof(*q->spare));
-    if (!q->pending || !q->heap || !q->spare) abort();
+    q->pending = nm_calloc(n, sizeof *q->pending);
+    q->heap = nm_calloc(n, sizeof(*q->heap));
+    q->spare = nm_calloc(n, sizeof(*q->spare));
     for (uint32_t i = 0; i < contents->n_chunks; i++)
         if (chunk_wanted(q, &contents->chunks[i])) q->pending[q->n_pending++] = &contents->chunks[i];
     if (q->n_pending) qsort(q->pending, q->n_pending, sizeof *q->pending, by_start);

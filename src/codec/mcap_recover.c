@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "codec/mcap_read.h"
 
 /* What an id of the old log stands for now: the new one, 0 for none, and the record that said so. */
@@ -34,8 +35,7 @@ static bool known(struct recovery *r, struct nm_bytes *kept, const struct nm_mca
 {
     size_t n = nm_mcap_size(record);
     if (kept->n == n) {
-        uint8_t *again = malloc(n);
-        if (!again) abort();
+        uint8_t *again = nm_malloc(n);
         nm_mcap_encode(record, again, n);
         bool same = !memcmp(again, kept->at, n);
         free(again);

@@ -8,7 +8,6 @@
 #include <execinfo.h>
 #include <malloc.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

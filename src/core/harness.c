@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "core/alloc_guard.h"
 #include "core/internal.h"
 
@@ -94,10 +95,9 @@ struct nm_harness *nm_harness_new(const struct nm_module *module, const char *se
 
 struct nm_harness *nm_harness_new_with(const struct nm_module *module, const char *settings, const struct nm_body *body)
 {
-    struct nm_harness *h = calloc(1, sizeof *h);
+    struct nm_harness *h = nm_calloc(1, sizeof *h);
     struct nm_err err = {0};
     const char *set[PORTS];
-    if (!h) abort();
     if (nm_module_check(module, &err)) die("module", &err);
     nm_registry_init(&h->registry, &h->arena, &module, &module + 1);
     for (const struct nm_port *p = module->ports; p->name; p++) add_port(h, module, p);

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "core/internal.h"
 #include "core/stamp.h"
 #include "rcl_interfaces/Log.h"
-#include "tf2_msgs/TFMessage.h"
 
 static void seed_instance(struct nm_instance *instance, uint64_t seed)
 {
@@ -115,8 +115,7 @@ enum { EDGES = 32 };
 struct nm_player *nm_player_new(const struct nm_lineup *lineup, const struct nm_player_options *options,
                                 struct nm_err *err)
 {
-    struct nm_player *player = calloc(1, sizeof *player);
-    if (!player) abort();
+    struct nm_player *player = nm_calloc(1, sizeof *player);
     player->lineup = lineup;
     if (options) player->options = *options;
     player->name = player->options.name ? player->options.name : lineup->name;

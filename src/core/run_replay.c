@@ -1,6 +1,5 @@
 #include "core/run_replay.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/snapshot.h"

@@ -3,12 +3,12 @@
  * gets its slice from all others, adds in the order of the ranks, and hands the result round. */
 #include <dlfcn.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "learn/crew.h"
 
 enum { MPI_OK = 0, FUNNELED = 1 };
@@ -57,9 +57,8 @@ static void make_room(struct mpi *m, size_t bytes)
 {
     if (bytes <= m->room) return;
     m->room = bytes;
-    m->slices = realloc(m->slices, bytes);
-    m->sums = realloc(m->sums, bytes);
-    if (!m->slices || !m->sums) abort();
+    m->slices = nm_realloc(m->slices, bytes);
+    m->sums = nm_realloc(m->sums, bytes);
 }
 
 /* Every process adds up its slice of n numbers; `add` adds one process's slice to the sum. */
@@ -154,8 +153,7 @@ struct nm_crew *nm_crew_mpi(bool (*quit)(void), struct nm_err *err)
     const char *size = getenv("OMPI_COMM_WORLD_SIZE"), *local = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
     int rank = 0, n = 0, got;
     if (!size) return NULL;
-    struct mpi *m = calloc(1, sizeof *m);
-    if (!m) abort();
+    struct mpi *m = nm_calloc(1, sizeof *m);
     m->quit = quit;
     if (!open_library(m, err)) {
         untie();

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clamp.h"
+#include "base/memory.h"
 #include "base/random.h"
 #include "codec/jpeg.h"
 #include "sim/raycast.h"
@@ -837,10 +838,9 @@ static void cut_patches(struct set *s, struct nm_shot *shot)
 
 void nm_studio_take(uint64_t seed, uint64_t number, struct nm_shot *shot)
 {
-    struct set *s = calloc(1, sizeof *s);
+    struct set *s = nm_calloc(1, sizeof *s);
     struct mood mood;
     struct nm_err err = {0};
-    if (!s) abort();
     s->dice = nm_dice_new(seed, number, 0x7374);
     s->width = shot->width, s->height = shot->height;
     while (!draw_pitch(s)) continue;

@@ -1,17 +1,16 @@
 #include "nn/net.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "nn/dense.h"
 #include "nn/ops.h"
 
 struct nm_net *nm_net_new(void)
 {
-    struct nm_net *net = calloc(1, sizeof *net);
-    if (!net) abort();
+    struct nm_net *net = nm_calloc(1, sizeof *net);
     net->opset = NM_NET_OPSET;
     return net;
 }

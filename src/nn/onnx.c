@@ -1,10 +1,10 @@
 #include "nn/onnx.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/whole.h"
 #include "nn/image.h"
 
@@ -552,8 +552,7 @@ static void put(struct out *o, const void *bytes, size_t n)
 {
     if (o->n + n > o->room) {
         o->room = 2 * (o->n + n) + 64;
-        o->at = realloc(o->at, o->room);
-        if (!o->at) abort();
+        o->at = nm_realloc(o->at, o->room);
     }
     if (n) memcpy(o->at + o->n, bytes, n);
     o->n += n;

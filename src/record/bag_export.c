@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/memory.h"
 #include "codec/cdr_walk.h"
 #include "codec/jpeg.h"
 #include "codec/mcap_schema.h"
@@ -72,8 +73,7 @@ static int develop(struct frames *frames, const struct nm_mcap_message *message,
     size_t room = nm_jpeg_room(pixels.width, pixels.height);
     if (room > frames->room) {
         free(frames->jpeg);
-        frames->jpeg = malloc(room);
-        if (!frames->jpeg) abort();
+        frames->jpeg = nm_malloc(room);
         frames->room = room;
     }
     return nm_jpeg_encode(&pixels, QUALITY, frames->jpeg, frames->room, jpeg_n, err);

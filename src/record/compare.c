@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "codec/mcap_schema.h"
 #include "nutmeg_msgs/Show.h"
 
@@ -135,9 +136,7 @@ static void mark(struct compare_topic *topic, int side, const struct nm_mcap_mes
 {
     if (topic->n[side] == topic->room[side]) {
         topic->room[side] = topic->room[side] * 2 + 64;
-        struct compare_mark *more = realloc(topic->marks[side], topic->room[side] * sizeof *more);
-        if (!more) abort();
-        topic->marks[side] = more;
+        topic->marks[side] = nm_realloc(topic->marks[side], topic->room[side] * sizeof *topic->marks[side]);
     }
     topic->marks[side][topic->n[side]++] = (struct compare_mark){
         message->publish_time ? message->publish_time : message->log_time, message->sequence, NO_PARTNER};
@@ -184,8 +183,7 @@ static uint64_t value_of(const struct compare_mark *mark, uint64_t place, enum m
 
 static struct key *keys_of(const struct compare_topic *topic, int side, enum match by)
 {
-    struct key *keys = malloc((topic->n[side] + 1) * sizeof *keys);
-    if (!keys) abort();
+    struct key *keys = nm_malloc((topic->n[side] + 1) * sizeof *keys);
     for (uint64_t i = 0; i < topic->n[side]; i++)
         keys[i] = (struct key){value_of(&topic->marks[side][i], i, by), (uint32_t)i};
     qsort(keys, topic->n[side], sizeof *keys, by_key);
@@ -341,8 +339,7 @@ static struct waiting *fetch(struct pairing *p, uint32_t t, uint32_t place)
         const struct compare_topic *topic = &p->c->at[its];
         uint64_t number = p->seen[LOG_B][its]++;
         if (number >= topic->n[LOG_B] || topic->marks[LOG_B][number].partner == NO_PARTNER) continue;
-        struct waiting *w = malloc(sizeof *w + message.data.n);
-        if (!w) abort();
+        struct waiting *w = nm_malloc(sizeof *w + message.data.n);
         *w = (struct waiting){NULL, (uint32_t)number, part, channel, message.data.n};
         if (w->n) memcpy(w->bytes, message.data.at, w->n);
         struct waiting **end = its == t ? at : &p->waiting[its];

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "body/robot.h"
 #include "codec/bag_yaml.h"
 #include "codec/cdr.h"
@@ -81,8 +82,7 @@ static struct nm_lineup *load_some(struct replay *r, const struct nm_lineup *all
     }
     char *text;
     size_t n;
-    FILE *to = open_memstream(&text, &n);
-    if (!to) abort();
+    FILE *to = nm_memstream(&text, &n);
     nm_lineup_print(all, chosen, to);
     fclose(to);
     struct nm_lineup *lineup = load(r, text, values, err);
@@ -95,8 +95,7 @@ static const char *values_of(struct replay *r, const struct nm_lineup *lineup)
 {
     char *text, value[NM_VALUE_PRINT];
     size_t n;
-    FILE *to = open_memstream(&text, &n);
-    if (!to) abort();
+    FILE *to = nm_memstream(&text, &n);
     for (uint32_t i = 0; i < lineup->n_instances; i++)
         for (uint32_t p = 0; p < lineup->instances[i].n_params; p++) {
             const struct nm_param *param = &lineup->instances[i].module->params[p];
@@ -628,8 +627,7 @@ static void tell_difference(struct replay *r, const struct stream *s, const stru
     const struct nm_type *type = r->lineup->topics[s->at].type;
     double at = nm_seconds(time + r->offset - (int64_t)r->bag.first);
     struct spot spot = {""};
-    void *old = calloc(1, type->size);
-    if (!old) abort();
+    void *old = nm_calloc(1, type->size);
     int bad = nm_cdr_decode(type, old, was->bytes, was->n, NULL, NULL);
     if (!bad) nm_compare(type, old, message, 0, first_field, &spot);
     struct nm_place a, b;
@@ -664,8 +662,7 @@ static void keep_anew(struct replay *r, struct stream *s, const struct nm_slot *
     bool read = false;
     for (uint32_t c = 0; c < r->lineup->n_cycles; c++) read |= s->how[c] != HOW_NOT;
     if (!read) return;
-    struct kept *kept = malloc(sizeof *kept + n);
-    if (!kept) abort();
+    struct kept *kept = nm_malloc(sizeof *kept + n);
     *kept = (struct kept){
         .seq = slot->seq, .run = run, .time = slot->time, .caller = slot->caller, .call = slot->call, .n = n};
     memcpy(kept->bytes, r->bytes, n);
@@ -833,8 +830,7 @@ static int open_player(struct replay *r, struct nm_err *err)
     r->replay = nm_replay_new(r->player, err);
     r->cycles = nm_take_n(&r->arena, struct player_cycle, r->lineup->n_cycles + 1);
     size_t most = sizeof(CycleRecord) > sizeof(TopicStatistics) ? sizeof(CycleRecord) : sizeof(TopicStatistics);
-    r->scratch = calloc(1, most);
-    if (!r->scratch) abort();
+    r->scratch = nm_calloc(1, most);
     return r->replay ? 0 : -1;
 }
 

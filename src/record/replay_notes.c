@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "codec/cdr.h"
 #include "edge/dds/stamps.h"
 #include "edge/log/own.h"
@@ -93,11 +94,7 @@ struct stream *replay_stream(struct replay *r, const char *topic, const char *ma
 {
     for (uint32_t i = 0; i < r->n_streams; i++)
         if (!strcmp(r->streams[i].topic, topic) && !strcmp(r->streams[i].maker, maker)) return &r->streams[i];
-    if (r->n_streams == r->streams_room) {
-        r->streams_room = r->streams_room ? 2 * r->streams_room : 64;
-        r->streams = realloc(r->streams, r->streams_room * sizeof *r->streams);
-        if (!r->streams) abort();
-    }
+    r->streams = nm_more(r->streams, r->n_streams, &r->streams_room, sizeof *r->streams);
     struct stream *s = &r->streams[r->n_streams++];
     *s = (struct stream){.topic = nm_take_text(&r->arena, topic), .maker = nm_take_text(&r->arena, maker)};
     s->type = "";
@@ -148,8 +145,7 @@ static void each(struct replay *r, const char *topic, const struct nm_type *type
         for (uint32_t i = 0; i < r->bag.parts[p].contents.n_channels; i++)
             r->bag.parts[p].chosen[i] = nm_bytes_are(r->bag.parts[p].contents.channels[i].topic, topic);
     struct bag_reader *reader = bag_reader_new(&r->bag, &all);
-    void *decoded = calloc(1, type->size);
-    if (!decoded) abort();
+    void *decoded = nm_calloc(1, type->size);
     while (bag_next(reader, &message, &part, &channel))
         if (!nm_cdr_decode(type, decoded, message.data.at, message.data.n, NULL, NULL))
             call(r, decoded, (int64_t)message.log_time - r->offset);
@@ -214,8 +210,7 @@ int replay_open(struct replay *r, struct nm_err *err)
 {
     if (bag_open(&r->bag, r->options->log, r->options->progress, err)) return -1;
     r->opened = true;
-    r->tables = calloc(64, sizeof *r->tables);
-    if (!r->tables) abort();
+    r->tables = nm_calloc(64, sizeof *r->tables);
     if (!r->bag.n || read_metadata(r, err)) return -1;
     list_streams(r);
     if (r->recorded) each(r, "/nutmeg/topics", &CycleTopics_type, take_table);
@@ -228,8 +223,7 @@ int replay_open(struct replay *r, struct nm_err *err)
 
 static struct kept *kept_new(struct stream *s, const struct nm_mcap_message *message, int64_t offset)
 {
-    struct kept *kept = malloc(sizeof *kept + message->data.n);
-    if (!kept) abort();
+    struct kept *kept = nm_malloc(sizeof *kept + message->data.n);
     *kept = (struct kept){.time = (int64_t)message->log_time - offset, .n = message->data.n};
     /* sequence numbers have 32 bits in a log and rise */
     kept->seq = (s->newest & ~(uint64_t)UINT32_MAX) | message->sequence;
@@ -255,19 +249,14 @@ static void take_message(struct replay *r, struct stream *s, const struct nm_mca
 
 static void note_made(struct stream *s, uint64_t seq, uint64_t run)
 {
-    if (s->n_runs == s->runs_room) {
-        s->runs_room = s->runs_room ? 2 * s->runs_room : 64;
-        s->runs = realloc(s->runs, s->runs_room * sizeof *s->runs);
-        if (!s->runs) abort();
-    }
+    s->runs = nm_more(s->runs, s->n_runs, &s->runs_room, sizeof *s->runs);
     s->runs[s->n_runs++] = (struct made_run){seq, run};
 }
 
 /* The sequences of a note with streams in the place of its table's; what points nowhere is left out. */
 static struct seqs *take_seqs(struct replay *r, uint32_t table, const TopicSequence *from, uint32_t n, uint32_t *out)
 {
-    struct seqs *to = malloc((n + 1) * sizeof *to);
-    if (!to) abort();
+    struct seqs *to = nm_malloc((n + 1) * sizeof *to);
     *out = 0;
     for (uint32_t i = 0; i < n; i++)
         if (from[i].topic < r->tables[table].n && from[i].first <= from[i].last)
@@ -284,10 +273,8 @@ static void take_calls(struct replay *r, uint32_t table, const CycleRecord *reco
         const ServiceCall *call = &record->calls.at[i];
         if (call->topic >= r->tables[table].n) continue;
         struct stream *s = &r->streams[r->tables[table].streams[call->topic]];
-        if (!(s->n_asked & (s->n_asked - 1))) { /* doubles at powers of two */
-            s->asked = realloc(s->asked, (s->n_asked ? 2 * s->n_asked : 1) * sizeof *s->asked);
-            if (!s->asked) abort();
-        }
+        if (!(s->n_asked & (s->n_asked - 1))) /* doubles at powers of two */
+            s->asked = nm_realloc(s->asked, (s->n_asked ? 2 * s->n_asked : 1) * sizeof *s->asked);
         s->asked[s->n_asked++] = (struct asked){call->sequence, call->caller, call->call};
     }
 }
@@ -297,8 +284,7 @@ static void take_run(struct replay *r, const CycleRecord *record, int64_t now)
     uint32_t table = 0, cycle = 0;
     while (table < r->n_tables && strcmp(r->tables[table].cycle, record->cycle)) table++;
     if (table == r->n_tables) return;
-    struct noted *noted = calloc(1, sizeof *noted);
-    if (!noted) abort();
+    struct noted *noted = nm_calloc(1, sizeof *noted);
     noted->run = (struct nm_run){
         .run = record->run, .now = now, .generation = record->parameter_generation, .watched = record->watched};
     noted->consumed = take_seqs(r, table, record->consumed.at, record->consumed.n, &noted->run.n_consumed);
@@ -466,8 +452,7 @@ static int64_t look_for_beginning(struct replay *r, struct beginning *at)
 
 int64_t replay_beginning(struct replay *r)
 {
-    struct beginning *at = calloc(r->lineup->n_cycles + 1, sizeof *at);
-    if (!at) abort();
+    struct beginning *at = nm_calloc(r->lineup->n_cycles + 1, sizeof *at);
     for (uint32_t c = 0; c < r->lineup->n_cycles; c++) at[c].first = INT64_MAX;
     int64_t beginning = look_for_beginning(r, at);
     free(at);
@@ -485,8 +470,7 @@ int64_t replay_snapshots(struct replay *r, int64_t at, struct nm_err *err)
         uint8_t *bytes;
         size_t n;
         int64_t time;
-    } *newest = calloc(r->lineup->n_cycles + 1, sizeof *newest);
-    if (!newest) abort();
+    } *newest = nm_calloc(r->lineup->n_cycles + 1, sizeof *newest);
     for (uint32_t p = 0; p < r->bag.n; p++)
         for (uint32_t i = 0; i < r->bag.parts[p].contents.n_channels; i++)
             r->bag.parts[p].chosen[i] = nm_bytes_are(r->bag.parts[p].contents.channels[i].topic, "/nutmeg/snapshots");
@@ -496,8 +480,7 @@ int64_t replay_snapshots(struct replay *r, int64_t at, struct nm_err *err)
         if (nm_cdr_decode(&CycleSnapshot_type, &snapshot, message.data.at, message.data.n, NULL, NULL)) continue;
         while (c < r->lineup->n_cycles && strcmp(r->lineup->cycles[c].name, snapshot.cycle)) c++;
         if (c == r->lineup->n_cycles) continue;
-        newest[c].bytes = realloc(newest[c].bytes, message.data.n);
-        if (!newest[c].bytes) abort();
+        newest[c].bytes = nm_realloc(newest[c].bytes, message.data.n);
         memcpy(newest[c].bytes, message.data.at, newest[c].n = message.data.n);
         newest[c].time = (int64_t)message.log_time - r->offset;
     }

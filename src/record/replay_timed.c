@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "codec/cdr.h"
 #include "codec/cdr_map.h"
 #include "codec/jpeg.h"
@@ -260,9 +261,8 @@ static void open_part(struct timed *t, uint32_t part, struct remap *remaps)
     struct replay *r = t->r;
     enum { IDS = UINT16_MAX + 1 };
     struct schemas s = {.contents = &r->bag.parts[part].contents};
-    s.defs = calloc(IDS, sizeof *s.defs);
-    s.broken = calloc(IDS, sizeof *s.broken);
-    if (!s.defs || !s.broken) abort();
+    s.defs = nm_calloc(IDS, sizeof *s.defs);
+    s.broken = nm_calloc(IDS, sizeof *s.broken);
     for (uint32_t c = 0; c < s.contents->n_channels; c++) open_inlet(t, &s, remaps, c, inlet_of(t, part, c));
     free(s.defs);
     free(s.broken);

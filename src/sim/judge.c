@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "core/nm.h"
 #include "sim/judge_parts.h"
 
@@ -537,8 +538,7 @@ void nm_judge_step(struct nm_judge *j)
 
 struct nm_judge *nm_judge_new(struct nm_stage *stage, const struct nm_judge_options *options, struct nm_err *err)
 {
-    struct nm_judge *j = calloc(1, sizeof *j);
-    if (!j) abort();
+    struct nm_judge *j = nm_calloc(1, sizeof *j);
     j->options = *options;
     j->stage = stage;
     j->n = nm_stage_robots(stage);

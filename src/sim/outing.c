@@ -1,12 +1,12 @@
 #include "sim/outing.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/clamp.h"
+#include "base/memory.h"
 #include "geometry_msgs/PoseWithCovarianceStamped.h"
 #include "nutmeg_msgs/HeadCommand.h"
 #include "nutmeg_msgs/MatchState.h"
@@ -340,10 +340,9 @@ static void cast(struct nm_outing *o, struct nm_stage_robot *rows)
 
 struct nm_outing *nm_outing_new(const struct nm_outing_options *options, struct nm_err *err)
 {
-    struct nm_outing *o = calloc(1, sizeof *o);
+    struct nm_outing *o = nm_calloc(1, sizeof *o);
     struct nm_stage_robot rows[NM_PLAYERS];
     struct nm_stage_options stage = NM_STAGE_OPTIONS;
-    if (!o) abort();
     o->options = *options;
     o->dice = nm_dice_new(options->seed, 0x6f757469, 0);
     o->team = nm_take(&o->arena, sizeof *o->team);

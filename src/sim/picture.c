@@ -1,6 +1,5 @@
 #include "sim/picture.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/random.h"

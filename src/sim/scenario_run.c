@@ -1,5 +1,4 @@
 /* A scenario played with one seed. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* Values in a scenario: numbers with units, ranges, places, names. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "sim/scenario_parts.h"

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/random.h"
 
 enum { GROUPS = 4 };
@@ -173,8 +174,7 @@ struct nm_air *nm_air_new(const struct nm_air_options *options, struct nm_err *e
         nm_fail(err, "the air: loss, duplicate and reorder must be from 0 to 1, and times must not be negative");
         return NULL;
     }
-    struct nm_air *air = calloc(1, sizeof *air);
-    if (!air) abort();
+    struct nm_air *air = nm_calloc(1, sizeof *air);
     air->options = *options;
     return air;
 }
@@ -202,8 +202,7 @@ struct nm_radio *nm_air_radio(struct nm_air *air, struct nm_air_place place, str
         return NULL;
     }
     *seat = (struct seat){.radio.verbs = &verbs, .air = air, .open = true, .place = place};
-    seat->waiting = calloc(NM_AIR_WAITING, sizeof *seat->waiting);
-    if (!seat->waiting) abort();
+    seat->waiting = nm_calloc(NM_AIR_WAITING, sizeof *seat->waiting);
     return &seat->radio;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/fault.h"
+#include "base/memory.h"
 #include "codec/gamecontroller.h"
 #include "core/nm.h"
 #include "core/params.h"
@@ -75,8 +76,7 @@ static struct nm_radio_edge *begin(struct nm_player *player, struct nm_err *err)
         nm_fail(err, "the radio: the line-up has no module game_state, which knows the number of the team");
         return NULL;
     }
-    struct nm_radio_edge *e = calloc(1, sizeof *e);
-    if (!e) abort();
+    struct nm_radio_edge *e = nm_calloc(1, sizeof *e);
     e->player = player;
     e->all = NM_AIR_ALL;
     e->ports[GAME] = NM_GAME_PORT;

@@ -8,6 +8,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/memory.h"
+
 struct udp {
     struct nm_radio radio;
     int fd;
@@ -98,8 +100,7 @@ static int open_socket(struct udp *udp, const struct nm_udp_options *options)
 struct nm_radio *nm_udp_open(const struct nm_udp_options *options, struct nm_err *err)
 {
     char text[INET_ADDRSTRLEN];
-    struct udp *udp = calloc(1, sizeof *udp);
-    if (!udp) abort();
+    struct udp *udp = nm_calloc(1, sizeof *udp);
     udp->radio.verbs = &verbs;
     udp->interface = options->interface;
     if (!open_socket(udp, options)) return &udp->radio;

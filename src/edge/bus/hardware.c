@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "core/stamp.h"
 #include "diagnostic_msgs/DiagnosticArray.h"
 #include "edge/bus/port.h"
@@ -110,8 +111,7 @@ static void set_pace(struct nm_hardware *h)
 
 static struct nm_hardware *begin(struct nm_player *player, const struct nm_body *body, struct nm_err *err)
 {
-    struct nm_hardware *h = calloc(1, sizeof *h);
-    if (!h) abort();
+    struct nm_hardware *h = nm_calloc(1, sizeof *h);
     h->player = player;
     h->body = body;
     if (!body || !body->n_servos) {

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "codec/jpeg.h"
 #include "core/files.h"
 #include "core/stamp.h"
@@ -333,8 +334,7 @@ static int read_folder(struct nm_camera_edge *e, struct nm_err *err)
     const struct nm_camera *lens = &e->camera->lens;
     struct nm_arena arena = {0};
     int bad = 0;
-    e->pictures = calloc(PICTURES, sizeof *e->pictures);
-    if (!e->pictures) abort();
+    e->pictures = nm_calloc(PICTURES, sizeof *e->pictures);
     for (int k = 0; k < 3 && !bad; k++) {
         uint32_t n;
         const char *const *names = nm_files_in(&arena, e->source, endings[k], &n);
@@ -360,8 +360,7 @@ struct nm_camera_edge *nm_camera_edge_new(struct nm_player *player, const struct
         nm_fail(err, "%s: the robot has %u cameras, none for this one", source, body ? body->n_cameras : 0);
         return NULL;
     }
-    struct nm_camera_edge *e = calloc(1, sizeof *e);
-    if (!e) abort();
+    struct nm_camera_edge *e = nm_calloc(1, sizeof *e);
     e->camera = &body->cameras[camera];
     e->frame = body->frames[e->camera->frame].name;
     e->calls = calls ? *calls : real_calls;

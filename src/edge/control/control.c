@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "codec/text.h"
 #include "core/layers.h"
 #include "codec/json.h"
@@ -292,8 +293,7 @@ static int control_say(struct nm_control *control, const struct nm_request *requ
         return nm_fail(
             err, "%s cannot be published from outside: it is neither listed under remote: nor the request of a service",
             topic->name);
-    void *message = calloc(1, topic->type->size);
-    if (!message) abort();
+    void *message = nm_calloc(1, topic->type->size);
     nm_reset(topic->type, message);
     int bad = nm_parse_text(topic->type, message, "message", request->message, strlen(request->message), NULL, err);
     if (!bad) bad = nm_gate_admit(control->gate, index, false, message, err);
@@ -309,8 +309,7 @@ static int call_desk(struct nm_control *control, const struct nm_desk_service *r
     struct nm_text_out text = {.grows = true};
     const char *game = row->right == NM_DESK_ROBOT ? nm_gate_locked(control->gate) : NULL;
     if (game) return nm_fail(err, "%s is refused: %s", row->name, game);
-    void *request = calloc(1, row->request->size), *answer = calloc(1, row->reply->size);
-    if (!request || !answer) abort();
+    void *request = nm_calloc(1, row->request->size), *answer = nm_calloc(1, row->reply->size);
     nm_reset(row->request, request);
     nm_reset(row->reply, answer);
     int bad = nm_parse_text(row->request, request, "message", message, strlen(message), NULL, err);
@@ -963,8 +962,7 @@ struct nm_control *nm_control_new(struct nm_player *player, const struct nm_cont
                                   struct nm_err *err)
 {
     const struct nm_lineup *lineup = nm_player_lineup(player);
-    struct nm_control *control = calloc(1, sizeof *control);
-    if (!control) abort();
+    struct nm_control *control = nm_calloc(1, sizeof *control);
     struct nm_arena *arena = &control->arena;
     control->player = player;
     if (options) control->options = *options;

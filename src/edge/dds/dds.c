@@ -2,11 +2,11 @@
  * writers and readers elsewhere that use one of its topics with another type. */
 #include "edge/dds/dds.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "body/robot.h"
 #include "edge/dds/dds_inside.h"
 #include "edge/dds/domain.h"
@@ -33,13 +33,7 @@ static dds_qos_t *qos_new(const struct nm_ros_qos *ros, const char *user_data)
 
 static void note(struct gids *gids, dds_entity_t entity)
 {
-    if (gids->n == gids->room) {
-        uint32_t room = gids->room * 2 + 32;
-        dds_guid_t *more = realloc(gids->at, room * sizeof *more);
-        if (!more) abort();
-        gids->at = more;
-        gids->room = room;
-    }
+    gids->at = nm_more(gids->at, gids->n, &gids->room, sizeof *gids->at);
     dds_get_guid(entity, &gids->at[gids->n++]);
 }
 
@@ -194,9 +188,8 @@ static void look_at(const struct search *s, dds_entity_t reader)
 {
     enum { MOST = 4096 };
     static const uint32_t alive = DDS_ANY_SAMPLE_STATE | DDS_ANY_VIEW_STATE | DDS_ALIVE_INSTANCE_STATE;
-    void **samples = calloc(MOST, sizeof *samples);
-    dds_sample_info_t *info = calloc(MOST, sizeof *info);
-    if (!samples || !info) abort();
+    void **samples = nm_calloc(MOST, sizeof *samples);
+    dds_sample_info_t *info = nm_calloc(MOST, sizeof *info);
     int n = dds_read_mask(reader, samples, info, MOST, MOST, alive);
     for (int i = 0; i < n; i++)
         if (info[i].valid_data) judge(s, samples[i]);
@@ -337,8 +330,7 @@ static int join(struct nm_dds *dds, struct nm_err *err)
 
 struct nm_dds *nm_dds_new(struct nm_player *player, const struct nm_dds_options *options, struct nm_err *err)
 {
-    struct nm_dds *dds = calloc(1, sizeof *dds);
-    if (!dds) abort();
+    struct nm_dds *dds = nm_calloc(1, sizeof *dds);
     dds->player = player;
     dds->lineup = nm_player_lineup(player);
     pthread_mutex_init(&dds->lock, NULL);

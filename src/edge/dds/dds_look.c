@@ -3,13 +3,13 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
 #include "action_msgs/CancelGoal.h"
+#include "base/memory.h"
 #include "codec/cdr.h"
 #include "codec/msgdef.h"
 #include "codec/text.h"
@@ -44,8 +44,7 @@ struct nm_look *nm_look_new(int domain, bool network, struct nm_err *err)
 {
     int64_t number = domain < 0 ? nm_domain_usual(err) : domain;
     if (number < 0) return NULL;
-    struct nm_look *look = calloc(1, sizeof *look);
-    if (!look) abort();
+    struct nm_look *look = nm_calloc(1, sizeof *look);
     look->domain = (uint32_t)number;
     look->participant = nm_domain_join(look->domain, (network ? NM_DOMAIN_NETWORK : 0) | NM_DOMAIN_ANY_SIZE, err);
     if (look->participant < 0) {
@@ -86,10 +85,9 @@ static void each_endpoint(struct nm_look *look, dds_entity_t reader, endpoint_fo
 {
     enum { MOST = 4096 };
     static const uint32_t alive = DDS_ANY_SAMPLE_STATE | DDS_ANY_VIEW_STATE | DDS_ALIVE_INSTANCE_STATE;
-    void **samples = calloc(MOST, sizeof *samples);
-    dds_sample_info_t *info = calloc(MOST, sizeof *info);
+    void **samples = nm_calloc(MOST, sizeof *samples);
+    dds_sample_info_t *info = nm_calloc(MOST, sizeof *info);
     dds_guid_t own;
-    if (!samples || !info) abort();
     dds_get_guid(look->participant, &own);
     int n = dds_read_mask(reader, samples, info, MOST, MOST, alive);
     for (int i = 0; i < n; i++) {
@@ -247,10 +245,9 @@ static dds_qos_t *qos_new(bool reliable, bool latched, const char *hash)
 int nm_look_listen(struct nm_look *look, const char *name, struct nm_look_topic *topic, struct nm_err *err)
 {
     enum { MOST = 256 };
-    struct nm_look_offer *offers = calloc(MOST, sizeof *offers), *first = NULL;
+    struct nm_look_offer *offers = nm_calloc(MOST, sizeof *offers), *first = NULL;
     bool reliable = true, latched = true; /* what all writers offer */
     char wire[NM_ROS_NAME + 2];
-    if (!offers) abort();
     *topic = (struct nm_look_topic){0};
     absolute(name, topic->name, sizeof topic->name);
     uint32_t n = nm_look_offers(look, topic->name, offers, MOST);
@@ -324,8 +321,7 @@ uint32_t nm_look_readers(struct nm_look *look)
 int nm_look_write(struct nm_look *look, const void *message, struct nm_err *err)
 {
     size_t size = nm_cdr_size(look->type, message);
-    uint8_t *bytes = malloc(size);
-    if (!bytes) abort();
+    uint8_t *bytes = nm_malloc(size);
     int64_t n = nm_cdr_encode(look->type, message, bytes, size);
     int code = n > 0 ? nm_raw_write(look->writer, bytes, (size_t)n) : DDS_RETCODE_BAD_PARAMETER;
     free(bytes);
@@ -394,11 +390,7 @@ static void note_owner(struct nm_look *look, const uint8_t *gid, const char *nod
     for (uint32_t i = 0; i < look->n_owners; i++)
         if (!memcmp(look->owners[i].gid, gid, 16)) return;
     if (look->n_owners == OWNERS_MOST) return;
-    if (look->n_owners == look->owners_room) {
-        look->owners_room = look->owners_room * 2 + 64;
-        look->owners = realloc(look->owners, look->owners_room * sizeof *look->owners);
-        if (!look->owners) abort();
-    }
+    look->owners = nm_more(look->owners, look->n_owners, &look->owners_room, sizeof *look->owners);
     struct look_owner *owner = &look->owners[look->n_owners++];
     memcpy(owner->gid, gid, sizeof owner->gid);
     snprintf(owner->node, sizeof owner->node, "%s", node);
@@ -496,8 +488,7 @@ static dds_entity_t open_half(struct nm_look *look, bool reply, const char *name
 struct nm_look_client *nm_look_client_new(struct nm_look *look, const char *name, const struct nm_type *request_type,
                                           const struct nm_type *reply_type, struct nm_err *err)
 {
-    struct nm_look_client *client = calloc(1, sizeof *client);
-    if (!client) abort();
+    struct nm_look_client *client = nm_calloc(1, sizeof *client);
     *client = (struct nm_look_client){.look = look, .request_type = request_type, .reply_type = reply_type};
     snprintf(client->name, sizeof client->name, "/%s", name + (*name == '/'));
     client->reader = open_half(look, true, name, reply_type);
@@ -534,8 +525,7 @@ static int ask(struct nm_look_client *client, const void *body, size_t n, struct
 {
     if (!served(client)) return 0;
     int64_t seq = ++client->look->calls;
-    uint8_t *bytes = malloc(n + IDS);
-    if (!bytes) abort();
+    uint8_t *bytes = nm_malloc(n + IDS);
     memcpy(bytes, body, PACK_HEAD);
     memcpy(bytes + PACK_HEAD, &client->id, 8);
     memcpy(bytes + PACK_HEAD + 8, &seq, 8);
@@ -551,8 +541,7 @@ static int ask(struct nm_look_client *client, const void *body, size_t n, struct
 static int ask_message(struct nm_look_client *client, const void *request, struct nm_err *err)
 {
     size_t size = nm_cdr_size(client->request_type, request);
-    uint8_t *bytes = malloc(size);
-    if (!bytes) abort();
+    uint8_t *bytes = nm_malloc(size);
     int64_t n = nm_cdr_encode(client->request_type, request, bytes, size);
     int sent =
         n > 0 ? ask(client, bytes, (size_t)n, err) : nm_fail(err, "%s: the request cannot be sent", client->name);
@@ -567,8 +556,7 @@ static uint8_t *own_reply(const struct nm_look_client *client, const struct nm_r
     unpack_begin(&u, sample->bytes, sample->size);
     if (unpack_u64(&u) != client->id || (int64_t)unpack_u64(&u) != client->seq || u.bad) return NULL;
     *n = sample->size - IDS;
-    uint8_t *bytes = malloc(*n);
-    if (!bytes) abort();
+    uint8_t *bytes = nm_malloc(*n);
     memcpy(bytes, sample->bytes, PACK_HEAD);
     memcpy(bytes + PACK_HEAD, sample->bytes + u.at, *n - PACK_HEAD);
     return bytes;
@@ -666,10 +654,9 @@ static const char *ask_node(struct nm_look *look, const char *node, const struct
 const char *nm_look_schema(struct nm_look *look, const struct nm_look_topic *topic, struct nm_arena *arena,
                            double timeout, struct nm_err *err)
 {
-    struct nm_look_offer *offers = calloc(ENDS, sizeof *offers);
+    struct nm_look_offer *offers = nm_calloc(ENDS, sizeof *offers);
     const char *text = NULL;
     struct nm_err why = {0};
-    if (!offers) abort();
     uint32_t n = nm_look_offers(look, topic->name, offers, ENDS);
     int64_t until = dds_time() + (int64_t)(timeout * 1e9);
     bool asked = false;
@@ -820,8 +807,7 @@ int nm_look_params(struct nm_look *look, const char *node, const char *const *na
     free(request.bytes);
     if (!reply) return -1;
     uint32_t found = unpack_count(&u, 4);
-    const char **all = calloc(found + 1, sizeof *all);
-    if (!all) abort();
+    const char **all = nm_calloc(found + 1, sizeof *all);
     if (found > PARAMS_MOST) u.bad = true;
     for (uint32_t i = 0; i < found && !u.bad; i++) {
         all[i] = unpack_text(&u);
@@ -950,13 +936,12 @@ static const char *harmless(struct nm_arena *arena, const char *text)
 int nm_look_params_set(struct nm_look *look, const char *node, const char *const *settings, uint32_t n, double timeout,
                        struct nm_err *err)
 {
-    const char **names = calloc(n + 1, sizeof *names);
-    uint8_t *kinds = calloc(n + 1, 1), *reply = NULL;
+    const char **names = nm_calloc(n + 1, sizeof *names);
+    uint8_t *kinds = nm_calloc(n + 1, 1), *reply = NULL;
     struct nm_arena arena = {0};
     struct pack request = {0};
     struct unpack u;
     int bad = 0;
-    if (!names || !kinds) abort();
     for (uint32_t i = 0; i < n && !bad; i++) {
         size_t length = strcspn(settings[i], "=");
         if (!settings[i][length]) bad = nm_fail(err, "'%.80s' does not have the form NAME=VALUE", settings[i]);
@@ -1040,8 +1025,7 @@ static void *member(const struct nm_type *type, void *message, const char *name)
 
 static void *message_new(const struct nm_type *type)
 {
-    void *message = calloc(1, type->size);
-    if (!message) abort();
+    void *message = nm_calloc(1, type->size);
     nm_reset(type, message);
     return message;
 }
@@ -1057,8 +1041,7 @@ static struct nm_look_client *client_new(struct nm_look_goal *goal, const char *
 struct nm_look_goal *nm_look_goal_new(struct nm_look *look, const char *name, const struct nm_look_action *action,
                                       const void *message, struct nm_err *err)
 {
-    struct nm_look_goal *goal = calloc(1, sizeof *goal);
-    if (!goal) abort();
+    struct nm_look_goal *goal = nm_calloc(1, sizeof *goal);
     goal->look = look;
     goal->types = *action;
     snprintf(goal->name, sizeof goal->name, "/%.200s", name + (*name == '/'));

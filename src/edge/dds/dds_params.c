@@ -4,6 +4,7 @@
  * it. */
 #include <stdio.h>
 
+#include "base/memory.h"
 #include "edge/dds/type_description.h"
 #include "edge/dds/dds_inside.h"
 #include "edge/dds/params_value.h"
@@ -359,10 +360,9 @@ static void list_rows(struct nm_dds *dds)
     const struct nm_lineup *lineup = dds->lineup;
     uint32_t total = 1;
     for (uint32_t i = 0; i < lineup->n_instances; i++) total += nm_param_count(params->modules[i]);
-    params->rows = calloc(total, sizeof *params->rows);
+    params->rows = nm_calloc(total, sizeof *params->rows);
     free(params->changes);
-    params->changes = calloc(total, sizeof *params->changes);
-    if (!params->rows || !params->changes) abort();
+    params->changes = nm_calloc(total, sizeof *params->changes);
     snprintf(params->rows[0].name, sizeof params->rows[0].name, "use_sim_time");
     params->n = 1;
     for (uint32_t i = 0; i < lineup->n_instances; i++)

@@ -4,6 +4,7 @@
  * let in. */
 #include <stdio.h>
 
+#include "base/memory.h"
 #include "edge/dds/dds_inside.h"
 #include "edge/dds/domain.h"
 #include "edge/dds/stamps.h"
@@ -200,8 +201,7 @@ static void refusal_leave(struct nm_dds *dds, struct out *out, const dds_guid_t 
                           const void *message)
 {
     size_t size = IDS + nm_cdr_size(out->topic->type, message);
-    struct refusal *refusal = malloc(sizeof *refusal + size), **last = &dds->refusals;
-    if (!refusal) abort();
+    struct refusal *refusal = nm_malloc(sizeof *refusal + size), **last = &dds->refusals;
     *refusal = (struct refusal){.writer = out->writer, .found = participant != NULL};
     if (participant) refusal->participant = *participant;
     int64_t n = nm_cdr_encode(out->topic->type, message, refusal->bytes + IDS, size - IDS);
@@ -491,9 +491,7 @@ static bool unframe(struct in *in, const struct nm_raw *sample, uint64_t *id, in
     }
     size_t n = sample->size - IDS;
     if (n > dds->framed_room) {
-        uint8_t *more = realloc(dds->framed, n);
-        if (!more) abort();
-        dds->framed = more;
+        dds->framed = nm_realloc(dds->framed, n);
         dds->framed_room = n;
     }
     memcpy(dds->framed, sample->bytes, PACK_HEAD);
@@ -527,8 +525,7 @@ static void refuse(struct in *in, uint32_t caller, int64_t seq, const char *why)
         text = NULL;
     }
     if (!no || no->kind != NM_BOOL) return;
-    uint8_t *reply = calloc(1, type->size);
-    if (!reply) abort();
+    uint8_t *reply = nm_calloc(1, type->size);
     nm_reset(type, reply);
     if (text) nm_text_((char *)reply + text->offset, text->elem, "%.*s", (int)strcspn(why, "\n"), why);
     reply[no->offset] = false;

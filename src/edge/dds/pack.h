@@ -1,13 +1,14 @@
 /* CDR by hand, for answers whose length is not known in advance (all parameters of a robot) and whose structs would be
  * large: a writer that grows, and a reader that checks everything. Alignment is counted from the end of the 4-byte
  * header, as in codec/cdr.h, which does everything else. */
-#ifndef NM_EDGE_DDS_PACK_H
-#define NM_EDGE_DDS_PACK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/memory.h"
 
 enum { PACK_HEAD = 4 };
 
@@ -19,11 +20,8 @@ struct pack {
 static inline void pack_room(struct pack *p, size_t n)
 {
     if (n <= p->room) return;
-    size_t room = n * 2 + 256;
-    uint8_t *more = realloc(p->bytes, room);
-    if (!more) abort();
-    p->bytes = more;
-    p->room = room;
+    p->room = n * 2 + 256;
+    p->bytes = nm_realloc(p->bytes, p->room);
 }
 
 static inline void pack_raw(struct pack *p, const void *bytes, size_t n)
@@ -127,5 +125,3 @@ static inline const char *unpack_text(struct unpack *u)
     if (text && (text[n - 1] || strlen(text) + 1 != n)) u->bad = true;
     return u->bad ? "" : text;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Starts, runs and ends the live server: its address and token, its thread, its clock. */
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include <sys/random.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "edge/live/live_inside.h"
 
 /* How often the server looks at new messages, and at parameters and old calls. */
@@ -35,14 +35,12 @@ static int make_token(struct nm_live *live, struct nm_err *err)
 
 struct nm_live *nm_live_new(struct nm_player *player, const struct nm_live_options *options, struct nm_err *err)
 {
-    struct nm_live *live = calloc(1, sizeof *live);
-    if (!live) abort();
+    struct nm_live *live = nm_calloc(1, sizeof *live);
     live->player = player;
     live->lineup = nm_player_lineup(player);
     if (options) live->options = *options;
     snprintf(live->host, sizeof live->host, "%s", live->options.address ? live->options.address : "127.0.0.1");
-    live->clients = calloc(NM_LIVE_CLIENTS, sizeof *live->clients);
-    if (!live->clients) abort();
+    live->clients = nm_calloc(NM_LIVE_CLIENTS, sizeof *live->clients);
     for (uint32_t i = 0; i < NM_LIVE_CLIENTS; i++) live->clients[i].seat = i;
     live->gate = nm_gate_of(player, err);
     if (!live->gate || make_token(live, err) || channels_new(live, err) || sockets_open(live, err)) {

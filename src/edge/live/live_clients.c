@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "edge/live/live_inside.h"
 
 /* one image is sent after this many other messages */
@@ -13,8 +14,7 @@ enum { IMAGE_EVERY = 16 };
 
 struct payload *payload_new(size_t n)
 {
-    struct payload *payload = malloc(sizeof *payload + n);
-    if (!payload) abort();
+    struct payload *payload = nm_malloc(sizeof *payload + n);
     payload->holders = 1;
     payload->n = n;
     return payload;

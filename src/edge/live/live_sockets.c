@@ -8,8 +8,6 @@
  * a flood mostly pushes out itself. While too many answers wait for a viewer, nothing more is read from it. */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -19,11 +17,11 @@
 #include <sys/eventfd.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "edge/live/live_inside.h"
 
 enum {
@@ -623,9 +621,8 @@ int sockets_open(struct nm_live *live, struct nm_err *err)
 {
     struct sockaddr_storage at = {0};
     live->listener = live->wake = -1;
-    live->connections = calloc(CONNECTIONS, sizeof *live->connections);
-    live->scratch = malloc(READ);
-    if (!live->connections || !live->scratch) abort();
+    live->connections = nm_calloc(CONNECTIONS, sizeof *live->connections);
+    live->scratch = nm_malloc(READ);
     for (uint32_t i = 0; i < CONNECTIONS; i++) live->connections[i] = (struct connection){.fd = -1, .out.file = -1};
     if (listen_at(live, err)) return -1;
     live->wake = eventfd(0, EFD_CLOEXEC);

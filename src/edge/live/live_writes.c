@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "codec/cdr.h"
 #include "codec/text.h"
 #include "edge/dds/stamps.h"
@@ -139,8 +140,7 @@ static int call_desk(struct nm_live *live, struct client *client, const struct n
 {
     const struct nm_desk_service *row = live->services[frame->id - 1].at_desk;
     const struct call call = {.service = frame->id - 1, .id = frame->call, .json = json};
-    void *request = calloc(1, row->request->size), *reply = calloc(1, row->reply->size);
-    if (!request || !reply) abort();
+    void *request = nm_calloc(1, row->request->size), *reply = nm_calloc(1, row->reply->size);
     nm_reset(row->request, request);
     nm_reset(row->reply, reply);
     int bad = decode(live, row->request, request, json, frame->data, frame->size, NULL, err);
@@ -162,8 +162,7 @@ static int call(struct nm_live *live, struct client *client, const struct nm_fox
     const struct nm_type *type = service->request_type;
     struct call *slot = free_call(live, err);
     if (!slot) return -1;
-    void *scratch = calloc(1, type->size);
-    if (!scratch) abort();
+    void *scratch = nm_calloc(1, type->size);
     nm_reset(type, scratch);
     int bad = decode(live, type, scratch, json, frame->data, frame->size,
                      nm_edge_pool(live->writing, service->request_port), err);
@@ -287,8 +286,7 @@ static int publish(struct nm_live *live, struct client *client, const struct nm_
                        live->lineup->file);
     const struct nm_topic *topic = &live->lineup->topics[publication->topic];
     uint32_t port = live->write_ports[publication->topic];
-    void *scratch = calloc(1, topic->type->size);
-    if (!scratch) abort();
+    void *scratch = nm_calloc(1, topic->type->size);
     nm_reset(topic->type, scratch);
     int bad = decode(live, topic->type, scratch, publication->json, frame->data, frame->size,
                      nm_edge_pool(live->writing, port), err);
@@ -318,8 +316,7 @@ static void list_all(struct nm_live *live)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < live->lineup->n_instances; i++) n += nm_param_count(live->modules[i]);
-    live->parameters = calloc(n + 1, sizeof *live->parameters);
-    if (!live->parameters) abort();
+    live->parameters = nm_calloc(n + 1, sizeof *live->parameters);
     live->n_parameters = 0;
     for (uint32_t i = 0; i < live->lineup->n_instances; i++)
         for (uint32_t p = 0; p < nm_param_count(live->modules[i]); p++) {
@@ -362,8 +359,7 @@ static void refresh(struct nm_live *live)
         struct client *client = &live->clients[c];
         if (!client->watched) continue;
         free(client->watched);
-        client->watched = malloc(live->n_parameters + 1);
-        if (!client->watched) abort();
+        client->watched = nm_malloc(live->n_parameters + 1);
         memset(client->watched, 1, live->n_parameters + 1);
     }
 }
@@ -377,8 +373,7 @@ static uint32_t find_parameter(const struct nm_live *live, const char *name)
 
 static struct nm_hint hint(const struct nm_live *live, const char *name)
 {
-    const char **names = calloc(live->n_parameters + 1, sizeof *names);
-    if (!names) abort();
+    const char **names = nm_calloc(live->n_parameters + 1, sizeof *names);
     for (uint32_t i = 0; i < live->n_parameters; i++) names[i] = live->parameters[i].name;
     struct nm_hint near = nm_hint(name, names, live->n_parameters);
     free(names);
@@ -475,8 +470,7 @@ static int read_change(struct nm_live *live, const struct nm_fox_item *item, str
 void parameters_set(struct nm_live *live, struct client *client, const struct nm_fox_request *request)
 {
     struct nm_err err = {0};
-    struct nm_change *changes = calloc(request->n + 1, sizeof *changes);
-    if (!changes) abort();
+    struct nm_change *changes = nm_calloc(request->n + 1, sizeof *changes);
     refresh(live);
     int bad = write_allowed(live, client, NM_DESK_ROBOT, &err) ? 0 : -1;
     for (uint32_t i = 0; !bad && i < request->n; i++) bad = read_change(live, &request->items[i], &changes[i], &err);
@@ -490,8 +484,7 @@ void parameters_set(struct nm_live *live, struct client *client, const struct nm
 void parameters_watch(struct nm_live *live, struct client *client, const struct nm_fox_request *request, bool on)
 {
     refresh(live);
-    if (!client->watched) client->watched = calloc(live->n_parameters + 1, 1);
-    if (!client->watched) abort();
+    if (!client->watched) client->watched = nm_calloc(live->n_parameters + 1, 1);
     if (!request->n) memset(client->watched, on, live->n_parameters);
     for (uint32_t i = 0; i < request->n; i++) {
         uint32_t index = find_parameter(live, request->items[i].name);
@@ -521,8 +514,7 @@ void parameters_tell(struct nm_live *live)
     for (uint32_t c = 0; c < NM_LIVE_CLIENTS; c++) watched |= live->clients[c].connection && live->clients[c].watched;
     if (!watched) return;
     refresh(live);
-    bool *changed = calloc(live->n_parameters + 1, 1);
-    if (!changed) abort();
+    bool *changed = nm_calloc(live->n_parameters + 1, 1);
     for (uint32_t i = 0; i < live->n_parameters; i++) {
         struct parameter *parameter = &live->parameters[i];
         struct nm_value value;

@@ -6,7 +6,6 @@
  * see them beside the log time. Images are stored as the options say. */
 #include "edge/log/log.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "body/robot.h"
 #include "codec/bag_yaml.h"
 #include "codec/cdr.h"
@@ -98,8 +98,7 @@ static uint8_t *log_room(uint8_t **bytes, size_t *room, size_t n)
 {
     if (n > *room) {
         *room = n + n / 2;
-        *bytes = realloc(*bytes, *room);
-        if (!*bytes) abort();
+        *bytes = nm_realloc(*bytes, *room);
     }
     return *bytes;
 }
@@ -671,13 +670,11 @@ static void about_attach(struct nm_log *log, struct tape *tape)
 {
     char *text = NULL;
     size_t n;
-    FILE *to = open_memstream(&text, &n);
-    if (!to) abort();
+    FILE *to = nm_memstream(&text, &n);
     nm_lineup_print(log->lineup, NULL, to);
     fclose(to);
     attach_text(tape, "lineup.yaml", "application/yaml", text, n);
-    to = open_memstream(&text, &n);
-    if (!to) abort();
+    to = nm_memstream(&text, &n);
     print_parameters(log, to);
     fclose(to);
     attach_text(tape, "parameters.txt", "text/plain", text, n);
@@ -757,8 +754,7 @@ static int open_tapes(struct nm_log *log, struct nm_err *err)
 
 struct nm_log *nm_log_new(struct nm_player *player, const struct nm_log_options *options, struct nm_err *err)
 {
-    struct nm_log *log = calloc(1, sizeof *log);
-    if (!log) abort();
+    struct nm_log *log = nm_calloc(1, sizeof *log);
     log->player = player;
     log->lineup = nm_player_lineup(player);
     log->options = *options;

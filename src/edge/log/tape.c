@@ -22,6 +22,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/memory.h"
 #include "codec/bag_yaml.h"
 #include "core/files.h"
 
@@ -147,11 +148,10 @@ static const char *next_path(struct tape *tape)
 static void write_metadata(struct tape *tape)
 {
     struct nm_bag bag = {.version = 5, .storage = "mcap", .start = UINT64_MAX};
-    struct nm_bag_topic *topics = calloc(CHANNELS + 1, sizeof *topics);
-    struct nm_bag_file *files = calloc(tape->n_files + 1, sizeof *files);
+    struct nm_bag_topic *topics = nm_calloc(CHANNELS + 1, sizeof *topics);
+    struct nm_bag_file *files = nm_calloc(tape->n_files + 1, sizeof *files);
     struct nm_text_out text = {.grows = true};
     uint64_t last = 0;
-    if (!topics || !files) abort();
     for (uint32_t i = 0; i < tape->n_files; i++) {
         const struct tape_file *file = &tape->files[i];
         if (!file->path) continue;
@@ -226,8 +226,7 @@ static void remember(struct tape_topic *topic, const struct nm_mcap_message *mes
         free((void *)(uintptr_t)topic->latched[0].data.at);
         memmove(topic->latched, topic->latched + 1, --topic->n_latched * sizeof *topic->latched);
     }
-    uint8_t *bytes = malloc(message->data.n + 1);
-    if (!bytes) abort();
+    uint8_t *bytes = nm_malloc(message->data.n + 1);
     if (message->data.n) memcpy(bytes, message->data.at, message->data.n);
     topic->latched[topic->n_latched] = *message;
     topic->latched[topic->n_latched++].data.at = bytes;
@@ -502,8 +501,7 @@ struct entry {      /* the header of a message in the ring */
 
 struct tape *tape_new(const struct tape_options *options, struct nm_err *err)
 {
-    struct tape *tape = calloc(1, sizeof *tape);
-    if (!tape) abort();
+    struct tape *tape = nm_calloc(1, sizeof *tape);
     tape->options = *options;
     tape->options.path = nm_take_text(&tape->arena, options->path);
     tape->fd = -1;
@@ -629,10 +627,7 @@ static bool take_one(struct tape *tape)
     struct entry entry;
     if (tail == atomic_load_explicit(&tape->head, memory_order_acquire)) return false;
     ring_out(tape, tail, &entry, sizeof entry);
-    if (entry.bytes > tape->scratch_room) {
-        tape->scratch = realloc(tape->scratch, tape->scratch_room = entry.bytes);
-        if (!tape->scratch) abort();
-    }
+    if (entry.bytes > tape->scratch_room) tape->scratch = nm_realloc(tape->scratch, tape->scratch_room = entry.bytes);
     ring_out(tape, tail + sizeof entry, tape->scratch, entry.bytes);
     atomic_store_explicit(&tape->tail, tail + stride_of(entry.bytes), memory_order_release);
     files_write(tape,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "codec/bag_yaml.h"
 #include "edge/dds/dds_look.h"
 
@@ -63,11 +64,10 @@ static void add_profile(struct nm_text_out *out, const struct nm_look_offer *off
 static int add_channel(struct nm_wire_log *log, const struct nm_look_topic *topic, struct nm_err *why)
 {
     enum { WRITERS = 64 };
-    struct nm_look_offer *offers = calloc(WRITERS, sizeof *offers);
+    struct nm_look_offer *offers = nm_calloc(WRITERS, sizeof *offers);
     struct nm_text_out qos = {.grows = true};
     struct nm_arena arena = {0};
     const char *hash = topic->type ? topic->type->hash : "";
-    if (!offers) abort();
     uint32_t n_offers = nm_look_offers(log->look, topic->name, offers, WRITERS);
     nm_text_put(&qos, "", 0);
     for (uint32_t i = 0; i < n_offers; i++) {
@@ -77,8 +77,7 @@ static int add_channel(struct nm_wire_log *log, const struct nm_look_topic *topi
     }
     const char *schema = nm_look_schema(log->look, topic, &arena, describe_patience, why);
     size_t room = qos.used + 512, n = 0;
-    uint8_t *map = malloc(room);
-    if (!map) abort();
+    uint8_t *map = nm_malloc(room);
     n = nm_mcap_add_text(map, n, room, nm_bytes_of("offered_qos_profiles"), nm_bytes_of(qos.text));
     n = nm_mcap_add_text(map, n, room, nm_bytes_of("topic_type_hash"), nm_bytes_of(hash));
     int channel = tape_channel(log->tape, topic->name, topic->type ? topic->type->name : topic->ros_type, schema,

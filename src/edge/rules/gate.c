@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
+
 #define BECAUSE(state)                                                                                                 \
     "the robot plays (" state "), and the rules forbid remote control until the game ends or it is penalised"
 
@@ -36,8 +38,7 @@ struct nm_gate *nm_gate_of(struct nm_player *player, struct nm_err *err)
         gate->users++;
         return gate;
     }
-    gate = calloc(1, sizeof *gate);
-    if (!gate) abort();
+    gate = nm_calloc(1, sizeof *gate);
     *gate = (struct nm_gate){.player = player, .users = 1, .match = nm_lineup_topic(lineup, "match_state")};
     if (gate->match != NM_NONE &&
         (lineup->topics[gate->match].type != &MatchState_type || lineup->topics[gate->match].queue))

@@ -13,6 +13,7 @@
 
 #include "base/clamp.h"
 #include "base/fault.h"
+#include "base/memory.h"
 #include "core/nm.h"
 #include "nutmeg_msgs/Utterance.h"
 #include "rcl_interfaces/Log.h"
@@ -58,8 +59,7 @@ struct nm_speech *nm_speech_new(struct nm_player *player, struct nm_err *err)
     }
     struct nm_edge *edge = nm_edge_new(player, "speech", ports, PORTS, err);
     if (!edge) return NULL;
-    struct nm_speech *s = calloc(1, sizeof *s);
-    if (!s) abort();
+    struct nm_speech *s = nm_calloc(1, sizeof *s);
     s->edge = edge;
     return s;
 }

@@ -7,6 +7,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "edge/teleop/joystick.h"
 #include "sensor_msgs/Joy.h"
 
@@ -54,8 +55,7 @@ static int open_stick(struct nm_teleop *t, struct nm_err *err)
 struct nm_teleop *nm_teleop_new(struct nm_player *player, const char *device, struct nm_err *err)
 {
     const struct nm_edge_port port = {"joy", NM_PORT_OUT, &Joy_type, 0, 0};
-    struct nm_teleop *t = calloc(1, sizeof *t);
-    if (!t) abort();
+    struct nm_teleop *t = nm_calloc(1, sizeof *t);
     t->fd = -1;
     t->device = strdup(device);
     t->keyboard = !strcmp(device, "keys");

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/clamp.h"
 #include "body/robot.h"
 #include "core/stamp.h"
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/clamp.h"
-#include "core/stamp.h"
 
 void sight_map(struct sight_map *map, const struct nm_pitch_size *field)
 {

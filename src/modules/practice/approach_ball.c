@@ -1,7 +1,6 @@
 /* Practice for planner and gaze: once the ball was seen, it asks for one kick in a direction that is drawn at random,
  * and stands after it. The direction is one of odom, so that the practice needs no localisation. */
 #include "core/nm.h"
-#include "core/stamp.h"
 #include "humanoid_league_msgs/HeadMode.h"
 #include "nutmeg_msgs/BallModel.h"
 #include "nutmeg_msgs/NavigationGoal.h"

@@ -1,7 +1,6 @@
 /* A training session for one robot: it walks a slalom, then goes behind the ball, turns to the goal and kicks. If it is
  * pushed over, the hardware control manager makes it get up, and it goes on where it was. It takes its own place from
  * the simulator, because this trains its legs and not its eyes. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/clamp.h"

@@ -1,6 +1,5 @@
 /* Hears the status packets of a team's robots (robot_status) for `nutmeg monitor`. It only listens. */
 #include "core/nm.h"
-#include "core/stamp.h"
 #include "modules/team/status_packet.h"
 #include "nutmeg_msgs/Datagram.h"
 #include "nutmeg_msgs/TeamMonitor.h"
