@@ -32,8 +32,8 @@ static const struct {
            .apart = 0.3,
            .pose = 0.02,
            .fall = 20,
-           .impact = 0.32,
-           .power = 0.5,
+           .impact = 0.4,
+           .power = 0.6,
            .rest = 0.3};
 
 /* ---- making ---- */
@@ -121,7 +121,7 @@ static double effort(const struct nm_walking *w)
 static void push(struct nm_walking *w)
 {
     struct nm_dice *d = &w->dice;
-    double a = 2 * M_PI * nm_dice_roll(d), size = w->limits->push * (1 - 0.4 * effort(w)) * nm_dice_roll(d);
+    double a = 2 * M_PI * nm_dice_roll(d), size = w->limits->push * (1 - 0.4 * effort(w)) * sqrt(nm_dice_roll(d));
     double seconds = between(d, 0.02, 0.15);
     if (nm_dice_roll(d) < 0.2) { /* another body leans on it */
         double weight = w->gait->body->mass * GRAVITY, hardest = NM_WALKING_PUSH * w->gait->body->mass * w->gait->pace;
@@ -358,10 +358,10 @@ static double reward_of(const struct nm_walking *w, const struct period *p)
     struct following f = follows(w);
     struct vec3 up = quat_apply(quat_inv(p->to.base_to_field.rot), (struct vec3){0, 0, 1});
     double r = PRICE.speed * (f.speed - 0.94 * f.missing) + PRICE.turn * (f.turn - 0.15 * f.missing_turn) + PRICE.alive;
-    double hard = fmax(0, w->hit / weight - 2.5); /* a footfall beyond two and a half of its weight */
+    double hard = fmax(0, w->hit / weight - 2.2); /* a footfall beyond so many of its weights */
     r -= PRICE.tilt * (up.x * up.x + up.y * up.y);
     r -= strict(w) *
-         (PRICE.rate * fmin(p->rate, 30) + PRICE.duty * p->duty + PRICE.impact * fmin(hard + 0.25 * hard * hard, 9) +
+         (PRICE.rate * fmin(p->rate, 30) + PRICE.duty * p->duty + PRICE.impact * fmin(hard + 0.5 * hard * hard, 9) +
           PRICE.power * fmin(w->watts / (weight * g->pace), 5));
     double moves = 0; /* of the joints, rad/s, where it is to stand */
     for (uint32_t l = 0; w->state.stands && l < NM_GAIT_LEGS; l++) moves += fabs(p->to.qd[g->joints[l]]) / NM_GAIT_LEGS;
