@@ -243,6 +243,7 @@ int main(void)
         cmocka_unit_test_setup(test_a_flag_not_given_leaves_its_target_alone, begin),
         cmocka_unit_test_setup(test_repeated_values_are_kept_and_of_single_ones_the_last_counts, begin),
         cmocka_unit_test(test_a_value_that_may_be_left_out_is_a_number),
+        cmocka_unit_test(test_the_words_of_the_help_say_how_many_arguments_there_are),
         cmocka_unit_test_setup(test_after_two_dashes_nothing_is_a_flag, begin),
         cmocka_unit_test_setup(test_a_single_dash_is_an_argument, begin),
         cmocka_unit_test_setup(test_help_is_found_anywhere, begin),
