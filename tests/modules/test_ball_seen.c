@@ -81,10 +81,12 @@ static double remembered(double pan, bool robot_before)
     return steps * STEP;
 }
 
-static void a_ball_that_should_be_seen_and_is_not_is_lost(void **state)
+/* A vision misses a ball that lies before it for half a second from time to time. */
+static void a_ball_that_should_be_seen_and_is_not_is_lost_but_not_at_once(void **state)
 {
     (void)state;
-    assert_true(remembered(0, false) < 1.5);
+    double lasts = remembered(0, false);
+    assert_true(lasts > 1 && lasts < 2.5);
 }
 
 static void a_ball_out_of_view_or_behind_a_robot_is_remembered(void **state)
@@ -126,7 +128,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_late_image_shows_where_the_ball_was),
-        cmocka_unit_test(a_ball_that_should_be_seen_and_is_not_is_lost),
+        cmocka_unit_test(a_ball_that_should_be_seen_and_is_not_is_lost_but_not_at_once),
         cmocka_unit_test(a_ball_out_of_view_or_behind_a_robot_is_remembered),
         cmocka_unit_test(the_robots_own_kick_is_known_at_once),
     };

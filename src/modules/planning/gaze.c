@@ -19,15 +19,19 @@
 #include "modules/shoulders.h"
 #include "nav_msgs/Odometry.h"
 #include "nutmeg_msgs/BallModel.h"
+#include "nutmeg_msgs/CameraPose.h"
 #include "nutmeg_msgs/HeadCommand.h"
 #include "nutmeg_msgs/ObstacleModel.h"
 
-enum { ROBOTS = 8, SECTORS = 24, RINGS = 2, PANS = 11, TILTS = 3, AT_BALL = 3, GAZES = PANS * TILTS + AT_BALL };
+enum { ROBOTS = 8, SECTORS = 24, RINGS = 3, PANS = 11, TILTS = 3, AT_BALL = 3, GAZES = PANS * TILTS + AT_BALL };
 
 static const double EDGE = 0.85; /* of half the picture: nearer to its edge things are easily lost            */
-static const double NEAR_RING = 0.6, FAR_RING = 3; /* m, where the rings of directions are looked at */
-static const double NEWS = 3;   /* s, a pose that is older says nothing                                      */
-static const double UNREST = 1; /* m/s2, with which a ball may begin to move while nobody looks              */
+static const double rings[RINGS] = {0.3, 0.8, 3}; /* m, where directions are looked at: before the feet, near, far */
+static const double likely[RINGS] = {0.3, 1, 1};  /* shares of the balls that lie there */
+static const double BALL = 0.07; /* m, height of its middle                                                   */
+static const double SEEN = 0.2;  /* s; a ball that was not seen for longer must be near the middle of the picture   */
+static const double NEWS = 3;    /* s, a pose that is older says nothing                                      */
+static const double UNREST = 1;  /* m/s2, with which a ball may begin to move while nobody looks              */
 static const double BALL_RANGE = 5, POST_RANGE = 6, MARK_RANGE = 3, FADE = 0.7; /* m, half of them are found there */
 static const double SETTLE = 0.05; /* s, until the picture of a head that has arrived is sharp                  */
 static const double STALE = 4;     /* s, in which a direction becomes worth a look                              */
@@ -48,6 +52,7 @@ struct gaze {
     const Odometry *odometry;
     const ObstacleModel *obstacles;
     const PointStamped *search; /* where a lost ball may be, in map */
+    const CameraPose *camera;
     /* out */
     HeadCommand *command;
     /* params */
@@ -61,11 +66,12 @@ struct gaze {
     struct nm_landmark landmarks[NM_PITCH_LANDMARKS];
     int64_t landmark_seen[NM_PITCH_LANDMARKS]; /* ns */
     uint32_t n_landmarks;
-    double eye, half_wide, half_high; /* m, rad */
-    double pan, tilt;                 /* rad, where the head is by now */
-    struct pose2 robot;               /* in odom */
-    int64_t seen[RINGS][SECTORS];     /* ns, when a direction of odom was looked at */
-    int64_t way_seen;                 /* ns, when it looked where it walked         */
+    struct vec3 eye;              /* m, the camera in the robot's frame */
+    double half_wide, half_high;  /* rad */
+    double pan, tilt;             /* rad, where the head is by now */
+    struct pose2 robot;           /* in odom */
+    int64_t seen[RINGS][SECTORS]; /* ns, when a direction of odom was looked at */
+    int64_t way_seen;             /* ns, when it looked where it walked         */
     struct look {
         double pan, tilt; /* rad; pan in odom, or both relative to the ball */
         bool at_ball;
@@ -105,6 +111,7 @@ struct spot {         /* a point of the ground as the head sees it */
 
 struct outlook { /* everything that a gaze may show, as things are now */
     bool pose, ball, search, way;
+    bool seen;      /* the ball is seen now */
     double p[3][3]; /* covariance of the pose (x, y, turn) in the robot's frame */
     double post_factor;
     struct spot ball_at, search_at, way_at, cells[RINGS][SECTORS];
@@ -119,9 +126,9 @@ struct outlook { /* everything that a gaze may show, as things are now */
     } marks[NM_PITCH_LANDMARKS];
 };
 
-static struct spot spot_of(const struct gaze *f, double x, double y)
+static struct spot spot_of(const struct gaze *f, double x, double y, double height)
 {
-    return (struct spot){atan2(y, x), atan2(f->eye, hypot(x, y)), 1};
+    return (struct spot){atan2(y, x), atan2(f->eye.z - height, hypot(x - f->eye.x, y - f->eye.y)), 1};
 }
 
 static double found(double distance, double range) { return 1 / (1 + exp((distance - range) / FADE)); }
@@ -136,7 +143,8 @@ static void look_out_for_ball(const struct gaze *f, struct outlook *o)
     double unseen = fmax(nm_seconds(f->nm->now - nm_stamp_ns(b->last_seen)), 0) + f->dwell;
     double strayed = 0.5 * UNREST * unseen * unseen, noise = 0.03 + 0.02 * far * far;
     double variance = fmax(0.5 * (b->covariance[0] + b->covariance[5]), 0) + strayed * strayed;
-    o->ball_at = spot_of(f, b->position.x, b->position.y);
+    o->ball_at = spot_of(f, b->position.x, b->position.y, BALL);
+    o->seen = unseen < SEEN + f->dwell;
     o->ball_at.worth = found(far, BALL_RANGE) * 0.5 * log(1 + variance / (noise * noise)) * (1 + 1 / fmax(far, 0.5));
 }
 
@@ -163,7 +171,7 @@ static void look_out_for_landmarks(const struct gaze *f, struct pose2 map_to_rob
         if (post) post_unseen = fmin(post_unseen, age);
         if (far > range + 3 * FADE || far < 0.1) continue;
         struct mark *mark = &o->marks[o->n++];
-        mark->at = spot_of(f, x, y);
+        mark->at = spot_of(f, x, y, 0);
         mark->landmark = i;
         mark->post = post;
         inform(mark->information, x, y, far, found(far, range) * (1 - exp(-age / SAME)));
@@ -193,7 +201,7 @@ static void look_out_for_way(const struct gaze *f, struct outlook *o)
     double speed = hypot(v->x, v->y), unseen = nm_seconds(f->nm->now - f->way_seen);
     o->way = speed > SLOW && isfinite(speed) && !(o->ball && hypot(f->ball->position.x, f->ball->position.y) < BUSY);
     if (!o->way) return;
-    o->way_at = spot_of(f, AHEAD * v->x / speed, AHEAD * v->y / speed);
+    o->way_at = spot_of(f, AHEAD * v->x / speed, AHEAD * v->y / speed, 0);
     o->way_at.worth = speed * (1 - exp(-unseen / NEXT));
 }
 
@@ -204,8 +212,8 @@ static void look_out_for_robots(const struct gaze *f, struct outlook *o)
         const Obstacle *r = &f->obstacles->obstacles.at[i];
         double far = hypot(r->position.x, r->position.y), unseen = nm_seconds(f->nm->now - nm_stamp_ns(r->last_seen));
         if (r->kind == Obstacle_GOAL_POST || r->kind == Obstacle_BALL || !(far < BESIDE)) continue;
-        o->robots[o->n_robots++] = (struct spot){atan2(r->position.y, r->position.x), atan2(f->eye - TRUNK, far),
-                                                 (1 - far / BESIDE) * (1 - exp(-fmax(unseen, 0) / NEXT))};
+        o->robots[o->n_robots] = spot_of(f, r->position.x, r->position.y, TRUNK);
+        o->robots[o->n_robots++].worth = (1 - far / BESIDE) * (1 - exp(-fmax(unseen, 0) / NEXT));
     }
 }
 
@@ -220,7 +228,7 @@ static void look_out(const struct gaze *f, struct outlook *o)
     for (int ring = 0; ring < RINGS; ring++)
         for (int s = 0; s < SECTORS; s++)
             o->cells[ring][s] = (struct spot){angle_normal((s + 0.5) * 2 * M_PI / SECTORS - f->robot.theta),
-                                              atan2(f->eye, ring ? FAR_RING : NEAR_RING),
+                                              atan2(f->eye.z, rings[ring]),
                                               1 - exp(-nm_seconds(f->nm->now - f->seen[ring][s]) / STALE)};
     o->search = false;
     if (!o->pose) return;
@@ -228,7 +236,7 @@ static void look_out(const struct gaze *f, struct outlook *o)
     pose_covariance(f, here.theta, o->p);
     struct pose2 at = pose2_mul(map_to_robot, (struct pose2){f->search->point.x, f->search->point.y, 0});
     o->search = nm_age(f->nm, f->search) < nm_ns(NEWS) && isfinite(at.x + at.y);
-    if (o->search) o->search_at = spot_of(f, at.x, at.y);
+    if (o->search) o->search_at = spot_of(f, at.x, at.y, BALL);
 }
 
 /* ---- what a gaze tells ---- */
@@ -238,7 +246,7 @@ static bool within(const struct gaze *f, double pan, double tilt, const struct s
 {
     double aside = fabs(spot->pan - pan);
     if (aside > M_PI) aside = 2 * M_PI - aside;
-    return aside < edge * f->half_wide && fabs(spot->tilt - tilt) < edge * f->half_high;
+    return cos(spot->tilt) * aside < edge * f->half_wide && fabs(spot->tilt - tilt) < edge * f->half_high;
 }
 
 static void keep_to_limits(const struct gaze *f, double *pan, double *tilt)
@@ -251,16 +259,16 @@ static void keep_to_limits(const struct gaze *f, double *pan, double *tilt)
 static double around_gain(const struct gaze *f, const struct outlook *o, double pan, double tilt, bool near)
 {
     double gain = 0;
-    for (int ring = near ? 0 : 1; ring < RINGS; ring++)
+    for (int ring = near ? 0 : RINGS - 1; ring < RINGS; ring++)
         for (int s = 0; s < SECTORS; s++)
-            if (within(f, pan, tilt, &o->cells[ring][s], EDGE)) gain += o->cells[ring][s].worth;
+            if (within(f, pan, tilt, &o->cells[ring][s], EDGE)) gain += likely[ring] * o->cells[ring][s].worth;
     return gain / 3;
 }
 
 /* A look that does not follow the ball loses one near the edge of the picture. */
 static double ball_gain(const struct gaze *f, const struct outlook *o, double pan, double tilt, bool follows)
 {
-    if (o->ball) return within(f, pan, tilt, &o->ball_at, follows ? EDGE : 0.5) ? o->ball_at.worth : 0;
+    if (o->ball) return within(f, pan, tilt, &o->ball_at, follows && o->seen ? EDGE : 0.5) ? o->ball_at.worth : 0;
     double gain = around_gain(f, o, pan, tilt, true);
     return o->search && within(f, pan, tilt, &o->search_at, EDGE) ? 2 * gain + 0.2 : gain;
 }
@@ -300,7 +308,7 @@ static void angles_of(const struct gaze *f, const struct look *look, double *pan
     *pan = angle_normal(look->pan - f->robot.theta);
     *tilt = look->tilt;
     if (look->at_ball) {
-        struct spot ball = spot_of(f, f->ball->position.x, f->ball->position.y);
+        struct spot ball = spot_of(f, f->ball->position.x, f->ball->position.y, BALL);
         *pan = ball.pan + look->pan;
         *tilt = ball.tilt + look->tilt;
     }
@@ -372,6 +380,9 @@ static void step(struct gaze *f)
     double pan = 0, tilt = 0;
     struct pose2 robot = flat(&f->odometry->pose.pose);
     if (isfinite(robot.x + robot.y + robot.theta)) f->robot = robot;
+    const Point *eye = &f->camera->pose.position;
+    if (f->camera->valid && eye->z > BALL && isfinite(eye->x + eye->y + eye->z))
+        f->eye = (struct vec3){eye->x, eye->y, eye->z};
     struct outlook o;
     look_out(f, &o);
     remember(f, &o);
@@ -398,7 +409,7 @@ static void take_params(struct gaze *f)
 {
     const struct nm_body *body = f->nm->body;
     const struct nm_camera *lens = body && body->n_cameras ? &body->cameras[0].lens : NULL;
-    f->eye = f->eye_height > 0 ? f->eye_height : body ? 0.85 * body->height : 0.55;
+    f->eye = (struct vec3){0, 0, f->eye_height > 0 ? f->eye_height : body ? 0.85 * body->height : 0.55};
     f->half_wide = 0.5 * (f->wide > 0 ? f->wide : 1.1);
     f->half_high = 0.5 * (f->high > 0 ? f->high : 0.85);
     if (lens && !(f->wide > 0)) f->half_wide = atan(0.5 * lens->width / lens->fx);
@@ -435,6 +446,7 @@ static const struct nm_port ports[] = {
     NM_IN(odometry, Odometry, "odometry"),
     NM_IN(obstacles, ObstacleModel, "obstacles", .optional = true),
     NM_IN(search, PointStamped, "search_target", .optional = true),
+    NM_IN(camera, CameraPose, "camera/pose", .optional = true),
     NM_OUT(command, HeadCommand, "head_command"),
     {0},
 };
@@ -443,7 +455,7 @@ static const struct nm_param params[] = {
     NM_PARAM(dwell, 0.25, 0.05, 5, "s", "it looks at least so long: a few pictures"),
     NM_PARAM(most_pan, 1.7, 0.1, 3.1, "rad", "farthest look aside"),
     NM_PARAM(highest, 0, -1.5, 1, "rad", "highest look while it searches; down is positive"),
-    NM_PARAM(eye_height, 0, 0, 3, "m", "height of the camera; 0: by the height of the robot"),
+    NM_PARAM(eye_height, 0, 0, 3, "m", "height of the camera until its pose is known; 0: by the height of the robot"),
     NM_PARAM(wide, 0, 0, 3.1, "rad", "angle of the picture from left to right; 0: by the robot's camera"),
     NM_PARAM(high, 0, 0, 3.1, "rad", "the same from top to bottom"),
     NM_PARAM(down, 1, 0, 1.6, "rad", "tilt of LOOK_DOWN"),

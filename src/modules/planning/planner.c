@@ -567,11 +567,12 @@ static void run_up(struct planner *f, const struct plan *p, struct pose2 ball)
     double stride = f->kick_speed * f->step, n = fmax(rint(x / stride), 1);
     double fit = nm_clamp(x / (n * f->step), SLOWEST * f->kick_speed, FASTEST * f->kick_speed);
     double speed = fmin(fit + steer_stopping(fmax(x - 2 * stride, 0), f->change), p->limits.forward);
-    double need = fmax(fabs(y) / p->limits.side, fabs(wrong) / p->limits.turn) + 0.1; /* s, to be right */
+    double across = nm_within(steer_stopping(y, f->change_side), p->limits.side);
+    double turn = nm_within(steer_stopping(wrong, f->change_turn), p->limits.turn);
+    double need = fmax(steer_seconds(y, f->change_side), steer_seconds(wrong, f->change_turn)); /* s, to be right */
     if (fabs(y) > f->kick_width || fabs(wrong) > f->kick_turn) speed = fmin(speed, x / need);
-    double along = fmax(speed, -0.1), across = nm_within(steer_stopping(y, f->change_side), p->limits.side);
-    struct steer_velocity v = {c * along - s * across, s * along + c * across,
-                               nm_within(steer_stopping(wrong, f->change_turn), p->limits.turn)};
+    double along = fmax(speed, -0.1);
+    struct steer_velocity v = {c * along - s * across, s * along + c * across, turn};
     yield_to_others(f, &v, CLOSE);
     put_velocity(f, v);
     f->state->remaining_distance = (float)fmax(x, 0);

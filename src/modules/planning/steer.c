@@ -16,6 +16,11 @@ double steer_stopping(double distance, double change)
     return copysign(change * (sqrt(SOFT * SOFT + 2 * d / change) - SOFT), distance);
 }
 
+double steer_seconds(double distance, double change)
+{
+    return (sqrt(SOFT * SOFT + 2 * fabs(distance) / change) + SOFT) / 2;
+}
+
 /* The fastest walk in a direction of the robot's frame, m/s. Shares of forwards and sideways add up to one at most. */
 static double fastest(const struct steer_limits *l, double direction)
 {

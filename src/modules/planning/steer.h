@@ -32,6 +32,8 @@ struct steer_velocity {
 /* The fastest from which it can still stop within `distance`, if it brakes with `change`; with the sign of the
  * distance. v^2 / (2 change) = distance, and over the last centimetres slower than that. */
 double steer_stopping(double distance, double change);
+/* The distance divided by that speed: about the time that it takes. */
+double steer_seconds(double distance, double change);
 
 /* The velocity now. `seconds` becomes the time that the way will take. */
 struct steer_velocity steer(const struct steer_limits *limits, struct steer_wish *wish, double *seconds);

@@ -19,7 +19,9 @@ enum { TRACKS = 4, SIGHTINGS = 8 };
 
 static const double BALL_HEIGHT = 0.07;    /* m, of its centre                                                  */
 static const double RANGE = 5, FADE = 0.8; /* m: farther balls are missed more often than not; over which width */
-static const double PATIENCE = 0.4;        /* s, in which the record of a track follows what is seen             */
+static const double PATIENCE = 0.4;        /* s, in which the record of a track follows what is seen ...           */
+static const double MISSING = 0.8;    /* s, ... and what is not seen though it should be: a vision misses a ball for
+                                         some pictures in a row */
 static const double UNSEEN = 2;       /* s, in which an unseen ball gives way to another one ...                  */
 static const double BLIND = 0.1;      /* s, ... and the same for a robot that does not know where it looks        */
 static const double SWITCH = 0.1;     /* by which another track's record must be better                     */
@@ -207,7 +209,7 @@ static void miss(struct ball_filter *f, struct track *t, double dt)
 {
     struct pose2 ball = pose2_mul(pose2_inv(f->robot_to_odom), ball_of(t));
     double chance = chance_to_see(f, ball);
-    t->record *= (float)(exp(-chance * chance * dt / PATIENCE) * exp(-dt / MEMORY));
+    t->record *= (float)(exp(-chance * chance * dt / MISSING) * exp(-dt / MEMORY));
 }
 
 /* ---- kicks ---- */
