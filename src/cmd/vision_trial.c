@@ -10,10 +10,11 @@
 #include "body/state.h"
 #include "core/files.h"
 #include "core/stamp.h"
-#include "nutmeg_msgs/CameraPose.h"
+#include "nutmeg_msgs/BodyState.h"
 #include "nutmeg_msgs/Show.h"
 #include "rcl_interfaces/Log.h"
 #include "sensor_msgs/Image.h"
+#include "sensor_msgs/Imu.h"
 #include "sensor_msgs/JointState.h"
 #include "body/stance.h"
 
@@ -24,7 +25,7 @@ static const double RANGES[VISION_KINDS] = {4, 5, 3, 3, 3, 5, 3};
 
 /* ---- a line-up that looks at images ---- */
 
-enum port { IMAGE, POSE, JOINTS, PERCEPTS, LINES, BORDER, CANDIDATES, SHOWN, SAID, PORTS };
+enum port { IMAGE, BODY, IMU, JOINTS, PERCEPTS, LINES, BORDER, CANDIDATES, SHOWN, SAID, PORTS };
 enum { IMAGE_BYTES = VISION_MOST * VISION_MOST * 2 };
 static const int64_t PAUSE = 1000000000 / 15; /* ns between two looks */
 
@@ -43,8 +44,9 @@ struct vision_rig *vision_rig_new(struct setup *setup, const char *name, const s
 {
     const struct nm_edge_port ports[PORTS] = {
         [IMAGE] = {"camera/image_raw", camera ? NM_PORT_IN : NM_PORT_OUT, &Image_type, 0, IMAGE_BYTES},
-        [POSE] = {"camera/pose", NM_PORT_OUT, &CameraPose_type, 0, 0},
-        [JOINTS] = {"joint_states", NM_PORT_OUT_QUEUE | NM_EDGE_OPTIONAL, &JointState_type, 8, 0},
+        [BODY] = {"body_state", NM_PORT_OUT_QUEUE, &BodyState_type, 8, 0},
+        [IMU] = {"imu/data", NM_PORT_OUT, &Imu_type, 0, 0},
+        [JOINTS] = {"joint_states", NM_PORT_OUT_QUEUE, &JointState_type, 8, 0},
         [PERCEPTS] = {"percepts", NM_PORT_IN, &Percepts_type, 0, 0},
         [LINES] = {"line_relative", NM_PORT_IN | NM_EDGE_OPTIONAL, &LineInformationRelative_type, 0, 0},
         [BORDER] = {"field_border", NM_PORT_IN | NM_EDGE_OPTIONAL, &FieldBorder_type, 0, 0},
@@ -84,12 +86,13 @@ struct nm_player *vision_rig_player(const struct vision_rig *rig) { return rig->
 
 int64_t vision_rig_now(const struct vision_rig *rig) { return rig->now; }
 
-static void put_image(struct vision_rig *rig, Header header, const uint8_t *yuyv, uint32_t width, uint32_t height)
+static void put_image(struct vision_rig *rig, const uint8_t *yuyv, uint32_t width, uint32_t height)
 {
     Image *image = nm_edge_out(rig->edge, IMAGE);
     uint32_t bytes = 2 * width * height;
     if (bytes > IMAGE_BYTES || !nm_edge_blob(rig->edge, IMAGE, &image->data, bytes)) return;
-    image->header = header;
+    image->header.stamp = nm_stamp(rig->now);
+    nm_text(image->header.frame_id, "%s", rig->body->frames[rig->body->cameras[0].frame].name);
     image->width = width;
     image->height = height;
     image->step = 2 * width;
@@ -112,47 +115,47 @@ static void listen(const struct vision_rig *rig, struct vision_found *found)
     }
 }
 
-void vision_rig_look(struct vision_rig *rig, const uint8_t *yuyv, uint32_t width, uint32_t height,
-                     const struct pose3 *camera_to_robot, const double *q, struct vision_found *found)
+/* What the motion cycle told of a body that stood still around the time of the image, with the camera where it is
+ * believed. */
+static void put_body(struct vision_rig *rig, struct pose3 camera_to_robot, const double *q)
 {
-    const char *frame = rig->body->frames[rig->body->cameras[0].frame].name;
-    Header header = {.stamp = nm_stamp(rig->now)};
-    nm_text(header.frame_id, "%s", frame);
-    if (rig->camera) {
-        nm_camera_edge_round(rig->camera, rig->now);
-        nm_players_run(&rig->player, 1, rig->now + nm_ns(0.002), 1);
-    }
-    nm_edge_begin(rig->edge, rig->now + (rig->camera ? nm_ns(0.002) : 0));
-    if (!rig->camera) put_image(rig, header, yuyv, width, height);
-    *found = (struct vision_found){0};
-    listen(rig, found);
-    if (rig->camera && nm_edge_fresh(rig->edge, IMAGE)) header = ((const Image *)nm_edge_in(rig->edge, IMAGE))->header;
-    CameraPose *pose = nm_edge_out(rig->edge, POSE);
-    pose->header = header;
-    nm_text(pose->header.frame_id, "base_footprint");
-    nm_text(pose->camera, "%s", frame);
-    pose->valid = camera_to_robot != NULL;
-    pose->tilt_deviation = 0.012f;
-    if (camera_to_robot) {
-        struct pose3 p = *camera_to_robot;
-        pose->pose = (Pose){{p.pos.x, p.pos.y, p.pos.z}, {p.rot.x, p.rot.y, p.rot.z, p.rot.w}};
-    }
-    if (!rig->camera || nm_edge_fresh(rig->edge, IMAGE)) nm_edge_put(rig->edge, POSE);
-    JointState *joints = q ? nm_edge_push(rig->edge, JOINTS) : NULL;
-    if (joints) {
-        joints->header.stamp = header.stamp;
-        for (uint32_t j = 0; j < rig->body->n_joints && j < sizeof joints->name.at / sizeof *joints->name.at; j++) {
-            nm_text(joints->name.at[j], "%s", rig->body->joints[j].name);
+    const struct nm_body *body = rig->body;
+    struct nm_kin kin;
+    nm_forward(body, POSE_IDENTITY, q, &kin);
+    struct pose3 torso = pose_mul(camera_to_robot, pose_inv(kin.pose[body->cameras[0].frame]));
+    Imu *imu = nm_edge_out(rig->edge, IMU);
+    imu->orientation = (Quaternion){torso.rot.x, torso.rot.y, torso.rot.z, torso.rot.w};
+    nm_edge_put(rig->edge, IMU);
+    for (int64_t before = nm_ns(0.03); before >= 0; before -= nm_ns(0.03)) {
+        JointState *joints = nm_edge_push(rig->edge, JOINTS);
+        BodyState *state = nm_edge_push(rig->edge, BODY);
+        if (!joints || !state) continue;
+        joints->header.stamp = state->header.stamp = nm_stamp(rig->now - before);
+        state->torso = (Pose){{torso.pos.x, torso.pos.y, torso.pos.z}, imu->orientation};
+        state->orientation = imu->orientation;
+        for (uint32_t j = 0; j < body->n_joints && j < sizeof joints->name.at / sizeof *joints->name.at; j++) {
+            nm_text(joints->name.at[j], "%s", body->joints[j].name);
             joints->position.at[j] = q[j];
             joints->name.n = joints->position.n = j + 1;
         }
     }
+}
+
+void vision_rig_look(struct vision_rig *rig, const uint8_t *yuyv, uint32_t width, uint32_t height,
+                     const struct pose3 *camera_to_robot, const double *q, struct vision_found *found)
+{
+    nm_edge_begin(rig->edge, rig->now);
+    if (camera_to_robot && q) put_body(rig, *camera_to_robot, q);
+    if (!rig->camera) put_image(rig, yuyv, width, height);
     nm_edge_end(rig->edge);
+    if (rig->camera) nm_camera_edge_round(rig->camera, rig->now);
+    *found = (struct vision_found){0};
     int64_t begin = nm_thread_time();
     nm_players_run(&rig->player, 1, rig->now + nm_ns(0.05), 1);
     found->busy = nm_thread_time() - begin;
     rig->now += PAUSE;
     nm_edge_begin(rig->edge, rig->now - nm_ns(0.01));
+    listen(rig, found);
     if (nm_edge_fresh(rig->edge, PERCEPTS)) found->percepts = nm_edge_in(rig->edge, PERCEPTS);
     if (nm_edge_fresh(rig->edge, LINES)) found->lines = nm_edge_in(rig->edge, LINES);
     if (nm_edge_fresh(rig->edge, BORDER)) found->border = nm_edge_in(rig->edge, BORDER);

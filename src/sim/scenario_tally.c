@@ -92,11 +92,11 @@ static double tilt_error(struct listener *l)
     return NAN;
 }
 
-/* The gate of the robot's own body_model. */
+/* The gate of the robot's own camera_pose. */
 static double max_turn(const struct nm_player *player)
 {
     const struct nm_lineup *lineup = player ? nm_player_lineup(player) : NULL;
-    uint32_t i = lineup ? nm_lineup_instance(lineup, "body_model") : NM_NONE;
+    uint32_t i = lineup ? nm_lineup_instance(lineup, "camera_pose") : NM_NONE;
     int32_t param = i == NM_NONE ? -1 : nm_param_find(lineup->instances[i].module, "max_turn", NULL);
     struct nm_value value;
     if (param < 0) return NAN;
@@ -104,7 +104,7 @@ static double max_turn(const struct nm_player *player)
     return value.number[0];
 }
 
-/* Whether a picture of ten milliseconds ago would have no valid pose, as body_model judges it; NaN: nobody judges. */
+/* Whether a picture of ten milliseconds ago would have no valid pose, as camera_pose judges it; NaN: nobody judges. */
 static double camera_lost(const struct listener *l, int64_t now)
 {
     static const int64_t AROUND = 20000000; /* ns */

@@ -1,12 +1,10 @@
 /* The moving body against a robot whose every pose is known: standing, walking along an arc, turning; with the inertial
- * sensor and without; the camera at the moment of a picture that comes late. */
+ * sensor and without. */
 #include "modules/walker.h"
 #include "nav_msgs/Odometry.h"
 #include "nutmeg_msgs/BodyState.h"
-#include "nutmeg_msgs/CameraPose.h"
 #include "nutmeg_msgs/JointGoals.h"
 #include "nutmeg_msgs/SupportState.h"
-#include "sensor_msgs/CameraInfo.h"
 #include "tf2_msgs/TFMessage.h"
 
 extern const struct nm_module body_model_module;
@@ -207,100 +205,6 @@ static void the_centre_of_mass_and_the_zero_moment_point_follow_the_motion(void 
     nm_harness_free(h);
 }
 
-/* Walks while pictures come late; each camera pose must be that of the moment its picture was taken. */
-static void the_camera_stands_where_it_stood_when_the_picture_was_taken(void **state)
-{
-    (void)state;
-    struct nm_harness *h = nm_harness_new_with(&body_model_module, "image_wait=0.3", body);
-    struct walker w;
-    struct moment m;
-    uint64_t seed = 11;
-    int told = 0;
-    walker_begin(&w, body);
-    w.velocity = (struct pose2){0.15, 0, 0.2};
-    w.roll = 0.05, w.pitch = 0.03;
-    uint32_t camera = body->cameras[0].frame;
-    for (int i = 1; i < 1200; i++) {
-        double taken = i * dt - dice(&seed, -0.02, 0.3); /* some before their joints have come */
-        walker_at(&w, i * dt, &m);
-        if (i % 50 == 20 && taken > 0.1) {
-            CameraInfo *c = nm_harness_set(h, "camera/camera_info");
-            nm_text(c->header.frame_id, "camera_optical_frame");
-            c->header.stamp = stamp_of(taken);
-        }
-        live(h, &m, i * dt, true);
-        if (!nm_harness_fresh(h, "camera/pose")) continue;
-        const CameraPose *p = nm_harness_get(h, "camera/pose");
-        double t = p->header.stamp.sec + p->header.stamp.nanosec * 1e-9;
-        struct nm_kin kin;
-        struct moment then;
-        walker_at(&w, t, &then);
-        nm_forward(body, then.torso, then.q, &kin);
-        struct pose3 truth = pose_mul(pose_inv(nm_ground_pose(walker_robot(&then))), kin.pose[camera]);
-        assert_pose_near(p->pose, truth, 2e-3); /* between two samples of 8 ms */
-        assert_true(p->valid);
-        assert_string_equal(p->camera, "camera_optical_frame");
-        told++;
-    }
-    assert_true(told > 18);
-    nm_harness_free(h);
-}
-
-static const CameraPose *picture(struct nm_harness *h, const struct moment *m, double t, double taken)
-{
-    CameraInfo *c = nm_harness_set(h, "camera/camera_info");
-    c->header.stamp = stamp_of(taken);
-    live(h, m, t, true);
-    return nm_harness_fresh(h, "camera/pose") ? nm_harness_get(h, "camera/pose") : NULL;
-}
-
-static void a_camera_pose_is_invalid_when_nothing_is_known_of_its_time(void **state)
-{
-    (void)state;
-    struct nm_harness *h = nm_harness_new_with(&body_model_module, NULL, body);
-    struct walker w;
-    struct moment m;
-    walker_begin(&w, body);
-    walker_at(&w, -1, &m);
-    for (int i = 1; i < 800; i++) live(h, &m, i * dt, true);
-    assert_true(picture(h, &m, 800 * dt, 799 * dt)->valid);
-    assert_false(picture(h, &m, 801 * dt, 0.5)->valid);     /* six seconds ago */
-    assert_null(picture(h, &m, 802 * dt, 802 * dt + 0.02)); /* its joints have not come: waits */
-    for (int i = 803; i < 805; i++) live(h, &m, i * dt, true);
-    assert_false(nm_harness_fresh(h, "camera/pose"));
-    live(h, &m, 805 * dt, true);
-    assert_true(((const CameraPose *)nm_harness_get(h, "camera/pose"))->valid);
-    /* no foot on the ground */
-    give_support(h, SupportState_NONE);
-    give_joints(h, body, m.q, NULL, 806 * dt);
-    CameraInfo *c = nm_harness_set(h, "camera/camera_info");
-    c->header.stamp = stamp_of(805 * dt);
-    nm_harness_step(h, dt);
-    assert_true(nm_harness_fresh(h, "camera/pose"));
-    assert_false(((const CameraPose *)nm_harness_get(h, "camera/pose"))->valid);
-    nm_harness_free(h);
-}
-
-static void a_camera_in_a_quick_turn_is_invalid_and_less_certain(void **state)
-{
-    (void)state;
-    struct nm_harness *h = nm_harness_new_with(&body_model_module, "max_turn=2", body);
-    struct walker w;
-    struct moment m;
-    walker_begin(&w, body);
-    walker_at(&w, -1, &m);
-    float quiet = 0;
-    for (int i = 1; i < 200; i++) {
-        if (i > 100) m.torso.rot = quat_rpy(0, 4 * (i - 100) * dt, 0); /* falls at 4 rad/s */
-        const CameraPose *p = picture(h, &m, i * dt, (i - 3) * dt);
-        if (i == 90) quiet = p->tilt_deviation;
-        if (i == 90) assert_true(p->valid);
-        if (i == 120) assert_false(p->valid);
-        if (i == 120) assert_true(p->tilt_deviation > 1.5f * quiet);
-    }
-    nm_harness_free(h);
-}
-
 static void the_goal_is_the_body_as_the_goals_would_have_it(void **state)
 {
     (void)state;
@@ -371,8 +275,6 @@ static void bad_numbers_from_outside_do_no_harm(void **state)
         if (i % 3 == 0) imu->orientation.w = NAN;
         if (i % 5 == 0) imu->orientation = (Quaternion){0, 0, 0, 0};
         give_support(h, (uint8_t)dice(&seed, 0, 256));
-        CameraInfo *c = nm_harness_set(h, "camera/camera_info");
-        c->header.stamp = (Time){(int32_t)dice(&seed, -2e9, 2e9), (uint32_t)dice(&seed, 0, 4e9)};
         nm_harness_step(h, dt);
         const BodyState *b = nm_harness_get(h, "body_state");
         assert_true(isfinite(b->torso.position.z + b->zmp.x + b->zmp.y + b->center_of_mass_velocity.x));
@@ -391,9 +293,6 @@ int main(void)
         cmocka_unit_test(without_the_sensor_the_flat_foot_tells_the_same),
         cmocka_unit_test(losing_and_finding_the_sensor_does_not_turn_the_world),
         cmocka_unit_test(the_centre_of_mass_and_the_zero_moment_point_follow_the_motion),
-        cmocka_unit_test(the_camera_stands_where_it_stood_when_the_picture_was_taken),
-        cmocka_unit_test(a_camera_pose_is_invalid_when_nothing_is_known_of_its_time),
-        cmocka_unit_test(a_camera_in_a_quick_turn_is_invalid_and_less_certain),
         cmocka_unit_test(the_goal_is_the_body_as_the_goals_would_have_it),
         cmocka_unit_test(transforms_say_what_the_messages_say),
         cmocka_unit_test(bad_numbers_from_outside_do_no_harm),

@@ -198,7 +198,7 @@ static void energy_comes_from_the_battery(void **state)
 static void a_trunk_that_turns_too_fast_sees_nothing(void **state)
 {
     (void)state;
-    static const char *const gates[] = {"body_model.max_turn=50", "body_model.max_turn=0.1"};
+    static const char *const gates[] = {"camera_pose.max_turn=50", "camera_pose.max_turn=0.1"};
     struct nm_scenario *s = good("field: kid\nrobot: kid70\nlineup: motion\n"
                                  "robots: [{name: kid, at: [0, 10, 90 deg]}]\nduration: 6 s\nevents:\n"
                                  "  - {at: 1.5 s, drive: {robot: kid, velocity: [0.3, 0, 0]}}\n"

@@ -1,8 +1,6 @@
 /* A model of the moving body (Rhoban, champion paper 2016, section 4.1). From joints, inertial sensor and support foot
  * it computes the torso over the ground, the soles, the centre of mass and the zero-moment point, for the measured
- * joints and for their goals. An image is processed long after it was taken, so the module keeps the last two seconds
- * (body/state.h) and computes where the camera was at the time of the image. The support foot stands still, so the
- * steps add up to the odometry. */
+ * joints and for their goals. The support foot stands still, so the steps add up to the odometry. */
 #include "base/clamp.h"
 #include "body/state.h"
 #include "core/nm.h"
@@ -10,10 +8,8 @@
 #include "modules/sensing/readings.h"
 #include "nav_msgs/Odometry.h"
 #include "nutmeg_msgs/BodyState.h"
-#include "nutmeg_msgs/CameraPose.h"
 #include "nutmeg_msgs/JointGoals.h"
 #include "nutmeg_msgs/SupportState.h"
-#include "sensor_msgs/CameraInfo.h"
 #include "tf2_msgs/TFMessage.h"
 
 /* Which way the torso points. If there is an inertial sensor, it is taken as exact (Rhoban 2016). Otherwise the foot
@@ -34,17 +30,14 @@ struct body_model {
     const JointState *joints;
     const Imu *imu;
     const SupportState *support;
-    const JointGoals *goals;  /* of the run before: the walk steps later */
-    const CameraInfo *camera; /* tells when an image was taken           */
+    const JointGoals *goals; /* of the run before: the walk steps later */
     /* out */
     BodyState *body;
     BodyState *goal;
-    CameraPose *camera_pose;
     Odometry *odometry;
     nm_out_queue(TFMessage) tf;
     /* params */
-    float imu_timeout, smoothing, speed_window, image_wait;
-    float tilt_noise, time_noise, height_noise, max_turn;
+    float imu_timeout, smoothing, speed_window;
     bool odom_tf;
     double drift, drift_turn, turn_drift, speed_noise;
     float play, play_torque;
@@ -55,12 +48,6 @@ struct body_model {
     double q[NM_JOINTS], qd[NM_JOINTS];
     int64_t time;                               /* ns, of the newest sample; 0: none */
     struct vec3 com_velocity, com_acceleration; /* in odom */
-    double other_sole;                          /* m, height of the foot that should touch the ground too */
-    struct {
-        bool on;
-        int64_t time; /* ns */
-        uint32_t frame;
-    } image; /* whose pose is still to be told */
 };
 
 static const double gravity = 9.81;
@@ -284,7 +271,6 @@ static void update(struct body_model *f)
     f->time = now->time;
 
     nm_forward(body, now->torso_to_odom, now->q, &kin);
-    f->other_sole = kin.pose[body->foot[now->support == NM_LEFT ? NM_RIGHT : NM_LEFT].sole].pos.z;
     move_com(f, &kin, before, dt);
     tell_body(f, &kin);
     tell_odometry(f);
@@ -314,62 +300,10 @@ static void tell_goal(struct body_model *f)
     nm_put(f->nm, f->goal);
 }
 
-/* ---- the camera ---- */
-
-static void take_image(struct body_model *f)
-{
-    const struct nm_body *body = f->nm->body;
-    int32_t frame = nm_find_frame(body, f->camera->header.frame_id);
-    if (frame < 0 && !body->n_cameras) return;
-    f->image.on = true;
-    f->image.time = nm_stamp_ns(f->camera->header.stamp);
-    f->image.frame = frame < 0 ? body->cameras[0].frame : (uint32_t)frame;
-}
-
-/* rad/s, of the torso around a moment of the past */
-static double turning(const struct body_model *f, int64_t time)
-{
-    const int64_t half = 10000000;
-    struct nm_sample a, b;
-    int64_t from = time - half, to = time + half < f->time ? time + half : f->time;
-    nm_state_at(&f->state, f->nm->body, from, &a);
-    nm_state_at(&f->state, f->nm->body, to, &b);
-    return to > from ? quat_angle(a.torso_to_odom.rot, b.torso_to_odom.rot) / nm_seconds(to - from) : 0;
-}
-
-/* Waits until the joints of that moment have come, but not for ever. */
-static void tell_camera(struct body_model *f)
-{
-    const struct nm_body *body = f->nm->body;
-    bool late = f->nm->now - f->image.time > nm_ns(f->image_wait);
-    if (!f->state.n || (f->time < f->image.time && !late)) return;
-
-    CameraPose *out = f->camera_pose;
-    struct nm_kin kin;
-    bool kept = nm_state_kin(&f->state, body, f->image.time, &kin);
-    double turn = turning(f, f->image.time);
-    struct pose3 odom_to_robot = pose_inv(nm_ground_pose(nm_robot_to_odom(body, &kin)));
-    out->header.stamp = nm_stamp(f->image.time);
-    nm_text(out->header.frame_id, "base_footprint");
-    nm_text(out->camera, "%s", body->frames[f->image.frame].name);
-    out->pose = to_pose(pose_mul(odom_to_robot, kin.pose[f->image.frame]));
-    bool held = !nm_slot(f->support)->seq || f->support->foot != SupportState_NONE;
-    out->valid = kept && held && turn < f->max_turn;
-    /* without the sensor the ground's unevenness is the torso's: three times worse */
-    double tilt = f->tilt_noise * (f->attitude.by_imu ? 1 : 3);
-    out->tilt_deviation = (float)hypot(tilt, f->time_noise * turn);
-    bool both = f->support->foot == SupportState_BOTH;
-    out->height_deviation = (float)hypot(f->height_noise, both ? f->other_sole / 2 : 0);
-    nm_put(f->nm, out);
-    f->image.on = false;
-}
-
 static void step(struct body_model *f)
 {
     if (nm_fresh(f->nm, f->joints)) update(f);
     if (nm_fresh(f->nm, f->goals)) tell_goal(f);
-    if (nm_fresh(f->nm, f->camera)) take_image(f);
-    if (f->image.on) tell_camera(f);
 }
 
 static void reset(struct body_model *f)
@@ -379,7 +313,6 @@ static void reset(struct body_model *f)
     memset(f->q, 0, sizeof f->q);
     f->time = 0;
     f->com_velocity = f->com_acceleration = (struct vec3){0};
-    f->image.on = false;
     f->unsure = (struct drift){0};
 }
 
@@ -396,10 +329,8 @@ static const struct nm_port ports[] = {
     NM_IN(imu, Imu, "imu/data"),
     NM_IN(support, SupportState, "support_state"),
     NM_LAST(goals, JointGoals, "joint_goals"),
-    NM_IN(camera, CameraInfo, "camera/camera_info"),
     NM_OUT(body, BodyState, "body_state"),
     NM_OUT(goal, BodyState, "body_goal"),
-    NM_OUT(camera_pose, CameraPose, "camera/pose"),
     NM_OUT(odometry, Odometry, "odometry"),
     NM_OUT_QUEUE(tf, TFMessage, "tf", 2, .many = true),
     {0},
@@ -410,13 +341,6 @@ static const struct nm_param params[] = {
     NM_PARAM(smoothing, 0.03, 0.001, 1, "s",
              "time constant of the acceleration behind the zero-moment point; larger is calmer and later"),
     NM_PARAM(speed_window, 0.25, 0.01, 1.5, "s", "odometry has the mean speed over this time; about half a step"),
-    NM_PARAM(image_wait, 0.05, 0, 1, "s",
-             "how long an image waits for joints of its time; after that the nearest are used"),
-    NM_PARAM(tilt_noise, 0.012, 0.0001, 0.5, "rad", "standard deviation of roll and pitch while the torso is quiet"),
-    NM_PARAM(time_noise, 0.004, 0, 0.1, "s",
-             "uncertainty of the time between image and sensors; adds to the tilt when the torso turns"),
-    NM_PARAM(height_noise, 0.005, 0.0001, 0.2, "m", "standard deviation of the height over soft ground"),
-    NM_PARAM(max_turn, 3, 0.1, 50, "rad/s", "no camera pose is valid while the torso turns faster than this"),
     NM_PARAM(play, 0, 0, 0.1, "rad", "play of the gears of the legs, from end to end; 0 if it is not known"),
     NM_PARAM(play_torque, 0.5, 0.01, 20, "N m", "a gear with at least this torque lies against one end of its play"),
     NM_PARAM_SWITCH(
@@ -425,6 +349,5 @@ static const struct nm_param params[] = {
     DRIFT_PARAMS,
     {0},
 };
-NM_MODULE(body_model,
-          "Torso over ground, soles, centre of mass, zero-moment point, odometry, camera at an image's time.",
-          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step), .reset = NM_CALL(reset))
+NM_MODULE(body_model, "Torso over ground, soles, centre of mass, zero-moment point, odometry.", NM_PORTS(ports),
+          NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step), .reset = NM_CALL(reset))

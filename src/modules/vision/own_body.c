@@ -5,56 +5,25 @@
 #include "nutmeg_msgs/BodyInImage.h"
 #include "sensor_msgs/JointState.h"
 
-enum { KEPT = 32, OUTLINES = 24, OUTLINE = 64 };
+enum { OUTLINES = 24, OUTLINE = 64 };
 
 struct own_body {
     struct nm *nm;
     /* in */
-    nm_queue(JointState) joints;
+    const JointState *joints; /* when the image was taken */
     const CameraPose *pose;
     /* out */
     BodyInImage *body;
     /* params */
     float margin;
-    /* state */
-    uint32_t n; /* that were ever kept */
-    struct {
-        int64_t at;
-        double q[NM_JOINTS];
-    } kept[KEPT];
 };
-
-static void keep(struct own_body *f, const JointState *s)
-{
-    int64_t at = nm_stamp_ns(s->header.stamp);
-    if (f->n && f->kept[(f->n - 1) % KEPT].at >= at && f->kept[(f->n - 1) % KEPT].at - at < nm_ns(1)) return;
-    double *q = f->kept[f->n % KEPT].q;
-    memset(q, 0, sizeof f->kept[0].q);
-    nm_take_joints(f->nm->body, s->name.at, s->name.n, s->position.at, s->position.n, q);
-    nm_apply_mimics(f->nm->body, q);
-    f->kept[f->n++ % KEPT].at = at;
-}
-
-/* The joints nearest to a time; at 100 Hz that is near enough. */
-static const double *joints_at(const struct own_body *f, int64_t at)
-{
-    const double *best = NULL;
-    int64_t least = nm_ns(0.1);
-    for (uint32_t i = f->n > KEPT ? f->n - KEPT : 0; i < f->n; i++) {
-        int64_t off = f->kept[i % KEPT].at - at;
-        if ((off < 0 ? -off : off) > least) continue;
-        least = off < 0 ? -off : off;
-        best = f->kept[i % KEPT].q;
-    }
-    return best;
-}
 
 static void step(struct own_body *f)
 {
     const struct nm_body *body = f->nm->body;
-    for (uint32_t i = 0; i < f->joints.n; i++) keep(f, f->joints.at[i]);
+    const JointState *s = f->joints;
+    double q[NM_JOINTS] = {0};
     if (!nm_fresh(f->nm, f->pose)) return;
-    const double *q = joints_at(f, nm_stamp_ns(f->pose->header.stamp));
     uint32_t camera = 0;
     for (uint32_t i = 0; i < body->n_cameras; i++)
         if (!strcmp(body->frames[body->cameras[i].frame].name, f->pose->camera)) camera = i;
@@ -63,7 +32,9 @@ static void step(struct own_body *f)
     struct nm_kin kin;
     struct nm_outline outlines[OUTLINES];
     uint32_t n = 0;
-    if (q && body->n_cameras) {
+    if (nm_stamp_ns(s->header.stamp) == nm_stamp_ns(f->pose->header.stamp) && body->n_cameras) {
+        nm_take_joints(body, s->name.at, s->name.n, s->position.at, s->position.n, q);
+        nm_apply_mimics(body, q);
         nm_forward(body, POSE_IDENTITY, q, &kin);
         n = nm_silhouette(body, &kin, camera, outlines, OUTLINES);
     }
@@ -82,12 +53,11 @@ static void step(struct own_body *f)
     nm_put(f->nm, f->body);
 }
 
-static void reset(struct own_body *f) { f->n = 0; }
 static int init(struct own_body *f) { return nm_need_body(f->nm); }
 
 #define SELF struct own_body
 static const struct nm_port ports[] = {
-    NM_QUEUE(joints, JointState, "joint_states", 16),
+    NM_IN(joints, JointState, "camera/joint_states"),
     NM_IN(pose, CameraPose, "camera/pose"),
     NM_OUT(body, BodyInImage, "body_in_image"),
     {0},
@@ -97,4 +67,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(own_body, "The parts of the robot's own body that its camera sees.", NM_PORTS(ports), NM_PARAMS(params),
-          .init = NM_CALL(init), .step = NM_CALL(step), .reset = NM_CALL(reset))
+          .init = NM_CALL(init), .step = NM_CALL(step))
