@@ -41,7 +41,7 @@ struct nm_bench_options {
     uint32_t jobs;       /* processes; 0: two                    */
     const char *engine;  /* of the group walk; NULL: its first   */
     double learn;        /* of the group robots: minutes that each learns to walk; 0: none */
-    const char *only;    /* rows of the group match, words with commas between; NULL: all */
+    const char *only;    /* rows of the groups match and vision, words with commas between; NULL: all */
     FILE *to;
 };
 /* Runs a group; returns the number of goals missed, -1 with a sentence where there is no such group or it cannot be

@@ -11,8 +11,10 @@
 #include "cmd/match.h"
 #include "cmd/vision_trouble.h"
 #include "codec/thumbnail.h"
+#include "core/files.h"
 #include "modules/vision/frame.h"
 #include "vision_geometry.h"
+#include "vision_latency.h"
 #include "vision_networks.h"
 
 enum {
@@ -142,23 +144,76 @@ static void report_finds(struct nm_bench *bench, const char *who, const struct v
     }
 }
 
-static int look(struct setup *setup, const struct nm_body *body, struct vision_studio *studio, const char *lineup,
-                const char *const *set, uint32_t n_set, uint32_t images, struct vision_score *near,
-                struct vision_score *score, struct nm_err *err)
+enum rival { CLASSIC, SIMILAR, MIXED, NET, BOTH, RIVALS };
+static const struct {
+    const char *lineup, *set;
+} rivals[RIVALS] = {
+    [CLASSIC] = {"vision", NULL},     [SIMILAR] = {"vision", "field_color.method=similarity"},
+    [MIXED] = {"vision_mixed", NULL}, [NET] = {"vision_net", NULL},
+    [BOTH] = {"vision_both", NULL},
+};
+
+/* All of them look at the same images. `near`: the classic one, where the ball is about 2 m away. */
+static int look(struct setup *setup, const struct nm_body *body, struct vision_studio *studio, uint32_t images,
+                struct vision_score scores[RIVALS], struct vision_score *near, struct nm_err *err)
 {
     static struct vision_shot shot;
-    struct vision_rig *rig = vision_rig_new(setup, lineup, body, set, n_set, NULL, err);
-    if (!rig) return -1;
-    for (uint32_t i = 0; i < images; i++) {
-        struct vision_found found;
+    struct vision_rig *rigs[RIVALS] = {0};
+    int bad = 0;
+    for (int k = 0; k < RIVALS && !bad; k++)
+        bad =
+            (rigs[k] = vision_rig_new(setup, rivals[k].lineup, body, &rivals[k].set, rivals[k].set != NULL, NULL, err))
+                ? 0
+                : -1;
+    for (uint32_t i = 0; i < images && !bad; i++) {
         vision_studio_shoot(studio, FIRST + i, &shot);
-        vision_rig_look(rig, shot.yuyv, shot.width, shot.height, &shot.camera_to_robot, shot.q, &found);
-        if (i == 0) continue; /* what it costs to begin is not measured */
-        vision_score(&shot.truth, &found, score);
         const struct vision_thing *ball = &shot.truth.things[0];
-        if (near && ball->counts && fabs(hypot(ball->x, ball->y) - 2) < 0.5) vision_score(&shot.truth, &found, near);
+        bool close = ball->counts && fabs(hypot(ball->x, ball->y) - 2) < 0.5;
+        for (int k = 0; k < RIVALS; k++) {
+            struct vision_found found;
+            vision_rig_look(rigs[k], shot.yuyv, shot.width, shot.height, &shot.camera_to_robot, shot.q, &found);
+            if (i == 0) continue; /* what it costs to begin is not measured */
+            vision_score(&shot.truth, &found, &scores[k]);
+            if (k == CLASSIC && close) vision_score(&shot.truth, &found, near);
+        }
     }
-    vision_rig_free(rig);
+    for (int k = 0; k < RIVALS; k++) vision_rig_free(rigs[k]);
+    return bad;
+}
+
+static double mean_ms(const struct vision_score *s) { return 1e3 * s->seconds / s->images; }
+
+static int bench_finds(struct nm_bench *bench, struct setup *setup, const struct nm_body *body,
+                       struct vision_studio *studio, struct nm_err *err)
+{
+    struct vision_score s[RIVALS] = {0}, near = {0};
+    if (look(setup, body, studio, nm_bench_quick(bench) ? QUICK : IMAGES, s, &near, err) < 0) return -1;
+    double ms = mean_ms(&s[CLASSIC]), slow = 1e3 * s[CLASSIC].slowest / ms;
+    nm_bench_report(bench, "classic line-up, 644x482, all stages", ms, "ms", NAN, "<= 2.5 ms", ms <= 2.5);
+    nm_bench_report(bench, "  slowest image over the mean", slow, "1", NAN, "<= 3", slow <= 3);
+    report_finds(bench, "", &s[CLASSIC]);
+    double share = near.found[VISION_BALL] ? near.share[VISION_BALL] / near.found[VISION_BALL] : NAN;
+    nm_bench_report(bench, "ball at 2 m: error of the distance", 100 * share, "%", NAN, "<= 6 %", share <= 0.06);
+    double border = s[CLASSIC].borders ? s[CLASSIC].border / s[CLASSIC].borders : NAN;
+    nm_bench_report(bench, "field border", border, "px", NAN, "<= 6 px", border <= 6);
+    nm_bench_report(bench, "colour similarity alone, all stages", mean_ms(&s[SIMILAR]), "ms", NAN, "", true);
+    static const enum vision_kind shown[] = {VISION_BALL, VISION_LINE, VISION_POST};
+    for (uint32_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+        enum vision_kind k = shown[i];
+        char name[96];
+        snprintf(name, sizeof name, "  %s: recall", vision_kinds[k]);
+        nm_bench_report(bench, name, (double)s[SIMILAR].found[k] / fmax(s[SIMILAR].there[k], 1), "1", NAN, "", true);
+        snprintf(name, sizeof name, "  %s: precision", vision_kinds[k]);
+        nm_bench_report(bench, name, (double)s[SIMILAR].right[k] / fmax(s[SIMILAR].told[k], 1), "1", NAN, "", true);
+    }
+    /* of the mixed line-up only the balls are its own */
+    nm_bench_report(bench, "mixed line-up, 644x482", mean_ms(&s[MIXED]), "ms", NAN, "", true);
+    for (int k = 0; k < VISION_KINDS; k++) s[MIXED].told[k] = k == VISION_BALL ? s[MIXED].told[k] : 0;
+    report_finds(bench, "  ", &s[MIXED]);
+    nm_bench_report(bench, "network line-up, 644x482", mean_ms(&s[NET]), "ms", NAN, "", true);
+    report_finds(bench, "  ", &s[NET]);
+    nm_bench_report(bench, "network and classic lines, 644x482", mean_ms(&s[BOTH]), "ms", NAN, "", true);
+    report_finds(bench, "  ", &s[BOTH]);
     return 0;
 }
 
@@ -243,58 +298,24 @@ void bench_vision(struct nm_bench *bench)
 {
     static struct setup setup;
     static struct vision_shot shot;
-    static const char *const similarity[] = {"field_color.method=similarity"};
     struct nm_err err = {0};
-    struct vision_score near = {0}, score = {0}, alike = {0}, mixed = {0}, net = {0};
-    uint32_t images = nm_bench_quick(bench) ? QUICK : IMAGES;
     setup_begin(&setup);
     const char *folder = setup_robot(&setup, "kid70", &err);
     const struct nm_body *body = folder ? nm_body_load(&setup.arena, folder, &err) : NULL;
     struct vision_studio *studio = body ? vision_studio_new(&setup.arena, setup.root, body, &err) : NULL;
-    if (!studio || look(&setup, body, studio, "vision", NULL, 0, images, &near, &score, &err) < 0 ||
-        look(&setup, body, studio, "vision", similarity, 1, images, NULL, &alike, &err) < 0 ||
-        look(&setup, body, studio, "vision_mixed", NULL, 0, images, NULL, &mixed, &err) < 0 ||
-        look(&setup, body, studio, "vision_net", NULL, 0, images, NULL, &net, &err) < 0) {
-        nm_bench_fail(bench, &err);
-        setup_end(&setup);
-        return;
+    int bad = studio ? 0 : -1;
+    if (!bad && nm_bench_wants(bench, "finds")) bad = bench_finds(bench, &setup, body, studio, &err);
+    if (!bad && nm_bench_wants(bench, "loops")) {
+        vision_studio_shoot(studio, FIRST, &shot);
+        bench_loops(bench, &shot);
     }
-    double ms = 1e3 * score.seconds / score.images, slow = score.slowest / (score.seconds / score.images);
-    nm_bench_report(bench, "classic line-up, 644x482, all stages", ms, "ms", NAN, "<= 2.5 ms", ms <= 2.5);
-    nm_bench_report(bench, "  slowest image over the mean", slow, "1", NAN, "<= 3", slow <= 3);
-    vision_studio_shoot(studio, FIRST, &shot);
-    bench_loops(bench, &shot);
-    report_finds(bench, "", &score);
-    double share = near.found[VISION_BALL] ? near.share[VISION_BALL] / near.found[VISION_BALL] : NAN;
-    nm_bench_report(bench, "ball at 2 m: error of the distance", 100 * share, "%", NAN, "<= 6 %", share <= 0.06);
-    double border = score.borders ? score.border / score.borders : NAN;
-    nm_bench_report(bench, "field border", border, "px", NAN, "<= 6 px", border <= 6);
-    static const enum vision_kind shown[] = {VISION_BALL, VISION_LINE, VISION_POST};
-    char name[96];
-    nm_bench_report(bench, "colour similarity alone, all stages", 1e3 * alike.seconds / alike.images, "ms", NAN, "",
-                    true);
-    for (uint32_t i = 0; i < sizeof shown / sizeof *shown; i++) {
-        enum vision_kind k = shown[i];
-        snprintf(name, sizeof name, "  %s: recall", vision_kinds[k]);
-        nm_bench_report(bench, name, (double)alike.found[k] / fmax(alike.there[k], 1), "1", NAN, "", true);
-        snprintf(name, sizeof name, "  %s: precision", vision_kinds[k]);
-        nm_bench_report(bench, name, (double)alike.right[k] / fmax(alike.told[k], 1), "1", NAN, "", true);
-    }
-    /* of the mixed line-up only the balls are its own */
-    ms = 1e3 * mixed.seconds / mixed.images;
-    nm_bench_report(bench, "mixed line-up, 644x482", ms, "ms", NAN, "<= 67 ms", ms <= 67);
-    struct vision_score balls = {.images = mixed.images};
-    balls.there[VISION_BALL] = mixed.there[VISION_BALL], balls.found[VISION_BALL] = mixed.found[VISION_BALL];
-    balls.told[VISION_BALL] = mixed.told[VISION_BALL], balls.right[VISION_BALL] = mixed.right[VISION_BALL];
-    report_finds(bench, "  ", &balls);
-    ms = 1e3 * net.seconds / net.images;
-    nm_bench_report(bench, "network line-up, 644x482", ms, "ms", NAN, "<= 67 ms", ms <= 67);
-    report_finds(bench, "  ", &net);
-    bench_vision_networks(bench, setup.root);
-    bench_around(bench, &setup, body);
-    bench_calibration(bench, &setup, folder);
-    if (bench_troubles(bench, &setup, body, studio, &err) ||
-        (!nm_bench_quick(bench) && bench_games(bench, &setup, &err)))
-        nm_bench_fail(bench, &err);
+    if (!bad && nm_bench_wants(bench, "networks")) bench_vision_networks(bench, setup.root);
+    if (!bad && nm_bench_wants(bench, "latency"))
+        bench_vision_latency(bench, &setup, nm_path(&setup.arena, setup.root, "tests/pictures"));
+    if (!bad && nm_bench_wants(bench, "around")) bench_around(bench, &setup, body);
+    if (!bad && nm_bench_wants(bench, "calibration")) bench_calibration(bench, &setup, folder);
+    if (!bad && nm_bench_wants(bench, "troubles")) bad = bench_troubles(bench, &setup, body, studio, &err);
+    if (!bad && nm_bench_wants(bench, "games") && !nm_bench_quick(bench)) bad = bench_games(bench, &setup, &err);
+    if (bad) nm_bench_fail(bench, &err);
     setup_end(&setup);
 }

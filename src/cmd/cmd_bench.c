@@ -33,7 +33,7 @@ int cmd_bench(int argc, char **argv)
         TEXT("engine", &engine, "NAME", "walk: who walks, policy or model (default: policy)"),
         NUMBER("learn", &learn, 0.01, 1e5, "N",
                "robots: each learns to walk for N minutes on --jobs threads, then walks with its policy"),
-        TEXT("only", &only, "ROWS", "match: only these rows, with commas between; an unknown name lists them"),
+        TEXT("only", &only, "ROWS", "match, vision: only these rows, with commas between; an unknown name lists them"),
         TEXT("seeds", &seeds, "A-B",
              "scenarios: seeds that no tuning has used (default: 50001 on; walk: 70001 on; world: 20001 on)"),
         NUMBER("randomise", &randomise, 0, NM_WORLD_RANDOM, "X",

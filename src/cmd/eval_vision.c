@@ -11,15 +11,37 @@
 #include "cmd/sim_play.h"
 #include "cmd/stopping.h"
 #include "cmd/vision_trial.h"
+#include "codec/jpeg.h"
 #include "core/files.h"
 #include "edge/camera/image_file.h"
 #include "nutmeg_msgs/Show.h"
 #include "sensor_msgs/Image.h"
 #include "sim/scenario.h"
 
-enum { TAGS = 20000, TAG_NAME = 120, IMAGES = 5000 };
+enum { TAGS = 20000, TAG_NAME = 120, IMAGES = 5000, COLUMNS = 64 };
 
 /* ---- tags: images.csv and annotations.csv of a folder ---- */
+
+/* Names of classes in annotations.csv. `told`: the column of images.csv that says that all of them are tagged. */
+static const struct {
+    const char *name, *told;
+    enum vision_kind kind;
+    uint8_t percept;
+} classes[] = {
+    {"ball", "ball_complete", VISION_BALL, Percept_BALL},
+    {"robot", "robot_complete", VISION_ROBOT, Percept_ROBOT},
+    {"goalpost", "goalpost_complete", VISION_POST, Percept_GOAL_POST},
+    {"crossing_l", "crossing_complete", VISION_CROSSING, Percept_CROSSING_L},
+    {"crossing_t", "crossing_complete", VISION_CROSSING, Percept_CROSSING_T},
+    {"crossing_x", "crossing_complete", VISION_CROSSING, Percept_CROSSING_X},
+    {"penalty_mark", "penalty_mark_complete", VISION_MARK, Percept_PENALTY_MARK},
+};
+enum { CLASSES = sizeof classes / sizeof *classes };
+
+/* Columns of images.csv with the camera's pose in base_footprint, as in a CameraPose. */
+static const char *const pose_columns[] = {"camera_x",  "camera_y",  "camera_z", "camera_qw",
+                                           "camera_qx", "camera_qy", "camera_qz"};
+enum { POSE_COLUMNS = sizeof pose_columns / sizeof *pose_columns };
 
 struct tag {
     char image[TAG_NAME];
@@ -27,11 +49,18 @@ struct tag {
     double x, y, w, h; /* px */
 };
 
+struct tagged {
+    char name[TAG_NAME];
+    bool complete[VISION_KINDS];
+    bool posed, jointed; /* the following is known */
+    struct pose3 camera_to_robot;
+    double q[NM_JOINTS];
+};
+
 struct tags {
     uint32_t n, n_images;
     struct tag *all;
-    char (*images)[TAG_NAME];
-    bool (*complete)[VISION_KINDS];
+    struct tagged *images;
 };
 
 /* The next field of a line of CSV; fields have no quotes. */
@@ -68,35 +97,51 @@ static int add_image(struct tags *tags, const char *name, struct nm_err *err)
     if (!*name || *name == '/' || strstr(name, "..") || strlen(name) >= TAG_NAME)
         return nm_fail(err, "images.csv: '%.200s' is not the name of an image in the folder", name);
     if (tags->n_images == IMAGES) return nm_fail(err, "images.csv names more than %d images", IMAGES);
-    strcpy(tags->images[tags->n_images++], name);
+    strcpy(tags->images[tags->n_images++].name, name);
     return 0;
 }
 
-static int read_tags(const char *folder, struct nm_arena *arena, struct tags *tags, struct nm_err *err)
+/* A line of images.csv; `heads` are the names of its columns. */
+static int read_image(struct tags *tags, const struct nm_body *body, char *const heads[], uint32_t n, char *line,
+                      struct nm_err *err)
+{
+    double pose[POSE_COLUMNS];
+    uint32_t posed = 0;
+    if (add_image(tags, field(&line), err) < 0) return -1;
+    struct tagged *to = &tags->images[tags->n_images - 1];
+    for (uint32_t c = 1; *line && c < n; c++) {
+        const char *text = field(&line);
+        double value = strtod(text, NULL);
+        for (uint32_t k = 0; k < CLASSES; k++)
+            if (!strcmp(heads[c], classes[k].told)) to->complete[classes[k].kind] = *text == '1';
+        for (uint32_t k = 0; k < POSE_COLUMNS; k++)
+            if (!strcmp(heads[c], pose_columns[k]) && isfinite(value)) pose[k] = value, posed |= 1u << k;
+        int32_t joint = nm_find_joint(body, heads[c]);
+        if (joint >= 0 && isfinite(value)) to->q[joint] = value, to->jointed = true;
+    }
+    to->posed = posed == (1u << POSE_COLUMNS) - 1;
+    if (!to->posed) return 0;
+    struct quat rot = {pose[3], pose[4], pose[5], pose[6]};
+    double square = rot.w * rot.w + rot.x * rot.x + rot.y * rot.y + rot.z * rot.z;
+    if (!(square > 0.9 && square < 1.1))
+        return nm_fail(err, "images.csv: the camera's quaternion of %s does not have length 1", to->name);
+    to->camera_to_robot = (struct pose3){quat_normal(rot), {pose[0], pose[1], pose[2]}};
+    return 0;
+}
+
+static int read_tags(const char *folder, const struct nm_body *body, struct nm_arena *arena, struct tags *tags,
+                     struct nm_err *err)
 {
     char *images = read_text(nm_path(arena, folder, "images.csv"), arena, err), *line, *rest = images;
     char *boxes = images ? read_text(nm_path(arena, folder, "annotations.csv"), arena, err) : NULL;
     *tags = (struct tags){.all = nm_take_n(arena, struct tag, TAGS)};
-    tags->images = nm_take(arena, IMAGES * sizeof *tags->images);
-    tags->complete = nm_take(arena, IMAGES * sizeof *tags->complete);
+    tags->images = nm_take_n(arena, struct tagged, IMAGES);
     if (!boxes) return -1;
-    char *head = next_line(&rest);
-    int columns[VISION_KINDS], width = 0;
-    for (int k = 0; k < VISION_KINDS; k++) columns[k] = -1;
-    for (char *name; head && *head; width++) {
-        name = field(&head);
-        if (!strcmp(name, "ball_complete")) columns[VISION_BALL] = width;
-        if (!strcmp(name, "robot_complete")) columns[VISION_ROBOT] = width;
-        if (!strcmp(name, "goalpost_complete")) columns[VISION_POST] = width;
-    }
-    while ((line = next_line(&rest))) {
-        if (add_image(tags, field(&line), err) < 0) return -1;
-        for (int c = 1; *line && c < width; c++) {
-            bool yes = *field(&line) == '1';
-            for (int k = 0; k < VISION_KINDS; k++)
-                if (columns[k] == c) tags->complete[tags->n_images - 1][k] = yes;
-        }
-    }
+    char *head = next_line(&rest), *heads[COLUMNS];
+    uint32_t n = 0;
+    while (head && *head && n < COLUMNS) heads[n++] = field(&head);
+    while ((line = next_line(&rest)))
+        if (read_image(tags, body, heads, n, line, err) < 0) return -1;
     rest = boxes;
     next_line(&rest);
     while ((line = next_line(&rest))) {
@@ -110,27 +155,92 @@ static int read_tags(const char *folder, struct nm_arena *arena, struct tags *ta
     return tags->n_images ? 0 : nm_fail(err, "%s: images.csv names no image", folder);
 }
 
-static void truth_of(const struct tags *tags, uint32_t image, struct vision_truth *truth)
+/* What counts comes first, so that it gets the percepts; a class that ends in _ignore is neither hit nor miss. */
+static void truth_of(const struct tags *tags, const struct tagged *image, struct vision_truth *truth)
 {
-    static const char *const classes[VISION_KINDS] = {
-        [VISION_BALL] = "ball", [VISION_ROBOT] = "robot", [VISION_POST] = "goalpost"};
     *truth = (struct vision_truth){0};
-    memcpy(truth->complete, tags->complete[image], sizeof truth->complete);
-    for (uint32_t i = 0; i < tags->n; i++) {
-        const struct tag *t = &tags->all[i];
-        if (strcmp(t->image, tags->images[image])) continue;
-        for (int k = 0; k < VISION_KINDS; k++) {
-            size_t length = classes[k] ? strlen(classes[k]) : 0;
-            if (!length || strncmp(t->class, classes[k], length) || truth->n == VISION_THINGS) continue;
-            truth->things[truth->n++] = (struct vision_thing){.kind = (enum vision_kind)k,
-                                                              .counts = !t->class[length], /* not *_ignore */
-                                                              .box_known = true,
-                                                              .left = t->x,
-                                                              .top = t->y,
-                                                              .wide = t->w,
-                                                              .high = t->h};
+    memcpy(truth->complete, image->complete, sizeof truth->complete);
+    for (int ignored = 0; ignored < 2; ignored++)
+        for (uint32_t i = 0; i < tags->n; i++) {
+            const struct tag *t = &tags->all[i];
+            if (strcmp(t->image, image->name)) continue;
+            for (uint32_t k = 0; k < CLASSES && truth->n < VISION_THINGS; k++) {
+                size_t length = strlen(classes[k].name);
+                if (strncmp(t->class, classes[k].name, length) || strcmp(t->class + length, ignored ? "_ignore" : ""))
+                    continue;
+                truth->things[truth->n++] = (struct vision_thing){.kind = classes[k].kind,
+                                                                  .percept = classes[k].percept,
+                                                                  .counts = !ignored,
+                                                                  .box_known = true,
+                                                                  .left = t->x,
+                                                                  .top = t->y,
+                                                                  .wide = t->w,
+                                                                  .high = t->h};
+            }
         }
+}
+
+/* ---- writing such a folder ---- */
+
+struct album {
+    const char *folder; /* NULL: nothing is written */
+    FILE *images, *boxes;
+};
+
+static int open_album(struct album *a, const struct nm_body *body, struct nm_arena *arena, struct nm_err *err)
+{
+    const char *images = nm_path(arena, a->folder, "images.csv"), *boxes = nm_path(arena, a->folder, "annotations.csv");
+    if (nm_make_folders(images, err) < 0) return -1;
+    if (!(a->images = fopen(images, "w")) || !(a->boxes = fopen(boxes, "w")))
+        return nm_fail(err, "%s: images.csv and annotations.csv cannot be written", a->folder);
+    fprintf(a->images, "image");
+    for (uint32_t k = 0; k < CLASSES; k++)
+        if (!k || classes[k].kind != classes[k - 1].kind) fprintf(a->images, ",%s", classes[k].told);
+    for (uint32_t k = 0; k < POSE_COLUMNS; k++) fprintf(a->images, ",%s", pose_columns[k]);
+    for (uint32_t j = 0; j < body->n_joints; j++) fprintf(a->images, ",%s", body->joints[j].name);
+    fprintf(a->images, "\n");
+    fprintf(a->boxes, "image,class,x,y,w,h\n");
+    return 0;
+}
+
+static int add_picture(const struct album *a, const struct nm_body *body, const char *name,
+                       const struct vision_shot *shot, struct nm_err *err)
+{
+    const struct nm_pixels pixels = {shot->width,   shot->height, 2 * shot->width,
+                                     "yuv422_yuy2", shot->yuyv,   2 * shot->width * shot->height};
+    const struct pose3 *p = &shot->camera_to_robot;
+    const double pose[POSE_COLUMNS] = {p->pos.x, p->pos.y, p->pos.z, p->rot.w, p->rot.x, p->rot.y, p->rot.z};
+    size_t room = nm_jpeg_room(shot->width, shot->height), n;
+    char path[PATH_MAX];
+    uint8_t *bytes = nm_malloc(room);
+    snprintf(path, sizeof path, "%s/%s.jpg", a->folder, name);
+    FILE *to = nm_jpeg_encode(&pixels, NM_JPEG_QUALITY, bytes, room, &n, err) ? NULL : fopen(path, "wb");
+    bool written = to && fwrite(bytes, 1, n, to) == n;
+    if (to && fclose(to)) written = false;
+    free(bytes);
+    if (!written) return nm_fail(err, "%s cannot be written", path);
+    fprintf(a->images, "%s.jpg", name);
+    for (uint32_t k = 0; k < CLASSES; k++)
+        if (!k || classes[k].kind != classes[k - 1].kind)
+            fprintf(a->images, ",%d", shot->truth.complete[classes[k].kind]);
+    for (uint32_t k = 0; k < POSE_COLUMNS; k++) fprintf(a->images, ",%.6f", pose[k]);
+    for (uint32_t j = 0; j < body->n_joints; j++) fprintf(a->images, ",%.5g", shot->q[j]);
+    fprintf(a->images, "\n");
+    for (uint32_t i = 0; i < shot->truth.n; i++) {
+        const struct vision_thing *t = &shot->truth.things[i];
+        for (uint32_t k = 0; k < CLASSES && t->box_known; k++)
+            if (classes[k].kind == t->kind && (t->kind != VISION_CROSSING || classes[k].percept == t->percept))
+                fprintf(a->boxes, "%s.jpg,%s%s,%.1f,%.1f,%.1f,%.1f\n", name, classes[k].name,
+                        t->counts ? "" : "_ignore", t->left, t->top, t->wide, t->high);
     }
+    return 0;
+}
+
+static int close_album(struct album *a, struct nm_err *err)
+{
+    bool bad = a->images && fclose(a->images);
+    if (a->boxes && fclose(a->boxes)) bad = true;
+    return bad ? nm_fail(err, "%s: not everything could be written", a->folder) : 0;
 }
 
 /* ---- the evaluation ---- */
@@ -143,6 +253,7 @@ struct evaluation {
     const char *lineups[EVAL_LINEUPS];
     struct vision_rig *rigs[EVAL_LINEUPS];
     struct vision_score scores[EVAL_LINEUPS];
+    struct album album;
     struct texts set;
     uint64_t first, last;
     bool list;
@@ -205,13 +316,14 @@ static int evaluate_sim(struct evaluation *e, struct nm_err *err)
     static struct vision_shot shot;
     char name[32];
     struct vision_studio *studio = vision_studio_new(&e->setup.arena, e->setup.root, e->body, err);
-    if (!studio) return -1;
+    if (!studio || (e->album.folder && open_album(&e->album, e->body, &e->setup.arena, err) < 0)) return -1;
     for (uint64_t n = e->first; n <= e->last && !stopping(); n++) {
         vision_studio_shoot(studio, n, &shot);
         snprintf(name, sizeof name, "%06llu", (unsigned long long)n);
         if (look(e, name, &shot, &shot.camera_to_robot, err) < 0) return -1;
+        if (e->album.folder && add_picture(&e->album, e->body, name, &shot, err) < 0) return -1;
     }
-    return 0;
+    return close_album(&e->album, err);
 }
 
 static int check_size(const char *name, const struct nm_image *image, struct nm_err *err)
@@ -227,25 +339,27 @@ static int evaluate_folder(struct evaluation *e, struct nm_err *err)
 {
     static struct vision_shot shot;
     struct tags tags;
-    if (read_tags(e->source, &e->setup.arena, &tags, err) < 0) return -1;
+    if (read_tags(e->source, e->body, &e->setup.arena, &tags, err) < 0) return -1;
     for (uint32_t i = 0; i < tags.n_images && !stopping(); i++) {
+        const struct tagged *tagged = &tags.images[i];
+        const struct pose3 *camera = tagged->posed ? &tagged->camera_to_robot : NULL;
         struct nm_image image;
-        if (nm_image_read(nm_path(&e->setup.arena, e->source, tags.images[i]), &image, err) < 0) return -1;
-        if (check_size(tags.images[i], &image, err) < 0) {
+        if (nm_image_read(nm_path(&e->setup.arena, e->source, tagged->name), &image, err) < 0) return -1;
+        if (check_size(tagged->name, &image, err) < 0) {
             nm_image_free(&image);
             return -1;
         }
-        truth_of(&tags, i, &shot.truth);
+        truth_of(&tags, tagged, &shot.truth);
         shot.width = image.width;
         shot.height = image.height;
         shot.yuyv = image.yuyv;
-        shot.q = NULL;
+        shot.q = tagged->jointed ? tagged->q : NULL;
         /* images of different cameras: each one is looked at several times, so that colours settle */
         struct vision_found found;
         for (uint32_t k = 0; k < e->n_lineups; k++)
             for (int again = 0; again < 8; again++)
-                vision_rig_look(e->rigs[k], shot.yuyv, shot.width, shot.height, NULL, NULL, &found);
-        int bad = look(e, tags.images[i], &shot, NULL, err);
+                vision_rig_look(e->rigs[k], shot.yuyv, shot.width, shot.height, camera, shot.q, &found);
+        int bad = look(e, tagged->name, &shot, camera, err);
         nm_image_free(&image);
         if (bad) return -1;
     }
@@ -312,6 +426,36 @@ static void print_json(const struct evaluation *e)
     }
 }
 
+/* Lines of floors.csv: line-up, what, recall, precision. What falls below a floor is listed; so is a floor of something
+ * that no image of the folder shows. Line-ups that were not compared are left out. */
+static int judge(struct evaluation *e, const char *path, struct nm_err *err)
+{
+    char *rest = read_text(path, &e->setup.arena, err), *line;
+    uint32_t floors = 0, missed = 0;
+    if (!rest) return -1;
+    next_line(&rest);
+    while ((line = next_line(&rest))) {
+        const char *lineup = field(&line), *what = field(&line);
+        double recall = strtod(field(&line), NULL), precision = strtod(field(&line), NULL);
+        int kind = 0;
+        while (kind < VISION_KINDS && strcmp(vision_kinds[kind], what)) kind++;
+        if (kind == VISION_KINDS) return nm_fail(err, "%s: '%.40s' is not something that is evaluated", path, what);
+        for (uint32_t i = 0; i < e->n_lineups; i++) {
+            const struct vision_score *s = &e->scores[i];
+            if (strcmp(e->lineups[i], lineup)) continue;
+            double found = part(s->found[kind], s->there[kind]), right = part(s->right[kind], s->told[kind]);
+            floors++;
+            if (found >= recall && right >= precision) continue;
+            missed++;
+            printf("%s: %s has recall %.3f and precision %.3f, below the floors %.3g and %.3g\n", lineup, what, found,
+                   right, recall, precision);
+        }
+    }
+    if (missed) return nm_fail(err, "%u of %u floors of %s are missed", missed, floors, path);
+    printf("all %u floors are kept\n", floors);
+    return 0;
+}
+
 static int evaluate(struct evaluation *e, struct nm_err *err)
 {
     const char *folder = setup_robot(&e->setup, "kid70", err);
@@ -332,12 +476,14 @@ int eval_vision(int argc, char **argv)
 {
     static struct evaluation e;
     bool json = false;
-    const char *lineups = "vision", *images = "1-200";
+    const char *lineups = "vision", *images = "1-200", *floors = NULL;
     e = (struct evaluation){0};
     const struct flag flags[] = {
         TEXT("lineups", &lineups, "A,B", "line-ups to compare (default: vision)"),
         TEXT("images", &images, "A-B", "sim: numbers of the images (default: 1-200)"),
         TEXT("pictures", &e.pictures, "FOLDER", "writes each image with what was found, and what each stage shows"),
+        TEXT("floors", &floors, "FILE", "CSV of line-up, what, recall, precision: fails if one is missed"),
+        TEXT("write", &e.album.folder, "FOLDER", "sim: keeps the images with their tags, as FOLDER is read"),
         TEXTS("set", &e.set, "INSTANCE.PARAM=VALUE", "sets a parameter of all line-ups; may be repeated"),
         SWITCH("list", &e.list, "lists what was missed and what was false, image by image"),
         SWITCH("json", &json, "prints one JSON object a line"),
@@ -347,6 +493,7 @@ int eval_vision(int argc, char **argv)
         "nutmeg eval vision", "sim|FOLDER", flags,
         "Compares line-ups of a vision on the same images. sim: random views of a simulated field, with its truth.\n"
         "FOLDER: images with images.csv (image, …, ball_complete, …) and annotations.csv (image, class, x, y, w, h).\n"
+        "Further columns of images.csv may hold the camera's pose and the joints (see --write).\n"
         "A hit lies within 5 cm + 10 % of the distance; of tagged images, the boxes overlap.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
@@ -366,6 +513,7 @@ int eval_vision(int argc, char **argv)
             print_json(&e);
         else
             print_table(&e);
+        if (floors && judge(&e, floors, &err) < 0) code = EXIT_FAILED;
     }
     complain(&err);
     for (uint32_t i = 0; i < e.n_lineups; i++) vision_rig_free(e.rigs[i]);

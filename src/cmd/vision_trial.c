@@ -120,20 +120,23 @@ static void listen(const struct vision_rig *rig, struct vision_found *found)
 static void put_body(struct vision_rig *rig, struct pose3 camera_to_robot, const double *q)
 {
     const struct nm_body *body = rig->body;
+    const double zeros[NM_JOINTS] = {0};
     struct nm_kin kin;
-    nm_forward(body, POSE_IDENTITY, q, &kin);
+    nm_forward(body, POSE_IDENTITY, q ? q : zeros, &kin);
     struct pose3 torso = pose_mul(camera_to_robot, pose_inv(kin.pose[body->cameras[0].frame]));
     Imu *imu = nm_edge_out(rig->edge, IMU);
     imu->orientation = (Quaternion){torso.rot.x, torso.rot.y, torso.rot.z, torso.rot.w};
     nm_edge_put(rig->edge, IMU);
     for (int64_t before = nm_ns(0.03); before >= 0; before -= nm_ns(0.03)) {
-        JointState *joints = nm_edge_push(rig->edge, JOINTS);
         BodyState *state = nm_edge_push(rig->edge, BODY);
-        if (!joints || !state) continue;
-        joints->header.stamp = state->header.stamp = nm_stamp(rig->now - before);
+        JointState *joints = q ? nm_edge_push(rig->edge, JOINTS) : NULL;
+        if (!state) continue;
+        state->header.stamp = nm_stamp(rig->now - before);
         state->torso = (Pose){{torso.pos.x, torso.pos.y, torso.pos.z}, imu->orientation};
         state->orientation = imu->orientation;
-        for (uint32_t j = 0; j < body->n_joints && j < sizeof joints->name.at / sizeof *joints->name.at; j++) {
+        if (joints) joints->header.stamp = state->header.stamp;
+        for (uint32_t j = 0; joints && j < body->n_joints && j < sizeof joints->name.at / sizeof *joints->name.at;
+             j++) {
             nm_text(joints->name.at[j], "%s", body->joints[j].name);
             joints->position.at[j] = q[j];
             joints->name.n = joints->position.n = j + 1;
@@ -145,7 +148,7 @@ void vision_rig_look(struct vision_rig *rig, const uint8_t *yuyv, uint32_t width
                      const struct pose3 *camera_to_robot, const double *q, struct vision_found *found)
 {
     nm_edge_begin(rig->edge, rig->now);
-    if (camera_to_robot && q) put_body(rig, *camera_to_robot, q);
+    if (camera_to_robot) put_body(rig, *camera_to_robot, q);
     if (!rig->camera) put_image(rig, yuyv, width, height);
     nm_edge_end(rig->edge);
     if (rig->camera) nm_camera_edge_round(rig->camera, rig->now);
@@ -191,8 +194,13 @@ static bool placed_hit(const struct vision_thing *t, const Percept *p)
     return same && p->located && hypot(t->x - p->position.x, t->y - p->position.y) <= hit_radius(t->x, t->y);
 }
 
+/* Boxes must overlap; what has none must have its middle in the other box, or its foot just below. */
 static bool boxed_hit(const struct vision_thing *t, const Percept *p)
 {
+    if (t->kind == VISION_CROSSING && t->percept != p->kind) return false;
+    if (!p->box.width)
+        return fabs((double)p->center.x - t->left - t->wide / 2) < t->wide / 2 + 4 &&
+               fabs((double)p->center.y - t->top - t->high / 2) < t->high / 2 + 4;
     double left = fmax(t->left, p->box.x_offset), right = fmin(t->left + t->wide, p->box.x_offset + p->box.width);
     double top = fmax(t->top, p->box.y_offset), bottom = fmin(t->top + t->high, p->box.y_offset + p->box.height);
     double both = fmax(right - left, 0) * fmax(bottom - top, 0);
@@ -225,8 +233,9 @@ static void score_things(const struct vision_truth *truth, const Percepts *perce
         if (!t->counts) continue;
         s->found[t->kind]++;
         s->ring_found[t->kind][ring]++;
+        if (!truth->placed) continue;
         s->error[t->kind] += hypot(t->x - p->position.x, t->y - p->position.y);
-        s->share[t->kind] += truth->placed ? fabs(hypot(p->position.x, p->position.y) - away) / fmax(away, 0.1) : 0;
+        s->share[t->kind] += fabs(hypot(p->position.x, p->position.y) - away) / fmax(away, 0.1);
     }
     for (uint32_t k = 0; percepts && k < percepts->percepts.n; k++) {
         const Percept *p = &percepts->percepts.at[k];
@@ -427,6 +436,28 @@ static struct vision_thing *add_thing(struct vision_truth *t, enum vision_kind k
     return &t->things[t->n++];
 }
 
+static void box_seen(struct vision_thing *t, const struct nm_seen *s)
+{
+    if (!s->pixels) return;
+    t->left = s->x0, t->top = s->y0, t->wide = s->x1 - s->x0, t->high = s->y1 - s->y0;
+    t->box_known = true;
+}
+
+/* The box of what would be a hit. */
+static void box_hits(const struct nm_camera *c, struct pose3 camera_to_robot, struct vision_thing *t)
+{
+    double r = hit_radius(t->x, t->y), low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY};
+    for (int i = 0; i < 16; i++) {
+        struct pixel p;
+        struct vec3 rim = {t->x + r * cos(i * M_PI / 8), t->y + r * sin(i * M_PI / 8), 0};
+        if (!nm_camera_from_world(c, camera_to_robot, rim, &p)) return;
+        low[0] = fmin(low[0], p.u), high[0] = fmax(high[0], p.u);
+        low[1] = fmin(low[1], p.v), high[1] = fmax(high[1], p.v);
+    }
+    t->left = low[0], t->top = low[1], t->wide = high[0] - low[0], t->high = high[1] - low[1];
+    t->box_known = high[0] > 0 && high[1] > 0 && low[0] < c->width && low[1] < c->height;
+}
+
 static bool inside(const struct nm_camera *c, struct pixel p, double margin)
 {
     return p.u >= margin && p.v >= margin && p.u < c->width - margin && p.v < c->height - margin;
@@ -440,6 +471,7 @@ static void tell_truth(struct vision_studio *s, struct pose3 field_to_robot, str
     const struct nm_camera *c = &s->lens->camera;
     const struct nm_pitch *pitch = &s->pitch;
     const struct nm_picture_truth *shown = s->shown;
+    struct pose3 camera_to_robot = pose_mul(field_to_robot, s->eye->to_field);
     *t = (struct vision_truth){.placed = true,
                                .border_known = true,
                                .lens = *c,
@@ -451,9 +483,11 @@ static void tell_truth(struct vision_studio *s, struct pose3 field_to_robot, str
     struct vision_thing *thing = add_thing(t, VISION_BALL, pose_apply(field_to_robot, s->scene->ball.pos));
     double whole = M_PI * shown->ball_radius * shown->ball_radius;
     thing->counts = whole > 0 && shown->ball.pixels > 0.5 * whole;
+    box_seen(thing, &shown->ball);
     for (uint32_t i = 0; i < NM_PITCH_POSTS; i++) {
         thing = add_thing(t, VISION_POST, pose_apply(field_to_robot, pitch->posts[i]));
         struct pixel foot = shown->posts[i].centre;
+        box_seen(thing, &shown->posts[i]);
         bool in = shown->posts[i].centre_known && inside(c, foot, 10);
         /* the foot itself is not hidden */
         uint32_t row = in ? (uint32_t)foot.v - 3 : 0, column = in ? (uint32_t)foot.u : 0;
@@ -485,6 +519,7 @@ static void tell_truth(struct vision_studio *s, struct pose3 field_to_robot, str
         const struct nm_seen *r = &shown->robots[i];
         if (!(s->scene->robots >> i & 1)) continue;
         thing = add_thing(t, VISION_ROBOT, pose_apply(field_to_robot, s->scene->robot[i].pos));
+        box_seen(thing, r);
         double away = hypot(thing->x, thing->y), high = s->body->height * c->fy / fmax(away, 0.3);
         thing->counts = r->pixels > 0.1 * high * high && r->y1 < (int32_t)c->height - 6 && r->y1 - r->y0 > 0.5 * high &&
                         r->x0 > 3 && r->x1 < (int32_t)c->width - 3;
@@ -500,8 +535,11 @@ static void tell_truth(struct vision_studio *s, struct pose3 field_to_robot, str
         add_thing(t, centre ? VISION_CIRCLE : VISION_MARK,
                   pose_apply(field_to_robot, (struct vec3){pitch->spots[i].x, pitch->spots[i].y, 0}));
     }
-    for (uint32_t i = 0; i < t->n; i++)
-        t->things[i].counts &= hypot(t->things[i].x, t->things[i].y) <= RANGES[t->things[i].kind];
+    for (uint32_t i = 0; i < t->n; i++) {
+        enum vision_kind kind = t->things[i].kind;
+        t->things[i].counts &= hypot(t->things[i].x, t->things[i].y) <= RANGES[kind];
+        if (kind == VISION_CROSSING || kind == VISION_MARK) box_hits(c, camera_to_robot, &t->things[i]);
+    }
     for (uint32_t i = 0; i < shown->n_lines; i++) {
         struct vec3 a, b;
         if (shown->lines[i].arc || !nm_camera_to_ground(c, s->eye->to_field, shown->lines[i].from, 0, &a) ||

@@ -17,7 +17,7 @@
 
 enum { VISION_LEAST = 32, VISION_MOST = 1280 }; /* px a side; other images are not looked at */
 
-/* What is scored. Boxes are only known of tagged images, places only of simulated ones. */
+/* What is scored. Places are only known of simulated images. */
 enum vision_kind {
     VISION_BALL,
     VISION_POST,
@@ -36,7 +36,7 @@ struct vision_thing {
     double x, y;                  /* m, robot's frame                                               */
     double x1, y1;                /* m, other end of a piece of a line                              */
     bool counts;                  /* it must be found: seen well enough and near enough             */
-    bool box_known;               /* the following is known                                         */
+    bool box_known;               /* the following is known; of crossings and marks, of what hits them */
     double left, top, wide, high; /* px */
 };
 
@@ -77,8 +77,8 @@ struct vision_rig *vision_rig_new(struct setup *setup, const char *lineup, const
 void vision_rig_free(struct vision_rig *rig);
 int64_t vision_rig_now(const struct vision_rig *rig); /* ns, of the next look */
 struct nm_player *vision_rig_player(const struct vision_rig *rig);
-/* Shows an image (YUV 4:2:2) taken by camera 0 of the body from this place; NULL: the place is unknown. A rig with a
- * camera shows what that has taken, if it has. */
+/* Shows an image (YUV 4:2:2) taken by camera 0 of the body from this place and with these joints; NULL: not known.
+ * A rig with a camera shows what that has taken, if it has. */
 struct vision_found {
     const Percepts *percepts; /* NULL: nothing came */
     const LineInformationRelative *lines;

@@ -62,10 +62,27 @@ static void images_that_no_vision_looks_at_are_refused(void **state)
     expect("a.png,1", 0, "vision: 1 images");
 }
 
+/* A floor that is missed ends the command with code 1, and one that is kept does not. */
+static void floors_are_kept(void **state)
+{
+    (void)state;
+    write_text("floors.csv", "line-up,what,recall,precision\nvision,ball,0.4,0.9\nother,ball,1,1\n");
+    assert_ends(eval_vision, 0, "vision sim --images 1-3 --write album", "vision: 3 images");
+    assert_ends(eval_vision, 0, "vision album --floors floors.csv", "all 1 floors are kept");
+    write_text("floors.csv", "line-up,what,recall,precision\nvision,circle,0.1,0.1\nvision,ball,0.4,0.9\n");
+    assert_ends(eval_vision, 1, "vision album --floors floors.csv", "1 of 2 floors of floors.csv are missed");
+    write_text("floors.csv", "line-up,what,recall,precision\nvision,wing,0.1,0.1\n");
+    assert_ends(eval_vision, 1, "vision album --floors floors.csv", "'wing' is not something that is evaluated");
+    write_text("album/images.csv", "image,camera_x,camera_y,camera_z,camera_qw,camera_qx,camera_qy,camera_qz\n"
+                                   "000001.jpg,0,0,0.5,9,0,0,1e300\n");
+    assert_ends(eval_vision, 1, "vision album", "does not have length 1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(pictures_stay_in_their_folder, begin, leave_folder),
+        cmocka_unit_test_setup_teardown(floors_are_kept, begin, leave_folder),
         cmocka_unit_test_setup_teardown(images_that_no_vision_looks_at_are_refused, begin, leave_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,7 +36,8 @@ struct camera_pose {
     float ahead, imu_timeout, tilt_noise, time_noise, height_noise, max_turn;
     /* state */
     double q[NM_JOINTS];
-    uint32_t n; /* moments that were ever kept */
+    bool jointed; /* joints were ever told */
+    uint32_t n;   /* moments that were ever kept */
     struct moment kept[KEPT];
 };
 
@@ -71,6 +72,7 @@ static void keep_all(struct camera_pose *f)
             const JointState *s = f->joints.at[k];
             nm_take_joints(f->nm->body, s->name.at, s->name.n, s->position.at, s->position.n, f->q);
             nm_apply_mimics(f->nm->body, f->q);
+            f->jointed = true;
         }
         keep(f, f->bodies.at[i]);
     }
@@ -153,7 +155,7 @@ static void tell(struct camera_pose *f, const Header *header)
         out->tilt_deviation = (float)hypot(tilt, late * turn);
         bool both = f->support->foot == SupportState_BOTH;
         out->height_deviation = (float)hypot(f->height_noise, both ? then.raised / 2 : 0);
-        tell_joints(f, header, then.q);
+        if (f->jointed) tell_joints(f, header, then.q);
     }
     nm_put(f->nm, out);
 }
@@ -170,6 +172,7 @@ static void step(struct camera_pose *f)
 static void reset(struct camera_pose *f)
 {
     f->n = 0;
+    f->jointed = false;
     memset(f->q, 0, sizeof f->q);
 }
 
