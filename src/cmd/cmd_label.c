@@ -12,14 +12,10 @@
 #include "cmd/console.h"
 #include "cmd/pictures.h"
 #include "cmd/stopping.h"
+#include "codec/labels.h"
 #include "core/files.h"
 
 enum { IMAGES = 5000, BOXES = 64, NAME = 120, TEXT = 1 << 24 };
-
-/* Those of `nutmeg train data`. */
-static const char *const classes[] = {"ball",       "post",       "x_crossing", "penalty_mark",
-                                      "l_crossing", "t_crossing", "robot",      "obstacle"};
-enum { CLASSES = sizeof classes / sizeof *classes };
 
 struct box {
     char kind[24];
@@ -69,10 +65,10 @@ static struct picture *find(const struct album *a, const char *name)
     return bsearch(&key, a->all, a->n, sizeof *a->all, by_name);
 }
 
-static uint32_t class_of(const struct box *b) /* CLASSES: none of ours, such as ball_ignore */
+static enum nm_seen class_of(const struct box *b) /* NM_SEEN_KINDS: none of ours, such as ball_ignore */
 {
-    uint32_t k = 0;
-    while (k < CLASSES && strcmp(b->kind, classes[k])) k++;
+    enum nm_seen k = 0;
+    while (k < NM_SEEN_KINDS && strcmp(b->kind, nm_seen_name[k])) k++;
     return k;
 }
 
@@ -139,42 +135,29 @@ static void take_size(struct picture *p, const char *line)
 
 /* ---- what is kept ---- */
 
-static void write_labels(const struct album *a, FILE *to)
+/* As `nutmeg train data` writes them; the point is the middle of the box. */
+static void write_boxes(const struct album *a, struct nm_labels *to)
 {
-    fprintf(to, "image,class,x,y,w,h,point_x,point_y,distance,shown\n");
+    nm_labels_begin(to);
     for (uint32_t i = 0; i < a->n; i++)
         for (uint32_t k = 0; k < a->all[i].n; k++) {
             const struct box *b = &a->all[i].boxes[k];
-            if (class_of(b) < CLASSES)
-                fprintf(to, "%s,%s,%.1f,%.1f,%.1f,%.1f,%.1f,%.1f,0,1\n", a->all[i].name, b->kind, b->x, b->y, b->w,
-                        b->h, b->x + b->w / 2, b->y + b->h / 2);
+            const struct nm_label label = {.kind = class_of(b),
+                                           .x = (float)(b->x + b->w / 2),
+                                           .y = (float)(b->y + b->h / 2),
+                                           .left = (float)b->x,
+                                           .top = (float)b->y,
+                                           .wide = (float)b->w,
+                                           .high = (float)b->h,
+                                           .shown = 1};
+            if (label.kind < NM_SEEN_KINDS) nm_labels_add(to, a->all[i].name, i + 1, &label);
         }
+    for (uint32_t i = 0; i < a->n; i++) nm_labels_image(to, a->all[i].name, i + 1, a->all[i].width, a->all[i].height);
+    nm_labels_end(to);
 }
 
-static void write_coco(const struct album *a, FILE *to)
-{
-    uint32_t n = 0;
-    fprintf(to, "{\"categories\": [");
-    for (uint32_t k = 0; k < CLASSES; k++)
-        fprintf(to, "%s{\"id\": %u, \"name\": \"%s\"}", k ? ", " : "", k + 1, classes[k]);
-    fprintf(to, "],\n\"annotations\": [");
-    for (uint32_t i = 0; i < a->n; i++)
-        for (uint32_t k = 0; k < a->all[i].n; k++) {
-            const struct box *b = &a->all[i].boxes[k];
-            if (class_of(b) == CLASSES) continue;
-            fprintf(to,
-                    "%s\n{\"id\": %u, \"image_id\": %u, \"category_id\": %u, \"iscrowd\": 0, \"area\": %.1f, \"bbox\": "
-                    "[%.1f, %.1f, %.1f, %.1f], \"num_keypoints\": 1, \"keypoints\": [%.1f, %.1f, 2]}",
-                    n ? "," : "", n + 1, i + 1, class_of(b) + 1, b->w * b->h, b->x, b->y, b->w, b->h, b->x + b->w / 2,
-                    b->y + b->h / 2);
-            n++;
-        }
-    fprintf(to, "],\n\"images\": [");
-    for (uint32_t i = 0; i < a->n; i++)
-        fprintf(to, "%s\n{\"id\": %u, \"file_name\": \"%s\", \"width\": %u, \"height\": %u}", i ? "," : "", i + 1,
-                a->all[i].name, a->all[i].width, a->all[i].height);
-    fprintf(to, "]}\n");
-}
+static void write_labels(const struct album *a, FILE *to) { write_boxes(a, &(struct nm_labels){.csv = to}); }
+static void write_coco(const struct album *a, FILE *to) { write_boxes(a, &(struct nm_labels){.coco = to}); }
 
 static void write_images(const struct album *a, FILE *to)
 {
@@ -262,9 +245,9 @@ static void answer(void *user, const Pictures_Request *q, Pictures_Response *r)
     struct album *a = user;
     struct nm_err err = {0};
     struct picture *p = find(a, q->name);
-    for (uint32_t k = 0; k < CLASSES; k++)
+    for (uint32_t k = 0; k < NM_SEEN_KINDS; k++)
         snprintf(r->classes + strlen(r->classes), sizeof r->classes - strlen(r->classes), "%s%s", k ? "," : "",
-                 classes[k]);
+                 nm_seen_name[k]);
     if (q->command == Pictures_Request_LIST)
         list(a, r);
     else if (q->command != Pictures_Request_LOOK && q->command != Pictures_Request_KEEP)

@@ -45,8 +45,9 @@ static void take(void *user, uint32_t i, uint32_t hand)
 
 /* The files that grow from picture to picture. */
 struct files {
-    FILE *csv, *coco, *images, *patches, *answers;
-    uint64_t labels, n_patches;
+    struct nm_labels labels;
+    FILE *images, *patches, *answers;
+    uint64_t n_patches;
 };
 
 static FILE *open_in(const char *folder, const char *name, struct nm_err *err)
@@ -63,19 +64,13 @@ static int open_files(const struct order *o, struct files *f, struct nm_err *err
     char path[1000];
     snprintf(path, sizeof path, "%s/%s", o->folder, o->raw ? "" : "images/");
     if (nm_make_folders(path, err)) return -1;
-    f->csv = open_in(o->folder, "labels.csv", err);
+    f->labels.csv = open_in(o->folder, "labels.csv", err);
     f->patches = open_in(o->folder, "patches.u8", err);
     f->answers = open_in(o->folder, "patches_ball.u8", err);
-    f->coco = o->raw ? NULL : open_in(o->folder, "coco.json", err);
+    f->labels.coco = o->raw ? NULL : open_in(o->folder, "coco.json", err);
     f->images = o->raw ? open_in(o->folder, "images.u8", err) : NULL;
-    if (!f->csv || !f->patches || !f->answers || !(o->raw ? f->images : f->coco)) return -1;
-    fprintf(f->csv, "image,class,x,y,w,h,point_x,point_y,distance,shown\n");
-    if (f->coco) {
-        fprintf(f->coco, "{\"categories\": [");
-        for (int k = 0; k < NM_SEEN_KINDS; k++)
-            fprintf(f->coco, "%s{\"id\": %d, \"name\": \"%s\"}", k ? ", " : "", k + 1, nm_seen_name[k]);
-        fprintf(f->coco, "],\n\"annotations\": [");
-    }
+    if (!f->labels.csv || !f->patches || !f->answers || !(o->raw ? f->images : f->labels.coco)) return -1;
+    nm_labels_begin(&f->labels);
     return 0;
 }
 
@@ -83,20 +78,7 @@ static void write_shot(const struct order *o, struct files *f, const struct nm_s
 {
     char name[32];
     name_of(number, name);
-    for (uint32_t i = 0; i < shot->n_labels; i++) {
-        const struct nm_label *l = &shot->labels[i];
-        fprintf(f->csv, "%s,%s,%.1f,%.1f,%.1f,%.1f,%.1f,%.1f,%.2f,%.2f\n", name, nm_seen_name[l->kind], (double)l->left,
-                (double)l->top, (double)l->wide, (double)l->high, (double)l->x, (double)l->y, (double)l->distance,
-                (double)l->shown);
-        if (f->coco)
-            fprintf(f->coco,
-                    "%s\n{\"id\": %llu, \"image_id\": %llu, \"category_id\": %d, \"iscrowd\": %d, \"area\": %.1f, "
-                    "\"bbox\": [%.1f, %.1f, %.1f, %.1f], \"num_keypoints\": 1, \"keypoints\": [%.1f, %.1f, 2]}",
-                    f->labels ? "," : "", (unsigned long long)f->labels + 1, (unsigned long long)number, l->kind + 1,
-                    l->shown < 0.35f, (double)(l->wide * l->high), (double)l->left, (double)l->top, (double)l->wide,
-                    (double)l->high, (double)l->x, (double)l->y);
-        f->labels++;
-    }
+    for (uint32_t i = 0; i < shot->n_labels; i++) nm_labels_add(&f->labels, name, number, &shot->labels[i]);
     if (f->images) fwrite(shot->rgb, 1, (size_t)o->width * o->height * 3, f->images);
     fwrite(shot->patch, sizeof shot->patch[0], shot->n_patches, f->patches);
     for (uint32_t i = 0; i < shot->n_patches; i++) fputc(shot->patch_is_ball[i], f->answers);
@@ -105,17 +87,14 @@ static void write_shot(const struct order *o, struct files *f, const struct nm_s
 
 static int close_files(const struct order *o, struct files *f, uint64_t made, struct nm_err *err)
 {
-    if (f->coco) {
-        fprintf(f->coco, "],\n\"images\": [");
-        for (uint64_t i = 0; i < made; i++) {
-            char name[32];
-            name_of(o->first + i, name);
-            fprintf(f->coco, "%s\n{\"id\": %llu, \"file_name\": \"images/%s\", \"width\": %u, \"height\": %u}",
-                    i ? "," : "", (unsigned long long)(o->first + i), name, o->width, o->height);
-        }
-        fprintf(f->coco, "]}\n");
+    for (uint64_t i = 0; i < made; i++) {
+        char name[32], path[48];
+        name_of(o->first + i, name);
+        snprintf(path, sizeof path, "images/%s", name);
+        nm_labels_image(&f->labels, path, o->first + i, o->width, o->height);
     }
-    FILE *const all[] = {f->csv, f->coco, f->images, f->patches, f->answers};
+    nm_labels_end(&f->labels);
+    FILE *const all[] = {f->labels.csv, f->labels.coco, f->images, f->patches, f->answers};
     int bad = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i]) bad |= ferror(all[i]) | fclose(all[i]);
@@ -153,7 +132,7 @@ static int make(struct order *o, uint64_t count, uint32_t hands, struct nm_err *
     bad |= close_files(o, &f, made, err);
     if (!bad)
         printf("%s: %llu pictures, %llu labels, %llu patches\n", o->folder, (unsigned long long)made,
-               (unsigned long long)f.labels, (unsigned long long)f.n_patches);
+               (unsigned long long)f.labels.n, (unsigned long long)f.n_patches);
     nm_workers_free(workers);
     free(rgb), free(o->shots), free(o->failed);
     return bad;

@@ -11,9 +11,6 @@
 #include "codec/jpeg.h"
 #include "sim/raycast.h"
 
-const char *const nm_seen_name[NM_SEEN_KINDS] = {"ball",       "post",       "x_crossing", "penalty_mark",
-                                                 "l_crossing", "t_crossing", "robot",      "obstacle"};
-
 enum { ROBOTS = 8, OTHERS = 10 };
 
 /* What stands on the carpet, for shadows and labels. */

@@ -7,29 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The classes of SweatyNet. */
-enum nm_seen {
-    NM_SEEN_BALL,
-    NM_SEEN_POST, /* its foot                                              */
-    NM_SEEN_X,    /* crossings of lines                                    */
-    NM_SEEN_MARK, /* penalty mark                                          */
-    NM_SEEN_L,
-    NM_SEEN_T,
-    NM_SEEN_ROBOT,    /* of any team: the lowest point in the middle          */
-    NM_SEEN_OBSTACLE, /* people and things on the carpet; the point as above  */
-    NM_SEEN_KINDS
-};
-extern const char *const nm_seen_name[NM_SEEN_KINDS];
+#include "codec/labels.h"
 
 enum { NM_STUDIO_LABELS = 64, NM_STUDIO_PATCH = 32, NM_STUDIO_PATCHES = 12 };
-
-struct nm_label {
-    enum nm_seen kind;
-    float x, y;                  /* the point, pixels                                               */
-    float left, top, wide, high; /* box                                                             */
-    float distance;              /* m, from the camera's foot                                       */
-    float shown;                 /* share of it that shows; small ones count neither way            */
-};
 
 struct nm_shot {
     uint32_t width, height;
