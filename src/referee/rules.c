@@ -2,99 +2,54 @@
 
 #include <math.h>
 
+/* clang-format off */
+#define RULES(X) /* member, Humanoid League, Standard Platform League, Humanoid Soccer League */ \
+    X(name, "hl", "spl", "hsl") \
+    X(version, 12, 18, 20) \
+    X(players, 4, 5, 4) \
+    X(half, 600, 600, 600) \
+    X(half_break, 300, 600, 600) \
+    X(extra_half, 300, 0, 300) \
+    X(ready, 45, 45, 45) \
+    X(ready_penalty_kick, 0, 30, 45) \
+    X(set, 5, 3, 3) \
+    X(kick_off_free, 10, 10, 10) \
+    X(placing, 5, 0, 5) \
+    X(preparing, 15, 0, 0) \
+    X(taking, 10, 30, 45) \
+    X(taking_penalty_kick, 10, 30, 60) \
+    X(shot, 60, 30, 60) \
+    X(timeout, 120, 300, 300) \
+    X(referee_timeout, 600, 600, 600) \
+    X(signal_delay, 0, 15, 10) \
+    X(goal_delay, 0, 15, 0) \
+    X(removal, 10, 45, 45) \
+    X(longer, 0, 10, 10) \
+    X(shots, 5, 3, 3) \
+    X(sudden_death, 5, 3, 3) \
+    X(timeouts, 1, 1, 1) \
+    X(timeouts_each_half, true, false, false) \
+    X(mercy, 0, 10, 10) \
+    X(messages, 0, 1200, 12000) \
+    X(messages_extra_time, 0, 0, 6000) \
+    X(message_bytes, 0, 128, 512) \
+    X(halts_clock, true, false, false) \
+    X(stops_play, false, false, true) \
+    X(auto_release, true, false, false) \
+    X(clock_waits, true, false, true) \
+    X(own_touch_twice, false, true, false) \
+    X(stuck_global, 120, 30, 30) \
+    X(stuck_near, 0, 0, 1) \
+    X(distance, 0.75, 0.75, 0) \
+    X(clearance, 0.5, 0, 0) \
+    X(slot_distance, 0.6, 0.6, 0.6) \
+    X(slot_outside, 0.3, 0.5, 0.5)
+/* clang-format on */
+#define OF_HL(member, hl, spl, hsl)  .member = hl,
+#define OF_SPL(member, hl, spl, hsl) .member = spl,
+#define OF_HSL(member, hl, spl, hsl) .member = hsl,
 const struct nm_rules nm_rules[NM_GAME_LEAGUES] = {
-    [NM_GAME_HL] = {.name = "hl",
-                    .version = 12,
-                    .players = 4,
-                    .half = 600,
-                    .half_break = 300,
-                    .extra_half = 300,
-                    .ready = 45,
-                    .ready_penalty_kick = 0,
-                    .set = 5,
-                    .kick_off_free = 10,
-                    .placing = 5,
-                    .preparing = 15,
-                    .taking = 10,
-                    .taking_penalty_kick = 10,
-                    .shot = 60,
-                    .timeout = 120,
-                    .referee_timeout = 600,
-                    .removal = 10,
-                    .shots = 5,
-                    .sudden_death = 5,
-                    .timeouts = 1,
-                    .timeouts_each_half = true,
-                    .halts_clock = true,
-                    .auto_release = true,
-                    .clock_waits = true,
-                    .stuck_global = 120,
-                    .distance = 0.75,
-                    .clearance = 0.5,
-                    .slot_distance = 0.6,
-                    .slot_outside = 0.3},
-    [NM_GAME_SPL] = {.name = "spl",
-                     .version = 18,
-                     .players = 5,
-                     .half = 600,
-                     .half_break = 600,
-                     .ready = 45,
-                     .ready_penalty_kick = 30,
-                     .set = 3,
-                     .kick_off_free = 10,
-                     .taking = 30,
-                     .taking_penalty_kick = 30,
-                     .shot = 30,
-                     .timeout = 300,
-                     .referee_timeout = 600,
-                     .signal_delay = 15,
-                     .goal_delay = 15,
-                     .removal = 45,
-                     .longer = 10,
-                     .shots = 3,
-                     .sudden_death = 3,
-                     .timeouts = 1,
-                     .mercy = 10,
-                     .messages = 1200,
-                     .message_bytes = 128,
-                     .own_touch_twice = true,
-                     .stuck_global = 30,
-                     .distance = 0.75,
-                     .slot_distance = 0.6,
-                     .slot_outside = 0.5},
-    [NM_GAME_HSL] = {.name = "hsl",
-                     .version = 20,
-                     .players = 4,
-                     .half = 600,
-                     .half_break = 600,
-                     .extra_half = 300,
-                     .ready = 45,
-                     .ready_penalty_kick = 45,
-                     .set = 3,
-                     .kick_off_free = 10,
-                     .placing = 5,
-                     .taking = 45,
-                     .taking_penalty_kick = 60,
-                     .shot = 60,
-                     .timeout = 300,
-                     .referee_timeout = 600,
-                     .signal_delay = 10,
-                     .removal = 45,
-                     .longer = 10,
-                     .shots = 3,
-                     .sudden_death = 3,
-                     .timeouts = 1,
-                     .mercy = 10,
-                     .messages = 12000,
-                     .messages_extra_time = 6000,
-                     .message_bytes = 512,
-                     .stops_play = true,
-                     .clock_waits = true,
-                     .stuck_global = 30,
-                     .stuck_near = 1,
-                     .slot_distance = 0.6,
-                     .slot_outside = 0.5},
-};
+    [NM_GAME_HL] = {RULES(OF_HL)}, [NM_GAME_SPL] = {RULES(OF_SPL)}, [NM_GAME_HSL] = {RULES(OF_HSL)}};
 
 /* ---- restarts ---- */
 
