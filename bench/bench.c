@@ -64,7 +64,7 @@ static const struct {
     {"vision", bench_vision, true, "finds,loops,networks,latency,around,calibration,troubles,games"},
     {"faults", bench_faults, true, NULL},
     {"match", bench_keeper, true, "keeper"},
-    {"web", bench_web, true, NULL},
+    {"web", bench_web, true, "robot,size,first,frames,log"},
 };
 enum { BENCHES = sizeof benches / sizeof *benches };
 

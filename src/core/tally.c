@@ -41,8 +41,13 @@ void tally_read(const struct tally *tally, struct nm_times *times)
     times->mean = (double)atomic_load_explicit(&tally->sum, memory_order_relaxed) / (double)n;
     times->max = atomic_load_explicit(&tally->max, memory_order_relaxed);
     for (uint32_t b = 0, k = 0; b < BUCKETS && k < 3; b++) {
-        below += atomic_load_explicit(&tally->bucket[b], memory_order_relaxed);
-        for (; k < 3 && (double)below >= share[k] * (double)n; k++)
-            *at[k] = tally_end(b) < times->max ? tally_end(b) : times->max;
+        uint32_t here = atomic_load_explicit(&tally->bucket[b], memory_order_relaxed);
+        int64_t begin = b ? tally_end(b - 1) : 0, end = tally_end(b);
+        /* durations lie evenly between the ends of a bucket */
+        for (; k < 3 && (double)(below + here) >= share[k] * (double)n; k++) {
+            int64_t ns = begin + (int64_t)((double)(end - begin) * (share[k] * (double)n - (double)below) / here);
+            *at[k] = ns < times->max ? ns : times->max;
+        }
+        below += here;
     }
 }
