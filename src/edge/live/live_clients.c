@@ -142,23 +142,23 @@ void client_message(struct nm_live *live, struct client *client, struct subscrip
 
 /* ---- writing ---- */
 
-static int write_control(struct client *client)
+static void write_control(struct client *client)
 {
     struct payload *payload = client->control[client->control_first].payload;
     int opcode = client->control[client->control_first].opcode;
     client->control_first = (client->control_first + 1) % CONTROL_FRAMES;
     client->n_control--;
     client->control_bytes -= payload->n;
-    return connection_send(client->connection, opcode, NULL, 0, payload);
+    connection_send(client->connection, opcode, NULL, 0, payload);
 }
 
-static int write_message(struct nm_live *live, struct client *client, struct payload *payload, uint32_t subscription,
-                         int64_t time)
+static void write_message(struct nm_live *live, struct client *client, struct payload *payload, uint32_t subscription,
+                          int64_t time)
 {
     uint8_t head[NM_FOX_MESSAGE_HEAD];
     size_t n = nm_fox_message_head(head, sizeof head, subscription, (uint64_t)time);
     atomic_fetch_add_explicit(&live->seats[client->seat].sent, 1, memory_order_relaxed);
-    return connection_send(client->connection, NM_WS_BINARY, head, n, payload);
+    connection_send(client->connection, NM_WS_BINARY, head, n, payload);
 }
 
 /* The next subscription, in turn, that has an image to send. */
@@ -173,7 +173,7 @@ static struct subscription *next_image(struct client *client)
     return NULL;
 }
 
-static int write_next(struct nm_live *live, struct client *client)
+static void write_next(struct nm_live *live, struct client *client)
 {
     if (client->n_control) return write_control(client);
     struct subscription *image = !client->n_data || client->since_image >= IMAGE_EVERY ? next_image(client) : NULL;
@@ -181,18 +181,17 @@ static int write_next(struct nm_live *live, struct client *client)
         struct payload *payload = image->newest;
         image->newest = NULL;
         client->since_image = 0;
-        return write_message(live, client, payload, image->id, image->time);
+        write_message(live, client, payload, image->id, image->time);
+    } else {
+        uint32_t at = client->data_first;
+        struct payload *payload = client->data[at].payload;
+        client->data_first = (at + 1) % DATA_FRAMES;
+        client->n_data--;
+        client->data_bytes -= payload->n;
+        client->since_image++;
+        write_message(live, client, payload, client->data[at].subscription, client->data[at].time);
+        if (client->late && !client->n_data) tell_recovered(client);
     }
-    if (!client->n_data) return 0;
-    uint32_t at = client->data_first;
-    struct payload *payload = client->data[at].payload;
-    client->data_first = (at + 1) % DATA_FRAMES;
-    client->n_data--;
-    client->data_bytes -= payload->n;
-    client->since_image++;
-    int bad = write_message(live, client, payload, client->data[at].subscription, client->data[at].time);
-    if (!bad && client->late && !client->n_data) tell_recovered(client);
-    return bad;
 }
 
 bool client_waits(const struct client *client)
@@ -202,13 +201,10 @@ bool client_waits(const struct client *client)
     return image || client->n_control || client->n_data;
 }
 
-/* Sends several small frames in one turn, as long as the socket accepts them. */
-int client_write(struct nm_live *live, struct client *client)
+void client_write(struct nm_live *live, struct client *client)
 {
-    enum { A_TURN = 16 };
-    for (int i = 0; i < A_TURN && !client->leaving && client_waits(client) && !connection_busy(client->connection); i++)
-        if (write_next(live, client)) return -1;
-    return 0;
+    while (!client->leaving && client_waits(client) && connection_has_room(client->connection))
+        write_next(live, client);
 }
 
 /* ---- end ---- */

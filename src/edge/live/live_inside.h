@@ -26,6 +26,8 @@ enum {
     DATA_FRAMES = 1024,       /* messages that may wait for a client               */
     DATA_BYTES = 8 << 20,     /* and their bytes; beyond, the oldest are dropped   */
     MESSAGE_MOST = 16 << 20,  /* bytes of one message; a longer one is not shown   */
+    SEND_FRAMES = 64,         /* that are handed to the system at once             */
+    SEND_BYTES = 256 << 10,   /* and their bytes; the last one may be longer       */
     ASSET_MOST = 32 << 20,    /* bytes of a file                                   */
     JSON_MOST = 8 << 20,      /* bytes of one text                                 */
     KEPT = 64,                /* messages kept for later subscribers               */
@@ -95,11 +97,15 @@ struct publication {
     bool json;
 };
 
-struct sending { /* what is being sent on a connection */
-    uint8_t head[NM_WS_HEAD + 16];
-    size_t n_head, done; /* done counts bytes of the head and then of the payload */
-    struct payload *payload;
-    int file; /* sent behind the payload; -1: none */
+struct sending { /* what is being sent on a connection: frames, all with one system call, then a file */
+    struct {
+        uint8_t head[NM_WS_HEAD + 16];
+        size_t n_head;
+        struct payload *payload; /* NULL: none */
+    } frames[SEND_FRAMES];
+    uint32_t first, n;  /* frames that are not sent yet              */
+    size_t bytes, done; /* of all frames; of those, what is sent     */
+    int file;           /* sent behind the frames; -1: none          */
     size_t file_left;
 };
 
@@ -217,8 +223,8 @@ void client_status(struct client *client, int level, const char *id, const char 
     __attribute__((format(printf, 4, 5)));
 void client_message(struct nm_live *live, struct client *client, struct subscription *subscription,
                     struct payload *payload, int64_t time);
-bool client_waits(const struct client *client);                /* something waits to be sent                       */
-int client_write(struct nm_live *live, struct client *client); /* sends a part of it; -1: the connection is broken */
+bool client_waits(const struct client *client);                 /* something waits to be sent                       */
+void client_write(struct nm_live *live, struct client *client); /* gives its connection as much of it as has room */
 void client_forget(struct nm_live *live, struct client *client, uint32_t subscription);
 void client_close(struct nm_live *live, struct client *client);
 
@@ -283,5 +289,6 @@ int sockets_open(struct nm_live *live, struct nm_err *err);
 void sockets_close(struct nm_live *live);
 void sockets_turn(struct nm_live *live, int timeout); /* waits at most `timeout` ms, and serves all that are ready */
 bool connection_busy(const struct connection *c);     /* something is being sent                                   */
-/* Sends a frame: the bytes of the head, then the payload, which it takes over. */
-int connection_send(struct connection *c, int opcode, const void *head, size_t n_head, struct payload *payload);
+bool connection_has_room(const struct connection *c); /* for one more frame                                        */
+/* Adds a frame to what is sent: the bytes of the head, then the payload, which it takes over. */
+void connection_send(struct connection *c, int opcode, const void *head, size_t n_head, struct payload *payload);

@@ -29,6 +29,7 @@ enum {
     ANSWERS_WAIT = 64,      /* control frames; while more wait, nothing is read */
     ANSWER_BYTES = 1 << 20, /* and their bytes                                  */
     ACCEPTS = 16,           /* newcomers in one turn                            */
+    PLAIN = -1,             /* in place of an opcode: bytes without a frame     */
     FILE_TURN = 256 << 10,  /* bytes of a file, before others have their turn   */
 };
 static const int64_t second = 1000000000;
@@ -42,9 +43,11 @@ static const int64_t viewer_idle = 60 * second; /* a viewer that sends or reads 
 
 static void out_done(struct connection *c)
 {
-    payload_release(c->out.payload);
+    for (uint32_t i = c->out.first; i < c->out.n; i++) payload_release(c->out.frames[i].payload);
     if (c->out.file >= 0) close(c->out.file);
-    c->out = (struct sending){.file = -1};
+    c->out.n = c->out.first = 0;
+    c->out.bytes = c->out.done = c->out.file_left = 0;
+    c->out.file = -1;
 }
 
 static void connection_close(struct nm_live *live, struct connection *c)
@@ -56,16 +59,33 @@ static void connection_close(struct nm_live *live, struct connection *c)
     *c = (struct connection){.fd = -1, .out.file = -1};
 }
 
-bool connection_busy(const struct connection *c) { return c->out.n_head || c->out.payload || c->out.file >= 0; }
+bool connection_busy(const struct connection *c) { return c->out.n || c->out.file >= 0; }
+bool connection_has_room(const struct connection *c) { return c->out.n < SEND_FRAMES && c->out.bytes < SEND_BYTES; }
 
-/* The parts of the head and the payload that are not sent yet. */
-static int pieces_of(const struct sending *out, struct iovec to[2])
+/* The bytes of all frames that are not sent yet. Frames that are sent are released. */
+static size_t pieces_of(struct sending *out, struct iovec to[2 * SEND_FRAMES])
 {
-    size_t head = out->done < out->n_head ? out->done : out->n_head, body = out->done - head;
-    int n = 0;
-    if (head < out->n_head) to[n++] = (struct iovec){(void *)(out->head + head), out->n_head - head};
-    if (out->payload && body < out->payload->n)
-        to[n++] = (struct iovec){out->payload->bytes + body, out->payload->n - body};
+    size_t n = 0, skip = out->done;
+    for (uint32_t i = out->first; i < out->n; i++) {
+        struct payload *payload = out->frames[i].payload;
+        struct iovec parts[] = {{out->frames[i].head, out->frames[i].n_head},
+                                {payload ? payload->bytes : NULL, payload ? payload->n : 0}};
+        size_t length = parts[0].iov_len + parts[1].iov_len;
+        if (skip >= length) {
+            skip -= length;
+            out->done -= length;
+            out->bytes -= length;
+            payload_release(payload);
+            out->first = i + 1;
+            continue;
+        }
+        for (int k = 0; k < 2; k++) {
+            size_t over = skip < parts[k].iov_len ? skip : parts[k].iov_len;
+            skip -= over;
+            if (over < parts[k].iov_len)
+                to[n++] = (struct iovec){(uint8_t *)parts[k].iov_base + over, parts[k].iov_len - over};
+        }
+    }
     return n;
 }
 
@@ -74,9 +94,8 @@ static int out_flush(struct connection *c)
 {
     size_t sent = 0; /* of a file */
     while (connection_busy(c)) {
-        struct iovec pieces[2];
-        struct msghdr message = {.msg_iov = pieces};
-        message.msg_iovlen = (size_t)pieces_of(&c->out, pieces);
+        struct iovec pieces[2 * SEND_FRAMES];
+        struct msghdr message = {.msg_iov = pieces, .msg_iovlen = pieces_of(&c->out, pieces)};
         ssize_t n;
         if (message.msg_iovlen) {
             n = sendmsg(c->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -98,22 +117,21 @@ static int out_flush(struct connection *c)
     return 0;
 }
 
-/* Only call it when nothing is being sent. */
-int connection_send(struct connection *c, int opcode, const void *head, size_t n_head, struct payload *payload)
+void connection_send(struct connection *c, int opcode, const void *head, size_t n_head, struct payload *payload)
 {
-    size_t n = nm_ws_head(c->out.head, opcode, n_head + (payload ? payload->n : 0));
-    if (n_head) memcpy(c->out.head + n, head, n_head);
-    c->out.n_head = n + n_head;
-    c->out.done = 0;
-    c->out.payload = payload;
-    return out_flush(c);
+    size_t n = payload ? payload->n : 0, k = c->out.n++;
+    c->out.frames[k].n_head = opcode == PLAIN ? 0 : nm_ws_head(c->out.frames[k].head, opcode, n_head + n);
+    if (n_head) memcpy(c->out.frames[k].head + c->out.frames[k].n_head, head, n_head);
+    c->out.frames[k].n_head += n_head;
+    c->out.frames[k].payload = payload;
+    c->out.bytes += c->out.frames[k].n_head + n;
 }
 
 /* Ends a guest's visit with an answer and, if there is one, a file behind it. */
 static void connection_answer(struct connection *c, struct payload *text, int file, size_t size)
 {
     out_done(c);
-    c->out.payload = text;
+    connection_send(c, PLAIN, NULL, 0, text);
     c->out.file = file;
     c->out.file_left = size;
     c->state = ANSWERED;
@@ -316,7 +334,7 @@ static void upgrade(struct nm_live *live, struct connection *c, const struct nm_
                      "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                      "Sec-WebSocket-Accept: %s\r\nSec-WebSocket-Protocol: %s\r\n\r\n",
                      accept, protocol);
-    c->out.payload = payload_of(head, (size_t)n);
+    connection_send(c, PLAIN, NULL, 0, payload_of(head, (size_t)n));
     topics_greet(live, client);
 }
 
@@ -445,8 +463,8 @@ static int viewer_read(struct nm_live *live, struct connection *c)
 
 static int viewer_write(struct nm_live *live, struct connection *c)
 {
-    if (out_flush(c)) return -1;
-    return connection_busy(c) ? 0 : client_write(live, c->client);
+    if (!connection_busy(c)) client_write(live, c->client);
+    return out_flush(c);
 }
 
 /* ---- all of them ---- */
