@@ -1,12 +1,12 @@
 // What a robot says, read by an independent client (@foxglove/ws-protocol, rosmsg2-serialization).
 import { createRequire } from "node:module";
+import { patience } from "../../web/stage.mjs";
 
 const peers = createRequire(new URL("../interop/package.json", import.meta.url));
 const { parse } = peers("@foxglove/rosmsg");
 const { MessageReader } = peers("@foxglove/rosmsg2-serialization");
 const { FoxgloveClient } = peers("@foxglove/ws-protocol");
 const WebSocket = peers("ws");
-export const patience = 120000; // ms; the machine may be busy
 
 // The newest message of topics of one server.
 export async function ask(host, token, topics) {

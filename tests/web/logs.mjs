@@ -1,13 +1,12 @@
 // Logs of other programs in the page. Files with their traits are written by @mcap/core, dropped on the page, and what the
 // page shows is compared with what was written.
-//   node logs.mjs NUTMEG ROOT
+//   logs.mjs NUTMEG ROOT
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { faults, open, serve } from "../../web/stage.mjs";
 
 const [nutmeg, root] = process.argv.slice(2);
-const { chromium } = createRequire(`${root}/web/package.json`)("playwright-core");
 const peers = createRequire(`${root}/tests/interop/package.json`);
 const { McapWriter } = peers("@mcap/core");
 const zstd = peers("@foxglove/wasm-zstd");
@@ -130,17 +129,8 @@ const things = (encoding, order = [...Array(N).keys()]) =>
 
 // ---- the page ----
 
-const server = spawn(nutmeg, ["run", "play", "--live", "0", "--seconds", "900"], { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
-process.on("exit", () => server.kill("SIGKILL"));
-let said = "";
-for await (const part of server.stdout) if (/live at \S+\n/.test((said += part))) break;
-const address = /live at (\S+)\n/.exec(said)[1];
-const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-dev-shm-usage"] });
-const context = await browser.newContext({ viewport: { width: 1300, height: 850 }, acceptDownloads: true });
-const page = await context.newPage();
-page.setDefaultTimeout(120000);
-const faults = [];
-page.on("pageerror", (e) => faults.push(e.stack));
+const address = await serve(nutmeg, ["run", "play", "--live", "0", "--seconds", "900"], root).url;
+const page = await open(`${address}#view=behaviour`);
 process.on("uncaughtException", async (error) => {
   console.log(`failed: ${error.stack}\n${faults.join("\n")}`);
   await page.screenshot({ path: `${root}/out/logs-failed.png` }).catch(() => {});
@@ -174,7 +164,6 @@ async function seek(seconds) {
   for (let i = 0; i < seconds; i++) await page.keyboard.press("Shift+ArrowRight");
 }
 
-await page.goto(`${address}#view=behaviour`);
 await page.waitForSelector("[data-robot]");
 await add("raw");
 await drop("first.mcap", await write(things("cdr")));
@@ -313,5 +302,4 @@ for (const [seconds, count] of [[0, 0], [1, 1], [2, 0], [1, 1]]) {
 }
 console.log("ok markers come, go, and come back with time");
 assert.deepEqual(faults, []);
-await browser.close();
 process.exit(0);

@@ -1,50 +1,17 @@
 // The page against matches that play. What it shows is compared with the robots' own messages, read by an independent
 // client (@foxglove/ws-protocol, rosmsg2-serialization) while the simulation stands still.
-//   node page.mjs NUTMEG ROOT SCRATCH [PICTURES]
+//   page.mjs NUTMEG ROOT [FOLDER-FOR-PICTURES]
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { ask, patience } from "./ask.mjs";
+import { faults, open as openPage, scratch, serve } from "../../web/stage.mjs";
+import { ask } from "./ask.mjs";
 
-const [nutmeg, root, scratch, pictures] = process.argv.slice(2);
-const web = createRequire(`${root}/web/package.json`);
-const { chromium } = web("playwright-core");
+const [nutmeg, root, pictures] = process.argv.slice(2);
+const play = (...flags) => serve(nutmeg, ["play", "--fidelity", "flat", "--half", "5m", "--seed", "3", ...flags], root);
 
-// ---- a match, and its robots' own words ----
-
-function play(...flags) {
-  const child = spawn(nutmeg, ["play", "--fidelity", "flat", "--half", "5m", "--seed", "3", ...flags], { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
-  let said = "";
-  const url = new Promise((resolve, reject) => {
-    const hear = (bytes) => {
-      said += bytes;
-      const found = /live at (http:\S+)/.exec(said);
-      if (found) resolve(found[1]);
-    };
-    child.stdout.on("data", hear);
-    child.stderr.on("data", hear);
-    child.on("exit", () => reject(new Error(`the match ended: ${said}`)));
-  });
-  const end = () => new Promise((done) => (child.exitCode === null ? (child.on("exit", done), child.kill("SIGTERM")) : done()));
-  process.on("exit", () => child.kill("SIGKILL"));
-  return { url, end };
-}
-// ---- the page ----
-
-const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"] });
-const faults = [];
 async function open(url, hash = "", how = {}) {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 860 }, colorScheme: "dark", ...how });
-  const page = await context.newPage();
-  page.setDefaultTimeout(patience);
-  page.on("pageerror", (e) => faults.push(e.stack));
-  page.on("console", (m) => {
-    // while a server is away, the browser itself says so
-    if (m.type() === "error" && !/WebSocket connection|ERR_CONNECTION|Failed to load resource/.test(m.text())) faults.push(m.text());
-  });
   const began = Date.now();
-  await page.goto(url + hash);
+  const page = await openPage(url + hash, { viewport: { width: 1440, height: 860 }, colorScheme: "dark", ...how });
   await page.waitForFunction(() => Number(document.querySelector("[data-panel=map] canvas")?.dataset.robots) > 0);
   page.opened = Date.now() - began;
   return page;
@@ -390,11 +357,9 @@ for (const { name, run } of tests) {
     console.log(`ok ${++done} ${name} (${((Date.now() - began) / 1000).toFixed(1)} s)`);
   } catch (error) {
     console.log(`failed: ${name}\n${error.stack}\n${faults.join("\n")}`);
-    if (page) await page.screenshot({ path: `${scratch}/../nutmeg-page-failed.png` }).catch(() => {});
+    if (page) await page.screenshot({ path: `${root}/out/page.png` }).catch(() => {});
     process.exit(1);
   }
 }
-await browser.close();
-await first.end();
 console.log(`${done} of ${tests.length}`);
 process.exit(0);

@@ -1,21 +1,21 @@
-// The panels, one group after the other. panels.sh starts the simulations.
+// The panels of the system, of a match and of a camera, against running simulations: what they show is what the robot
+// itself says, and what they change arrives.
+//   panels.mjs NUTMEG ROOT [GROUP…]
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { faults, open, serve } from "../../web/stage.mjs";
 import { ask as hear } from "./ask.mjs";
-import { chromium } from "../../web/node_modules/playwright-core/index.mjs";
 
-const [group, address, program] = process.argv.slice(2);
-const ask = (...words) => execFileSync(program, words, { encoding: "utf8" });
-const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
-const page = await browser.newPage({ viewport: { width: 1400, height: 1000 } });
-page.setDefaultTimeout(60000);
-const faults = [];
-page.on("pageerror", (error) => faults.push(error.message));
+const [program, root, ...chosen] = process.argv.slice(2);
+const ask = (...words) => execFileSync(program, words, { cwd: root, encoding: "utf8" });
+let page;
+let address;
 // a MIDI controller that the test moves
-await page.addInitScript(() => {
-  window.device = { onmidimessage: null };
-  navigator.requestMIDIAccess = async () => ({ inputs: new Map([["d", window.device]]) });
-});
+const midi = (page) =>
+  page.addInitScript(() => {
+    window.device = { onmidimessage: null };
+    navigator.requestMIDIAccess = async () => ({ inputs: new Map([["d", window.device]]) });
+  });
 async function show(view) {
   await page.goto(`${address}#view=${view}`);
   await page.reload();
@@ -27,7 +27,7 @@ async function until(what, check) {
     } catch {}
     await page.waitForTimeout(200);
   }
-  await page.screenshot({ path: "out/panels.png" }).catch(() => 0);
+  await page.screenshot({ path: `${root}/out/panels.png` }).catch(() => 0);
   assert.fail(`${what}: never; out/panels.png shows the page. ${faults.join("; ")}`);
 }
 const texts = (selector) => page.locator(selector).allTextContents();
@@ -88,8 +88,7 @@ async function match() {
   assert.match((await texts('[data-test="budget"]')).join(), /\d+ messages left|no limit/);
   await page.locator('[data-order="stop"]').waitFor();
   await until("the game", async () => (await texts('[data-test="referee-state"]')).join() === "playing");
-  const spectator = await browser.newPage();
-  await spectator.goto(address.replace(/\/\?.*/, "/score")); // without the token
+  const spectator = await open(address.replace(/\/\?.*/, "/score")); // without the token
   await spectator.locator(".goals").first().waitFor();
   await page.locator('[data-order="goal blue"]').click();
   await until("the goal", async () => (await spectator.locator(".goals").allTextContents())[1] !== "0");
@@ -196,7 +195,7 @@ async function camera() {
   console.log(`${places.length} pixels of true lines, ${(100 * share).toFixed(0)} % of them on paint, ${(100 * beside).toFixed(0)} % beside them`);
   assert.ok(places.length > 50 && share > 0.4 && share > 1.5 * beside, "the true lines lie on paint");
   for (const id of ids) await layer(id, true);
-  await page.locator("[data-panel=image]").screenshot({ path: "out/camera.jpg", type: "jpeg", quality: 85 }); // docs/pictures
+  await page.locator("[data-panel=image]").screenshot({ path: `${root}/out/camera.jpg`, type: "jpeg", quality: 85 }); // docs/pictures
 
   // break the camera, and mend it
   await page.locator(".dv-tab", { hasText: "Around" }).click(); // the new panel comes there
@@ -221,9 +220,42 @@ async function camera() {
   await page.locator("[data-test=broken]", { hasText: "servo limp left_knee" }).waitFor();
 }
 
-try {
-  await { system, match, camera }[group]();
-  assert.deepEqual(faults, []);
-} finally {
-  await browser.close();
+// Points that are clicked on an image arrive as messages, with its stamp.
+async function clicks() {
+  await show("vision");
+  const canvas = page.locator("[data-panel=image] canvas");
+  await until("an image", async () => (await canvas.getAttribute("data-image")) === "644x482");
+  await page.locator("[data-panel=image] .corner button", { hasText: "send clicks" }).click();
+  const stamp = async () => Number(await canvas.getAttribute("data-stamp"));
+  const before = await stamp();
+  const box = await canvas.boundingBox();
+  const [x, y, scale] = (await canvas.getAttribute("data-place")).split(" ").map(Number);
+  let click; // as the robot's server tells it
+  hear(new URL(address).host, new URL(address).searchParams.get("token"), ["/clicked_point"]).then(({ answers }) => (click = answers["/clicked_point"]));
+  await until("a click arrives", async () => {
+    await page.mouse.click(box.x + x / 2, box.y + box.height / 2); // beside the image: not sent
+    await page.mouse.click(box.x + x + 500 * scale, box.y + y + 300 * scale);
+    return click;
+  });
+  assert.ok(Math.abs(click.point.x - 500) < 2 && Math.abs(click.point.y - 300) < 2, JSON.stringify(click));
+  const time = click.header.stamp.sec + click.header.stamp.nanosec * 1e-9;
+  assert.ok(time >= before - 0.002 && time <= (await stamp()) + 0.002, `${time} is not the stamp of an image`);
 }
+
+const groups = [
+  [system, "sim", "kickabout", "--seeds", "1", "--seconds", "3600", "--speed", "1"],
+  [match, "play"],
+  [camera, "play", "--fidelity", "camera", "--players", "1", "--half", "5m"],
+  [clicks, "sim", "calibrate", "--seconds", "3600", "--speed", "1"],
+].filter(([group]) => !chosen.length || chosen.includes(group.name));
+for (const [group, ...words] of groups) {
+  const server = serve(program, [...words, "--live", "0"], root);
+  address = await server.url;
+  page = await open(address, { viewport: { width: 1400, height: 1000 } }, midi);
+  await group();
+  assert.deepEqual(faults, []);
+  await page.context().close();
+  await server.end();
+  console.log(`ok ${group.name}`);
+}
+process.exit(0);
