@@ -562,6 +562,8 @@ static void accept_all(struct nm_live *live)
         int fd = accept4(live->listener, (struct sockaddr *)&from, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0) return;
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+        /* what a slow viewer cannot take waits here, where it is dropped when it is old, and not in the system */
+        setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &(int){SEND_BYTES}, sizeof(int));
         peer_of(&from, &peer);
         struct connection *c = place_for_guest(live, &peer);
         *c = (struct connection){.fd = fd, .state = GUEST, .peer = peer, .since = nm_clock(), .out.file = -1};
