@@ -177,16 +177,20 @@ export function parseSchema(name: string, definition: string, cdr = true): Schem
   return { name, root, shapes, read };
 }
 
-// The name of a constant that a field holds, such as PLAYING for state 3. Constants of one meaning stand in one block. A
-// block whose names share a first word, such as KICK_OWN and KICK_RIVAL, belongs to the fields that contain this word or
+// The name of a constant that a field holds, such as PLAYING for state 3. Constants of one meaning stand in one block and
+// count up; servers leave out the blank lines between blocks. A block whose names share a first word, such as KICK_OWN and KICK_RIVAL, belongs to the fields that contain this word or
 // its stem; a block without one belongs to fields with a general name.
 const GENERAL = /(^|_)(state|previous|mode|kind|type|command|level|source|status)$/;
 export function constantName(shape: Shape, field: string, value: number): string | undefined {
   const upper = field.toUpperCase();
-  const blocks = new Map<number, Shape["constants"]>();
-  for (const c of shape.constants) if (c.type !== "string") blocks.set(c.block, [...(blocks.get(c.block) ?? []), c]);
+  const blocks: Shape["constants"][] = [];
+  for (const c of shape.constants.filter((c) => c.type !== "string")) {
+    const before = blocks.at(-1)?.at(-1);
+    if (before?.block === c.block && c.value > before.value) blocks.at(-1)!.push(c);
+    else blocks.push([c]);
+  }
   let general: string | undefined;
-  for (const block of blocks.values()) {
+  for (const block of blocks) {
     const names = block.map((c) => c.name);
     const found = block.find((c) => c.value === value)?.name;
     let prefix = names[0].slice(0, names[0].lastIndexOf("_") + 1);

@@ -37,7 +37,7 @@ function Graph({ ctx }: { ctx: PanelContext }) {
         height: 100,
         series: [{ value: (_u, v) => (v === null ? "" : timeText(v)) }, ...lines],
         scales: { x: { time: false } },
-        axes: [{ ...axis, values: (_u, ts) => ts.map(timeText), size: 26 }, { ...axis, size: 52 }],
+        axes: [{ ...axis, values: (_u, ts) => ts.map(timeText), size: 26 }, { ...axis, values: (_u, ys) => ys.map((y) => Number(y.toPrecision(6)).toString()), size: 58 }],
         legend: { show: false },
         cursor: { drag: { x: true, y: false }, sync: { key: "nutmeg" } },
       },
@@ -69,7 +69,10 @@ function Graph({ ctx }: { ctx: PanelContext }) {
           tables.push(s.window(from, to, Math.max(box.width, 100)) as unknown as uPlot.AlignedData);
           const v = s.at(now);
           if (values[i]) values[i].textContent = Number.isFinite(v) ? Number(v.toPrecision(5)).toString() : "–";
-        } else tables.push([[], []]);
+        } else {
+          tables.push([[], []]);
+          if (values[i]) values[i].textContent = "not there";
+        }
       });
       ctx.keepOnly(hold);
       plot.setData(uPlot.join(tables, tables.map((t) => t.slice(1).map(() => 2)) as any), false);

@@ -46,13 +46,13 @@ function States({ robot, ctx }: { robot: Robot; ctx: PanelContext }) {
   const known = [...Array(15).keys()].filter((i) => name(i));
   const at = (i: number) => {
     const k = known.indexOf(i);
-    return { x: 108 * ((k % 5) - 2), y: 78 * (Math.floor(k / 5) - 1) };
+    return { x: 122 * ((k % 5) - 2), y: 78 * (Math.floor(k / 5) - 1) };
   };
   const counts = new Map<string, number>();
   for (const s of steps) counts.set(`${s.from} ${s.to}`, (counts.get(`${s.from} ${s.to}`) ?? 0) + 1);
   return (
     <div class="column">
-      <svg class="nodes states" viewBox="-275 -110 550 230" data-test="hcm">
+      <svg class="nodes states" viewBox="-305 -110 610 230" data-test="hcm">
         {[...counts].map(([key, n]) => {
           const [a, b] = key.split(" ").map((i) => at(Number(i)));
           return (
@@ -63,7 +63,7 @@ function States({ robot, ctx }: { robot: Robot; ctx: PanelContext }) {
         })}
         {known.map((i) => (
           <g class={`node ${i === now.state ? "on" : ""}`} data-state={name(i)}>
-            <rect x={at(i).x - 50} y={at(i).y - 11} width={100} height={22} rx={11} />
+            <rect x={at(i).x - 57} y={at(i).y - 11} width={114} height={22} rx={11} />
             <text x={at(i).x} y={at(i).y + 4} text-anchor="middle">
               {name(i)}
             </text>

@@ -146,6 +146,7 @@ export function decodeImage(m: any): ImageData {
 const FAR = !/^(localhost|127\.|\[::1\])/.test(location.host);
 const score = (t: Topic) => (/classes|mask|debug/.test(t.name) ? 0 : t.type.includes("Compressed") === FAR ? 2 : 1);
 
+const CLICKS = "/clicked_point";
 const SHOWN = "shown by modules"; // their pictures, before the first has come
 
 function mount(ctx: PanelContext) {
@@ -162,7 +163,7 @@ function mount(ctx: PanelContext) {
   const send = document.createElement("button");
   send.className = "chip";
   send.textContent = "send clicks";
-  send.title = "publishes places in the image that you click, as geometry_msgs/PointStamped on /clicked_point";
+  send.title = "publishes places in the image that you click, as geometry_msgs/PointStamped on /clicked_point with the stamp of the image";
   send.onclick = () => ctx.set({ clicks: !ctx.settings.peek().clicks });
   const under = document.createElement("span");
   under.className = "faint numbers";
@@ -173,11 +174,13 @@ function mount(ctx: PanelContext) {
   let size = { width: 640, height: 480 };
   let place = { x: 0, y: 0, scale: 1 };
   let view = { x: 0, y: 0, zoom: 1 };
-  let frame = "";
+  let header: any; // of the image
+  let clicked: (Pixel & { until: number })[] = []; // places that were sent just now
   const shows = new Map<string, any>(); // pictures of nm_show by name
   let shown = -Infinity;
 
   const toImage = (e: MouseEvent) => ({ x: (e.offsetX - place.x) / place.scale, y: (e.offsetY - place.y) / place.scale });
+  const inside = (p: Pixel) => p.x >= 0 && p.y >= 0 && p.x < size.width && p.y < size.height;
   canvas.addEventListener("wheel", (e) => {
     e.preventDefault();
     const p = toImage(e);
@@ -193,17 +196,20 @@ function mount(ctx: PanelContext) {
       if (last !== undefined) draw(last);
     }
     const p = toImage(e);
-    const inside = p.x >= 0 && p.y >= 0 && p.x < size.width && p.y < size.height;
-    const rgb = inside && pictured ? picture.getContext("2d")!.getImageData(Math.floor(p.x), Math.floor(p.y), 1, 1).data : undefined;
-    under.textContent = inside ? `${Math.floor(p.x)}, ${Math.floor(p.y)}${rgb ? `  rgb ${rgb[0]} ${rgb[1]} ${rgb[2]}` : ""}` : "";
+    const rgb = inside(p) && pictured ? picture.getContext("2d")!.getImageData(Math.floor(p.x), Math.floor(p.y), 1, 1).data : undefined;
+    under.textContent = inside(p) ? `${Math.floor(p.x)}, ${Math.floor(p.y)}${rgb ? `  rgb ${rgb[0]} ${rgb[1]} ${rgb[2]}` : ""}` : "";
   };
   canvas.ondblclick = () => (view = { x: 0, y: 0, zoom: 1 });
   canvas.onclick = (e) => {
     const robot = ctx.robot;
     if (!ctx.settings.peek().clicks || !robot) return;
     const p = toImage(e);
+    if (!header || !inside(p)) return;
+    if (!robot.topics.peek().has(CLICKS)) return say(`${robot.name} does not listen to clicks: its line-up has no topic ${CLICKS}, as the line-up calibrate has`, true);
     try {
-      robot.publish("/clicked_point", "geometry_msgs/msg/PointStamped", { header: { frame_id: frame }, point: { x: p.x, y: p.y, z: 0 } });
+      robot.publish(CLICKS, "geometry_msgs/msg/PointStamped", { header, point: { ...p, z: 0 } });
+      clicked.push({ ...p, until: performance.now() + 2000 });
+      if (last !== undefined) draw(last);
     } catch (error) {
       say((error as Error).message, true);
     }
@@ -302,13 +308,13 @@ function mount(ctx: PanelContext) {
       if (message && stamp < stampOf(message)) ctx.topic(robot, source)!.each(now - 0.5, now, (_time, m) => stampOf(m) === stamp && (message = m));
     }
     if (message) {
-      frame = message.header.frame_id;
+      header = message.header;
       show(message).catch((error) => {
         under.textContent = error.message;
       });
       if (picture.width) size = { width: picture.width, height: picture.height };
     } else {
-      pictured = undefined;
+      pictured = header = undefined;
       const info = read("/camera/camera_info");
       if (info?.width) size = { width: info.width, height: info.height };
     }
@@ -369,12 +375,19 @@ function mount(ctx: PanelContext) {
     pen.clip();
     for (const { layer, type, m } of found) layer.draws![type](tools, m);
     if (isOn("horizon") || isOn("truth")) drawByPose(robot, tools, read, message ? stampOf(message) : now);
+    clicked = clicked.filter((c) => performance.now() < c.until);
+    for (const { x, y } of clicked)
+      for (const side of [-1, 1]) tools.line([{ x: x - 7 * thin, y: y - 7 * side * thin }, { x: x + 7 * thin, y: y + 7 * side * thin }], TINT.truth, 2);
     pen.restore();
     pen.restore();
+    pen.font = "13px system-ui, sans-serif";
     if (age > 1) {
       pen.fillStyle = colour("warn");
-      pen.font = "13px system-ui, sans-serif";
       pen.fillText(`${age.toFixed(0)} s old`, 12, 48);
+    }
+    if (!message) {
+      pen.fillStyle = colour("faint");
+      pen.fillText(images.length ? (source ? "no image has come yet" : "") : `${robot.name} has no camera image`, place.x + 14, place.y + 40);
     }
     ctx.keepOnly(hold);
     canvas.dataset.image = message ? `${size.width}x${size.height}` : "";

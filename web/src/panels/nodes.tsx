@@ -57,7 +57,7 @@ function Nodes({ ctx }: { ctx: PanelContext }) {
   const label = (e: Edge) => e.topics.map((t) => `${t.slice(1)}${rate.has(t) ? ` ${rate.get(t)!.toFixed(0)} Hz` : ""}`).join(", ");
   return (
     <div class="scrolls fill">
-      <svg class="nodes" viewBox={`-10 -10 ${filled.length * (W + 60)} ${most * (H + 14) + 20}`} data-test="nodes">
+      <svg class="nodes" style={{ maxWidth: `${filled.length * (W + 60)}px` }} viewBox={`-10 -10 ${filled.length * (W + 60)} ${most * (H + 14) + 20}`} data-test="nodes">
         {edges.filter(touches).map((e) => {
           const a = place.get(e.from)!;
           const b = place.get(e.to)!;

@@ -3,6 +3,8 @@ import { constantName } from "../data/schema";
 import { useMessage, useNow } from "../ui/hooks";
 import { type PanelContext, panel } from "../ui/panel";
 
+const tenth = (v: number) => (Math.round(10 * v) / 10 + 0).toFixed(1); // without -0.0
+const degrees = (v: number) => `${tenth((v * 180) / Math.PI)}°`;
 const COLUMNS = ["joint", "position", "off goal", "load", "heat", "voltage"];
 function Servos({ ctx }: { ctx: PanelContext }) {
   const robot = ctx.robot;
@@ -42,10 +44,10 @@ function Servos({ ctx }: { ctx: PanelContext }) {
           return (
             <tr class={s.torque[i] ? "" : "soft"} data-servo={s.name[i]}>
               <td>{s.name[i]}</td>
-              <td class="number">{((s.position[i] * 180) / Math.PI).toFixed(1)}°</td>
-              <td class={`number ${Math.abs(off) > 0.2 ? "warn" : ""}`}>{Number.isFinite(off) ? `${((off * 180) / Math.PI).toFixed(1)}°` : ""}</td>
+              <td class="number">{degrees(s.position[i])}</td>
+              <td class={`number ${Math.abs(off) > 0.2 ? "warn" : ""}`}>{Number.isFinite(off) ? degrees(off) : ""}</td>
               <td class="number">
-                <span class="share" style={{ width: `${(60 * Math.abs(s.effort[i])) / strongest}px` }} /> {s.effort[i].toFixed(1)} N m
+                <span class="share" style={{ width: `${(60 * Math.abs(s.effort[i])) / strongest}px` }} /> {tenth(s.effort[i])} N m
               </td>
               <td class={`number ${s.temperature[i] > 65 ? "bad" : s.temperature[i] > 50 ? "warn" : ""}`}>{Number.isFinite(s.temperature[i]) ? `${Math.round(s.temperature[i])} °C` : "?"}</td>
               <td class="number">{Number.isFinite(s.voltage[i]) ? `${s.voltage[i].toFixed(1)} V` : "?"}</td>

@@ -23,7 +23,7 @@ function makeXY(density: boolean) {
         if (!c || Number.isNaN(now)) return;
         const hold = new Set<Topic>();
         const [tx, ty] = [ctx.topic(ctx.robot, x.topic), ctx.topic(ctx.robot, y.topic)];
-        if (!tx || !ty) return;
+        if (!tx || !ty) return draw(c, [], density, `${ctx.robot?.name ?? "the robot"} has no topic ${(tx ? y : x).topic}`);
         hold.add(tx).add(ty);
         ctx.keepOnly(hold);
         if (sx?.topic !== tx) sx = new Series(tx, x.path);
@@ -69,7 +69,7 @@ function makeXY(density: boolean) {
 }
 
 const nice = (v: number) => Number(v.toPrecision(3)).toString();
-function draw(c: HTMLCanvasElement, points: [number, number][], density: boolean) {
+function draw(c: HTMLCanvasElement, points: [number, number][], density: boolean, empty = "no values yet") {
   const { width, height } = c.getBoundingClientRect();
   const ratio = Math.min(devicePixelRatio || 1, 2);
   c.width = width * ratio;
@@ -78,7 +78,7 @@ function draw(c: HTMLCanvasElement, points: [number, number][], density: boolean
   pen.scale(ratio, ratio);
   pen.font = "11px system-ui, sans-serif";
   pen.fillStyle = colour("faint");
-  if (!points.length) return pen.fillText("no values yet", 12, 20);
+  if (!points.length) return pen.fillText(empty, 12, 20);
   let [x0, x1, y0, y1] = [Infinity, -Infinity, Infinity, -Infinity];
   for (const [x, y] of points) {
     x0 = Math.min(x0, x);

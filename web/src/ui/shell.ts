@@ -33,7 +33,7 @@ export const toasts = signal<Toast[]>([]);
 let serial = 0;
 export function say(text: string, error = false) {
   const id = ++serial;
-  toasts.value = [...toasts.value.slice(-3), { id, text, error }];
+  toasts.value = [...toasts.value.filter((t) => t.text !== text).slice(-3), { id, text, error }];
   setTimeout(() => (toasts.value = toasts.value.filter((t) => t.id !== id)), error ? 8000 : 4000);
 }
 // what a robot complains about
