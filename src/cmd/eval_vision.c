@@ -256,7 +256,7 @@ struct evaluation {
     struct album album;
     struct texts set;
     uint64_t first, last;
-    bool list;
+    bool list, believe;
 };
 
 static int draw(const struct evaluation *e, const char *name, uint32_t lineup, const uint8_t *yuyv, uint32_t width,
@@ -311,6 +311,22 @@ static int look(struct evaluation *e, const char *name, const struct vision_shot
     return 0;
 }
 
+/* What the robot believed before it looked: a little wrong, and in one of five images quite wrong. */
+static void believe(const struct evaluation *e, uint64_t number, const struct vision_shot *shot)
+{
+    struct nm_dice dice = nm_dice_new(number, 0x62656c, 0);
+    const struct vision_thing *ball = &shot->truth.things[0];
+    double wrong = nm_dice_roll(&dice) < 0.2 ? 10 : 1, ball_off = 0.03 + 0.04 * hypot(ball->x, ball->y);
+    struct vision_belief b = {.deviation = ball_off, .place_deviation = 0.05, .turn_deviation = 0.03};
+    b.x = ball->x + wrong * ball_off * nm_dice_gauss(&dice);
+    b.y = ball->y + wrong * ball_off * nm_dice_gauss(&dice);
+    b.robot_to_field = shot->robot_to_field;
+    b.robot_to_field.x += wrong * b.place_deviation * nm_dice_gauss(&dice);
+    b.robot_to_field.y += wrong * b.place_deviation * nm_dice_gauss(&dice);
+    b.robot_to_field.theta += wrong * b.turn_deviation * nm_dice_gauss(&dice);
+    for (uint32_t i = 0; i < e->n_lineups; i++) vision_rig_believe(e->rigs[i], &b);
+}
+
 static int evaluate_sim(struct evaluation *e, struct nm_err *err)
 {
     static struct vision_shot shot;
@@ -320,6 +336,7 @@ static int evaluate_sim(struct evaluation *e, struct nm_err *err)
     for (uint64_t n = e->first; n <= e->last && !stopping(); n++) {
         vision_studio_shoot(studio, n, &shot);
         snprintf(name, sizeof name, "%06llu", (unsigned long long)n);
+        if (e->believe) believe(e, n, &shot);
         if (look(e, name, &shot, &shot.camera_to_robot, err) < 0) return -1;
         if (e->album.folder && add_picture(&e->album, e->body, name, &shot, err) < 0) return -1;
     }
@@ -485,6 +502,8 @@ int eval_vision(int argc, char **argv)
         TEXT("floors", &floors, "FILE", "CSV of line-up, what, recall, precision: fails if one is missed"),
         TEXT("write", &e.album.folder, "FOLDER", "sim: keeps the images with their tags, as FOLDER is read"),
         TEXTS("set", &e.set, "INSTANCE.PARAM=VALUE", "sets a parameter of all line-ups; may be repeated"),
+        SWITCH("believe", &e.believe,
+               "sim: the robot has an idea of ball and place before it looks, at times a wrong one"),
         SWITCH("list", &e.list, "lists what was missed and what was false, image by image"),
         SWITCH("json", &json, "prints one JSON object a line"),
         {0},

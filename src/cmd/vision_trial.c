@@ -10,6 +10,8 @@
 #include "body/state.h"
 #include "core/files.h"
 #include "core/stamp.h"
+#include "geometry_msgs/PoseWithCovarianceStamped.h"
+#include "nutmeg_msgs/BallModel.h"
 #include "nutmeg_msgs/BodyState.h"
 #include "nutmeg_msgs/Show.h"
 #include "rcl_interfaces/Log.h"
@@ -25,7 +27,7 @@ static const double RANGES[VISION_KINDS] = {4, 5, 3, 3, 3, 5, 3};
 
 /* ---- a line-up that looks at images ---- */
 
-enum port { IMAGE, BODY, IMU, JOINTS, PERCEPTS, LINES, BORDER, CANDIDATES, SHOWN, SAID, PORTS };
+enum port { IMAGE, BODY, IMU, JOINTS, BALL, WHERE, PERCEPTS, LINES, BORDER, CANDIDATES, SHOWN, SAID, PORTS };
 enum { IMAGE_BYTES = VISION_MOST * VISION_MOST * 2 };
 static const int64_t PAUSE = 1000000000 / 15; /* ns between two looks */
 
@@ -47,6 +49,8 @@ struct vision_rig *vision_rig_new(struct setup *setup, const char *name, const s
         [BODY] = {"body_state", NM_PORT_OUT_QUEUE, &BodyState_type, 8, 0},
         [IMU] = {"imu/data", NM_PORT_OUT, &Imu_type, 0, 0},
         [JOINTS] = {"joint_states", NM_PORT_OUT_QUEUE, &JointState_type, 8, 0},
+        [BALL] = {"ball", NM_PORT_OUT | NM_EDGE_OPTIONAL, &BallModel_type, 0, 0},
+        [WHERE] = {"pose", NM_PORT_OUT | NM_EDGE_OPTIONAL, &PoseWithCovarianceStamped_type, 0, 0},
         [PERCEPTS] = {"percepts", NM_PORT_IN, &Percepts_type, 0, 0},
         [LINES] = {"line_relative", NM_PORT_IN | NM_EDGE_OPTIONAL, &LineInformationRelative_type, 0, 0},
         [BORDER] = {"field_border", NM_PORT_IN | NM_EDGE_OPTIONAL, &FieldBorder_type, 0, 0},
@@ -142,6 +146,31 @@ static void put_body(struct vision_rig *rig, struct pose3 camera_to_robot, const
             joints->name.n = joints->position.n = j + 1;
         }
     }
+}
+
+void vision_rig_believe(struct vision_rig *rig, const struct vision_belief *b)
+{
+    nm_edge_begin(rig->edge, rig->now - nm_ns(0.002));
+    BallModel *ball = nm_edge_out(rig->edge, BALL);
+    PoseWithCovarianceStamped *where = nm_edge_out(rig->edge, WHERE);
+    Header header = {.stamp = nm_stamp(rig->now - nm_ns(0.002))};
+    if (ball) {
+        ball->header = header;
+        ball->valid = true;
+        ball->confidence = 1;
+        ball->position = (Point){b->x, b->y, 0};
+        ball->covariance[0] = ball->covariance[5] = b->deviation * b->deviation;
+        nm_edge_put(rig->edge, BALL);
+    }
+    if (where) {
+        struct pose2 p = b->robot_to_field;
+        where->header = header;
+        where->pose.pose = (Pose){{p.x, p.y, 0}, {0, 0, sin(p.theta / 2), cos(p.theta / 2)}};
+        where->pose.covariance[0] = where->pose.covariance[7] = b->place_deviation * b->place_deviation;
+        where->pose.covariance[35] = b->turn_deviation * b->turn_deviation;
+        nm_edge_put(rig->edge, WHERE);
+    }
+    nm_edge_end(rig->edge);
 }
 
 void vision_rig_look(struct vision_rig *rig, const uint8_t *yuyv, uint32_t width, uint32_t height,
@@ -579,6 +608,7 @@ void vision_studio_shoot(struct vision_studio *s, uint64_t number, struct vision
     struct pose3 believed = pose_mul(pose_inv(robot_to_field), camera);
     believed.rot = quat_mul(quat_rpy(0.006 * nm_dice_gauss(&dice), 0.006 * nm_dice_gauss(&dice), 0), believed.rot);
     shot->camera_to_robot = believed;
+    shot->robot_to_field = nm_robot_to_odom(s->body, &kin);
     shot->width = s->lens->camera.width;
     shot->height = s->lens->camera.height;
     shot->yuyv = s->yuyv;

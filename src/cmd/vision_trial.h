@@ -92,6 +92,14 @@ struct vision_found {
 void vision_rig_look(struct vision_rig *rig, const uint8_t *yuyv, uint32_t width, uint32_t height,
                      const struct pose3 *camera_to_robot, const double *q, struct vision_found *found);
 
+/* Tells what the robot believed a moment before the next look: where the ball is, and the robot on the field. */
+struct vision_belief {
+    double x, y, deviation; /* m, of the ball, robot's frame      */
+    struct pose2 robot_to_field;
+    double place_deviation, turn_deviation; /* m, rad */
+};
+void vision_rig_believe(struct vision_rig *rig, const struct vision_belief *belief);
+
 void vision_score(const struct vision_truth *truth, const struct vision_found *found, struct vision_score *score);
 
 /* ---- simulated images ---- */
@@ -104,6 +112,7 @@ struct vision_shot {
     const uint8_t *yuyv;
     struct pose3 camera_to_robot; /* as the robot believes: a little wrong */
     const double *q;
+    struct pose2 robot_to_field;
     struct vision_truth truth;
 };
 /* The same number gives the same image. Light and hall differ from number to number. */

@@ -1,5 +1,9 @@
 #include "nn/conv.h"
 
+#if defined(__x86_64__) && !defined(__clang__)
+#include <immintrin.h>
+#endif
+
 const uint8_t nm_tile_width[NM_TILE_WIDTHS] = {1, 2, 3, 4, 6, 8, 10, 12, 14};
 
 #define LANES        4
@@ -17,6 +21,7 @@ static const struct nm_conv_kind plain = {"plain", 1, {&tiles_plain}, each_plain
 #pragma GCC push_options
 #pragma GCC optimize("fp-contract=fast")
 #pragma GCC target("avx2,fma")
+#define X86
 #define LANES        8
 #define VECTORS      2
 #define MOST         6

@@ -1,9 +1,10 @@
 /* Places in the image that may be a ball: not carpet inside, partly white, carpet around it, of the size that a ball
- * has there. Sums of the colour classes make each look a handful of additions. The predicted ball is a candidate too
- * (HULKs 2017, section 5.7.1). Who reads the candidates decides: a classic check or a network. */
+ * has there. Sums of the colour classes make each look a handful of additions. Where the ball is expected, less is
+ * enough, and what is there is a candidate in any case (HULKs 2017, section 5.7.1). Who reads the candidates decides: a
+ * classic check or a network. */
 #include "humanoid_league_msgs/BallsInImage.h"
+#include "modules/vision/regions.h"
 #include "modules/vision/sketch.h"
-#include "nutmeg_msgs/BallModel.h"
 
 enum { HALF = FRAME_SIDE / 2, FOUND = 512, KEPT = 24 };
 
@@ -14,11 +15,11 @@ struct ball_candidates {
     const CameraPose *pose;
     const Image *classes;
     const FieldBorder *border;
-    const BallModel *ball;
+    const RegionsOfInterest *regions;
     /* out */
     BallsInImage *candidates;
     /* params */
-    float radius, least_radius, filled, white, around;
+    float radius, least_radius, filled, white, around, ease;
     int32_t most;
 };
 
@@ -49,13 +50,14 @@ static float share(const struct search *s, const uint16_t *table, float x0, floa
     return (float)summed(table, s->w, a, b, c, d) / inside;
 }
 
-static float score_at(const struct search *s, float u, float v, float r)
+/* ease: share of the limits that is enough */
+static float score_at(const struct search *s, float u, float v, float r, float ease)
 {
     float a = 0.7f * r;
     float carpet = share(s, s->field, u - a, v - a, u + a, v + a);
-    if (carpet < 0 || 1 - carpet < s->f->filled) return 0;
+    if (carpet < 0 || 1 - carpet < ease * s->f->filled) return 0;
     float white = share(s, s->white, u - a, v - a, u + a, v + a);
-    if (white < s->f->white) return 0;
+    if (white < ease * s->f->white) return 0;
     /* beside and below it: the two of these with most carpet */
     float beside[3] = {share(s, s->field, u - 2 * r, v - 0.5f * r, u - 1.2f * r, v + r),
                        share(s, s->field, u + 1.2f * r, v - 0.5f * r, u + 2 * r, v + r),
@@ -70,7 +72,7 @@ static float score_at(const struct search *s, float u, float v, float r)
         }
     if (!n) return 0;
     float around = n == 3 ? (sum - least) / 2 : sum / (float)n;
-    return around < s->f->around ? 0 : 1 - carpet + around + 0.3f * white;
+    return around < ease * s->f->around ? 0 : 1 - carpet + around + 0.3f * white;
 }
 
 static void add(struct search *s, struct found c)
@@ -93,7 +95,7 @@ static void search_row(struct search *s, float v, float r_left, float r_right)
         /* the middle of a ball on the field lies below the border */
         bool on_field = 2 * v > s->border[(uint32_t)u];
         if (on_field && r >= 1.2f && r < (float)s->h) {
-            float score = score_at(s, u, v, r);
+            float score = score_at(s, u, v, r, 1);
             if (score > 0) add(s, (struct found){u, v, r, score});
         }
         u += step;
@@ -127,21 +129,28 @@ static void search_sizes(struct search *s)
         for (float v = (float)s->h / 5; v < (float)s->h; v += fmaxf(1, r / 3)) search_row(s, v, r, r);
 }
 
-static bool predict(const struct ball_candidates *f, const struct frame *frame, BallInImage *to)
+/* Looks densely where the ball is expected, for a ball of about the expected size. The best place becomes the first
+ * candidate; without one, the middle of the region. */
+static void search_region(const struct search *s, const struct frame *frame, const RegionOfInterest *region,
+                          BallsInImage *to)
 {
-    const BallModel *b = f->ball;
-    struct pixel at;
-    bool known = b->valid && nm_age(f->nm, b) < nm_ns(0.5) && b->confidence > 0.2f;
-    double ahead = nm_seconds(nm_stamp_ns(f->image->header.stamp) - nm_stamp_ns(b->header.stamp));
-    if (!known || fabs(ahead) > 1) return false;
-    if (!frame_pixel(frame, b->position.x + ahead * b->velocity.x, b->position.y + ahead * b->velocity.y, f->radius,
-                     &at))
-        return false;
-    to->header = f->image->header;
-    to->center = (Point){at.u, at.v, 0};
-    to->diameter = 2 * frame_ball(frame, at.u, at.v, f->radius);
-    to->confidence = 0.3f;
-    return to->diameter > 0;
+    float left = (float)region->x_offset / 2, top = (float)region->y_offset / 2;
+    float right = left + (float)region->width / 2, bottom = top + (float)region->height / 2;
+    struct found best = {(left + right) / 2, (top + bottom) / 2, 0, 0};
+    best.r = (float)frame_ball(frame, 2 * (double)best.u, 2 * (double)best.v, s->f->radius) / 2;
+    for (float v = top, step = 1; v < bottom; v += step) {
+        float r0 = (float)frame_ball(frame, (double)(left + right), 2 * (double)v, s->f->radius) / 2;
+        step = fmaxf(1, r0 / 5);
+        for (float r = 0.85f * r0; r >= 1.2f && r < 1.2f * r0; r += 0.15f * r0)
+            for (float u = left; u < right; u += step) {
+                float score = score_at(s, u, v, r, s->f->ease);
+                if (score > best.score) best = (struct found){u, v, r, score};
+            }
+    }
+    BallInImage *ball = best.r > 0 ? nm_append(&to->candidates, &BallInImage_type) : NULL;
+    if (ball)
+        *ball = (BallInImage){
+            s->f->image->header, {2 * best.u, 2 * best.v, 0}, 4 * best.r, fmaxf(fminf(best.score / 2.3f, 1), 0.3f)};
 }
 
 static __attribute__((noinline)) void show(const struct ball_candidates *f, const struct frame *frame)
@@ -175,8 +184,10 @@ static void step(struct ball_candidates *f)
         search_level(&s, &frame);
     else
         search_sizes(&s);
-    BallInImage *to = nm_append(&out->candidates, &BallInImage_type);
-    if (to && !predict(f, &frame, to)) out->candidates.n--;
+    bool expected = nm_stamp_ns(f->regions->header.stamp) == nm_stamp_ns(f->image->header.stamp) && frame.level;
+    for (uint32_t i = 0; expected && i < f->regions->regions.n; i++)
+        search_region(&s, &frame, &f->regions->regions.at[i], out);
+    BallInImage *to;
     for (int32_t k = 0; k < f->most; k++) {
         uint32_t best = s.n;
         for (uint32_t i = 0; i < s.n; i++)
@@ -199,7 +210,7 @@ static const struct nm_port ports[] = {
     NM_IN(pose, CameraPose, "camera/pose"),
     NM_IN(classes, Image, "image_classes"),
     NM_IN(border, FieldBorder, "field_border", .optional = true),
-    NM_LAST(ball, BallModel, "ball", .optional = true),
+    NM_IN(regions, RegionsOfInterest, "ball_ROIs", .optional = true),
     NM_OUT(candidates, BallsInImage, "ball_candidates"),
     {0},
 };
@@ -210,6 +221,7 @@ static const struct nm_param params[] = {
     NM_PARAM(filled, 0.7, 0.3, 1, "1", "share of a ball that does not look like carpet"),
     NM_PARAM(white, 0.25, 0, 1, "1", "share of a ball that is white"),
     NM_PARAM(around, 0.5, 0, 1, "1", "share of carpet on two of the left, right and lower side"),
+    NM_PARAM(ease, 0.6, 0, 1, "1", "share of these three limits that is enough where the ball is expected"),
     NM_PARAM(most, 24, 1, 32, "1", "candidates of an image"),
     {0},
 };

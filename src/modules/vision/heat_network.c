@@ -6,6 +6,7 @@
 #include "humanoid_league_msgs/GoalPartsInImage.h"
 #include "humanoid_league_msgs/ObstaclesInImage.h"
 #include "modules/vision/network.h"
+#include "modules/vision/regions.h"
 #include "modules/vision/sketch.h"
 #include "nutmeg_msgs/Percepts.h"
 
@@ -17,6 +18,7 @@ struct heat_network {
     /* in */
     const Image *image;
     const CameraPose *pose;
+    const RegionsOfInterest *ball_regions, *goal_regions, *line_regions, *robot_regions;
     /* out */
     BallsInImage *balls;
     BallInImage *ball;
@@ -27,7 +29,7 @@ struct heat_network {
     char model[128];
     int32_t width, height;
     float limits[CLASSES];
-    float radius, robot_height, post_width, shirt, directed, around, arm;
+    float radius, robot_height, post_width, shirt, directed, around, arm, trust;
     /* state */
     struct nm_net *net;
 };
@@ -58,17 +60,32 @@ static bool is_peak(const float *map, int32_t w, int32_t h, int32_t x, int32_t y
     return true;
 }
 
-/* The peaks of a class, in reading order. */
+static const RegionsOfInterest *regions_of(const struct heat_network *f, enum class class)
+{
+    switch (class) {
+    case BALL: return f->ball_regions;
+    case POST: return f->goal_regions;
+    case ROBOT:
+    case OBSTACLE: return f->robot_regions;
+    default: return f->line_regions;
+    }
+}
+
+/* The peaks of a class, in reading order. Where one is expected, less heat is enough. */
 static uint32_t find(const struct heat_network *f, const struct frame *frame, enum class class, struct peak *to,
                      uint32_t room)
 {
     int32_t w = f->width / RATIO, h = f->height / RATIO;
     const float *map = nm_net_output(f->net, 0) + (size_t) class * (size_t)(w * h);
+    const RegionsOfInterest *regions = regions_of(f, class);
+    float limit = f->limits[class];
     uint32_t n = 0;
     for (int32_t y = 0; y < h; y++)
         for (int32_t x = 0; x < w && n < room; x++) {
             float top = map[y * w + x];
-            if (top <= f->limits[class] || !is_peak(map, w, h, x, y, 2)) continue;
+            if (top <= limit * (1 - f->trust) || !is_peak(map, w, h, x, y, 2)) continue;
+            double px = (x + 0.5) / w * frame->width, py = (y + 0.5) / h * frame->height;
+            if (top <= limit * (1 - f->trust * expected_at(regions, f->image, px, py))) continue;
             const float *at = map + y * w + x;
             double u = x, v = y;
             if (x > 0 && x < w - 1) u += beside(at[-1], top, at[1]);
@@ -331,6 +348,10 @@ static void end(struct heat_network *f) { nm_net_free(f->net); }
 static const struct nm_port ports[] = {
     NM_IN(image, Image, "camera/image_raw"),
     NM_IN(pose, CameraPose, "camera/pose"),
+    NM_IN(ball_regions, RegionsOfInterest, "ball_ROIs", .optional = true),
+    NM_IN(goal_regions, RegionsOfInterest, "goal_ROIs", .optional = true),
+    NM_IN(line_regions, RegionsOfInterest, "line_ROIs", .optional = true),
+    NM_IN(robot_regions, RegionsOfInterest, "obstacle_ROIs", .optional = true),
     NM_OUT(balls, BallsInImage, "balls_in_image"),
     NM_OUT(ball, BallInImage, "ball_in_image"),
     NM_OUT(posts, GoalPartsInImage, "goal_parts_in_image"),
@@ -344,6 +365,7 @@ static const struct nm_param params[] = {
     NM_PARAM(height, 240, 64, FRAME_SIDE, "px", "of the picture that the network sees; fixed when it starts"),
     NM_PARAM_LIST(limits, "0.5 0.4 0.4 0.3 0.375 0.45 0.35 0.3", 0, 1, "1",
                   "heat above which a peak counts: ball, post, X, penalty mark, L, T, robot, obstacle"),
+    NM_PARAM(trust, 0.25, 0, 1, "1", "share by which the limits are lower where something is surely expected"),
     NM_PARAM(radius, 0.07, 0.02, 0.2, "m", "of the ball"),
     NM_PARAM(robot_height, 0.7, 0.2, 2, "m", "of a robot"),
     NM_PARAM(post_width, 0.1, 0.02, 0.5, "m", "of a goal post"),
