@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/geometry.h"
+#include "codec/protobuf.h"
 
 /* ---- the messages as structs, and their fields as tables ---- */
 
@@ -76,113 +77,54 @@ static const struct field message[] = {
 
 /* ---- the wire ---- */
 
-enum wire { VARINT, FIXED64, BYTES, FIXED32 = 5 };
-
-struct reader {
-    const uint8_t *at, *end;
-    bool bad;
-};
-
-static uint64_t read_varint(struct reader *r)
+static void add_confidence(struct message *m, uint64_t value)
 {
-    uint64_t value = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-        if (r->at == r->end) break;
-        uint8_t byte = *r->at++;
-        value |= (uint64_t)(byte & 127) << shift;
-        if (!(byte & 128)) return value;
-    }
-    r->bad = true;
-    return 0;
+    if (m->n_confidences < NM_NEWS_OBSTACLES) m->confidences[m->n_confidences++] = nm_pb_float(value);
 }
 
-static struct reader read_bytes(struct reader *r, uint64_t n)
-{
-    struct reader part = {r->at, r->at, false};
-    if (n > (uint64_t)(r->end - r->at)) {
-        r->bad = true;
-        return part;
-    }
-    r->at += n;
-    part.end = r->at;
-    return part;
-}
+static bool read_message(struct nm_pb r, const struct field *table, void *to, struct message *whole);
 
-static float read_float(struct reader *r)
-{
-    struct reader four = read_bytes(r, 4);
-    uint32_t bits = 0;
-    float value;
-    for (int i = 0; i < 4 && four.at + i < four.end; i++) bits |= (uint32_t)four.at[i] << 8 * i;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-static void read_message(struct reader *r, const struct field *table, void *to, struct message *whole);
-
-static void read_confidences(struct reader *r, struct message *m)
-{
-    while (r->at < r->end && !r->bad) {
-        float value = read_float(r);
-        if (!r->bad && m->n_confidences < NM_NEWS_OBSTACLES) m->confidences[m->n_confidences++] = value;
-    }
-}
-
-/* True if the field has the wire type that its row expects; others are skipped, as another team may use the number. */
-static bool take(struct reader *r, const struct field *f, enum wire wire, void *to, struct message *whole)
+/* A field with another wire type than its row expects is skipped, as another team may use the number; then `*taken` is
+ * false. Returns false if the bytes are no message. */
+static bool take(struct nm_pb_field *in, const struct field *f, void *to, struct message *whole, bool *taken)
 {
     uint8_t *member = (uint8_t *)to + f->member;
-    struct reader part;
-    if (f->kind == FLOAT && wire == FIXED32) {
-        float value = read_float(r);
-        memcpy(member, &value, sizeof value);
-    } else if (f->kind == UINT && wire == VARINT) {
-        uint32_t value = (uint32_t)read_varint(r);
-        memcpy(member, &value, sizeof value);
-    } else if (f->kind == LONG && wire == VARINT) {
-        int64_t value = (int64_t)read_varint(r);
-        memcpy(member, &value, sizeof value);
-    } else if (f->kind == CONFIDENCES && wire == FIXED32) {
-        part = read_bytes(r, 4);
-        read_confidences(&part, whole);
-    } else if (f->kind >= INSIDE && wire == BYTES) {
-        part = read_bytes(r, read_varint(r));
-        if (f->kind == INSIDE) read_message(&part, f->inside, member, whole);
-        if (f->kind == CONFIDENCES) read_confidences(&part, whole);
-        if (f->kind == OTHERS && whole->n_others < NM_NEWS_OBSTACLES)
-            read_message(&part, f->inside, &whole->others[whole->n_others++], whole);
-        r->bad |= part.bad;
+    struct nm_pb part = in->inside;
+    *taken = true;
+    if (f->kind == FLOAT && in->wire == NM_PB_FIXED32) {
+        memcpy(member, &in->value, sizeof(float));
+    } else if (f->kind == UINT && in->wire == NM_PB_VARINT) {
+        memcpy(member, &in->value, sizeof(uint32_t));
+    } else if (f->kind == LONG && in->wire == NM_PB_VARINT) {
+        memcpy(member, &in->value, sizeof(int64_t));
+    } else if (f->kind == CONFIDENCES && in->wire == NM_PB_FIXED32) {
+        add_confidence(whole, in->value);
+    } else if (f->kind == CONFIDENCES && in->wire == NM_PB_BYTES) {
+        while (part.end - part.at >= 4) add_confidence(whole, nm_pb_fixed(&part, 4));
+        return part.at == part.end;
+    } else if (f->kind == INSIDE && in->wire == NM_PB_BYTES) {
+        return read_message(part, f->inside, member, whole);
+    } else if (f->kind == OTHERS && in->wire == NM_PB_BYTES) {
+        return whole->n_others == NM_NEWS_OBSTACLES ||
+               read_message(part, f->inside, &whole->others[whole->n_others++], whole);
     } else {
-        return false;
+        *taken = false;
     }
     return true;
 }
 
-static void skip(struct reader *r, enum wire wire)
+static bool read_message(struct nm_pb r, const struct field *table, void *to, struct message *whole)
 {
-    if (wire == VARINT)
-        read_varint(r);
-    else if (wire == FIXED64)
-        read_bytes(r, 8);
-    else if (wire == BYTES)
-        read_bytes(r, read_varint(r));
-    else if (wire == FIXED32)
-        read_bytes(r, 4);
-    else
-        r->bad = true; /* groups are not used any more */
-}
-
-static void read_message(struct reader *r, const struct field *table, void *to, struct message *whole)
-{
-    while (r->at < r->end && !r->bad) {
-        uint64_t tag = read_varint(r);
+    struct nm_pb_field in;
+    while (nm_pb_next(&r, &in)) {
         const struct field *f = table;
-        while (f->number && f->number != tag >> 3) f++;
-        if (!f->number || !take(r, f, tag & 7, to, whole))
-            skip(r, tag & 7);
-        else if (table == message)
-            whole->seen |= (uint64_t)1 << (f - table);
+        bool taken;
+        while (f->number && f->number != in.number) f++;
+        if (!f->number) continue;
+        if (!take(&in, f, to, whole, &taken)) return false;
+        if (taken && table == message) whole->seen |= (uint64_t)1 << (f - table);
     }
+    return !r.bad;
 }
 
 /* A writer notes how much room would be needed; nothing is written behind the end. */
@@ -217,7 +159,7 @@ static void put_inside(struct writer *w, uint32_t number, const struct field *ta
     uint8_t bytes[256];
     struct writer inside = {bytes, 0, sizeof bytes};
     for (const struct field *f = table; f->number; f++) put_field(&inside, f, from);
-    put_varint(w, number << 3 | BYTES);
+    put_varint(w, number << 3 | NM_PB_BYTES);
     put_varint(w, inside.n);
     for (size_t i = 0; i < inside.n; i++) put_byte(w, bytes[i]);
 }
@@ -230,17 +172,17 @@ static void put_field(struct writer *w, const struct field *f, const void *from)
     if (f->kind == FLOAT && memcmp(member, zeros, 4)) {
         float value;
         memcpy(&value, member, sizeof value);
-        put_varint(w, f->number << 3 | FIXED32);
+        put_varint(w, f->number << 3 | NM_PB_FIXED32);
         put_float(w, value);
     } else if (f->kind == UINT && memcmp(member, zeros, 4)) {
         uint32_t value;
         memcpy(&value, member, sizeof value);
-        put_varint(w, f->number << 3 | VARINT);
+        put_varint(w, f->number << 3 | NM_PB_VARINT);
         put_varint(w, value);
     } else if (f->kind == LONG && memcmp(member, zeros, 8)) {
         uint64_t value;
         memcpy(&value, member, sizeof value);
-        put_varint(w, f->number << 3 | VARINT);
+        put_varint(w, f->number << 3 | NM_PB_VARINT);
         put_varint(w, value);
     } else if (f->kind == INSIDE) {
         struct writer before = *w;
@@ -351,7 +293,7 @@ static void append_others(struct writer *w, const struct nm_team_news *news)
         confidences[n++] = o->confidence;
     }
     if (!n) return;
-    put_varint(w, message[CONFIDENCE].number << 3 | BYTES);
+    put_varint(w, message[CONFIDENCE].number << 3 | NM_PB_BYTES);
     put_varint(w, 4 * n);
     for (uint32_t i = 0; i < n; i++) put_float(w, confidences[i]);
 }
@@ -432,11 +374,10 @@ static void others_to_news(struct nm_team_news *news, const struct message *m)
 bool nm_protobuf_decode(const void *bytes, size_t n, struct nm_team_news *news)
 {
     struct message m = {0};
-    struct reader r = {bytes, (const uint8_t *)bytes + n, false};
+    struct nm_pb r = {bytes, (const uint8_t *)bytes + n, false};
     *news = (struct nm_team_news){.time_to_ball = INFINITY};
-    if (!n) return false;
-    read_message(&r, message, &m, &m);
-    if (r.bad || !m.self.player || m.self.player > NM_NEWS_PLAYERS) return false;
+    if (!n || !read_message(r, message, &m, &m)) return false;
+    if (!m.self.player || m.self.player > NM_NEWS_PLAYERS) return false;
     if (m.seconds < -4000000000 || m.seconds > 4000000000 || m.nanos < 0 || m.nanos > 999999999) return false;
     to_news(news, &m);
     others_to_news(news, &m);

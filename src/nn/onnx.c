@@ -6,13 +6,11 @@
 
 #include "base/memory.h"
 #include "base/whole.h"
+#include "codec/protobuf.h"
 #include "nn/image.h"
-
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "floats of the file are copied as they are");
 
 enum { MOST_NAME = 500, MOST_WITH = 16 }; /* bytes of a name, attributes of a node      */
 enum { OLDEST = 7, NEWEST = 21, IR = 8 }; /* operator sets; version of the file format  */
-enum { WIRE_VARINT, WIRE_FIXED64, WIRE_BYTES, WIRE_FIXED32 = 5 };
 
 /* Fields of the messages, numbered as in onnx.proto. */
 enum { MODEL_IR = 1, MODEL_PRODUCER = 2, MODEL_GRAPH = 7, MODEL_OPSET = 8, MODEL_METADATA = 14 };
@@ -53,74 +51,6 @@ enum {
     DIM_VALUE = 1
 };
 
-/* ---- the wire format, checked ---- */
-
-struct bytes {
-    const uint8_t *at, *end;
-    bool bad; /* it ended in the middle of something */
-};
-
-struct field {
-    uint32_t number, wire;
-    uint64_t value;      /* of numbers, whatever their width */
-    struct bytes inside; /* of texts and messages            */
-};
-
-static uint64_t varint(struct bytes *b)
-{
-    uint64_t value = 0;
-    for (int shift = 0; shift < 64 && b->at < b->end; shift += 7) {
-        uint8_t byte = *b->at++;
-        value |= (uint64_t)(byte & 0x7f) << shift;
-        if (!(byte & 0x80)) return value;
-    }
-    b->bad = true;
-    return 0;
-}
-
-static struct bytes cut(struct bytes *b, uint64_t n)
-{
-    struct bytes part = {b->at, b->at, false};
-    if (n > (uint64_t)(b->end - b->at)) {
-        b->bad = true;
-        return part;
-    }
-    part.end = b->at += n;
-    return part;
-}
-
-static uint64_t fixed(struct bytes *b, uint32_t n)
-{
-    uint64_t value = 0;
-    struct bytes part = cut(b, n);
-    memcpy(&value, part.at, (size_t)(part.end - part.at));
-    return value;
-}
-
-/* The next field; false at the end, or where the bytes are no message (then `bad`). */
-static bool next(struct bytes *b, struct field *f)
-{
-    if (b->bad || b->at == b->end) return false;
-    uint64_t tag = varint(b);
-    *f = (struct field){.number = (uint32_t)(tag >> 3 & 0x1fffffff), .wire = tag & 7};
-    switch (f->wire) {
-    case WIRE_VARINT: f->value = varint(b); break;
-    case WIRE_FIXED64: f->value = fixed(b, 8); break;
-    case WIRE_FIXED32: f->value = fixed(b, 4); break;
-    case WIRE_BYTES: f->inside = cut(b, varint(b)); break;
-    default: b->bad = true;
-    }
-    return !b->bad;
-}
-
-static float as_float(uint64_t value)
-{
-    uint32_t low = (uint32_t)value;
-    float f;
-    memcpy(&f, &low, sizeof f);
-    return f;
-}
-
 /* ---- reading ---- */
 
 struct reading {
@@ -131,7 +61,7 @@ struct reading {
 };
 
 /* A name, as text of the arena; NULL with a sentence where it holds a NUL or is too long. */
-static const char *text(struct reading *r, struct bytes b, size_t most)
+static const char *text(struct reading *r, struct nm_pb b, size_t most)
 {
     size_t n = (size_t)(b.end - b.at);
     if (!n) return "";
@@ -158,11 +88,11 @@ struct tensor {
     bool whole;
 };
 
-static int read_dims(struct reading *r, struct bytes list, const struct field *one, struct tensor *t)
+static int read_dims(struct reading *r, struct nm_pb list, const struct nm_pb_field *one, struct tensor *t)
 {
-    bool packed = one->wire == WIRE_BYTES;
+    bool packed = one->wire == NM_PB_BYTES;
     while (packed ? list.at < list.end : one != NULL) {
-        uint64_t d = packed ? varint(&list) : one->value;
+        uint64_t d = packed ? nm_pb_varint(&list) : one->value;
         if (list.bad) return cut_short(r, "a shape");
         if (d > NM_NET_CONSTANT || t->shape.rank == NM_NET_DIMS)
             return nm_fail(r->err, "%s: tensor '%s' has a dimension of %llu, or more than %d of them", r->file, t->name,
@@ -191,7 +121,7 @@ static float element(const struct tensor *t, uint64_t bits)
     case NM_ELEMENT_BOOL: return (float)(bits & 1);
     case NM_ELEMENT_HALF: return half_float((uint16_t)bits);
     case NM_ELEMENT_DOUBLE: memcpy(&d, &bits, sizeof d); return (float)d;
-    default: return as_float(bits);
+    default: return nm_pb_float(bits);
     }
 }
 
@@ -203,22 +133,22 @@ static uint32_t element_size(uint64_t type)
 }
 
 /* More elements behind those that are there: `size` bytes each, 0: varints. */
-static void take_elements(struct tensor *t, struct bytes b, uint32_t size)
+static void take_elements(struct tensor *t, struct nm_pb b, uint32_t size)
 {
     while (b.at < b.end && !b.bad) {
-        uint64_t bits = size ? fixed(&b, size) : varint(&b);
+        uint64_t bits = size ? nm_pb_fixed(&b, size) : nm_pb_varint(&b);
         if (!b.bad && t->n < t->wanted) t->at[t->n] = element(t, bits);
         t->n++;
     }
 }
 
-static int read_tensor(struct reading *r, struct bytes b, struct tensor *t)
+static int read_tensor(struct reading *r, struct nm_pb b, struct tensor *t)
 {
-    struct bytes again = b;
+    struct nm_pb again = b;
     size_t room = (size_t)(b.end - b.at);
-    struct field f;
+    struct nm_pb_field f;
     *t = (struct tensor){.name = "", .wanted = 1};
-    while (next(&b, &f)) {
+    while (nm_pb_next(&b, &f)) {
         if (f.number == TENSOR_NAME && !(t->name = text(r, f.inside, MOST_NAME))) return -1;
         if (f.number == TENSOR_DIMS && read_dims(r, f.inside, &f, t)) return -1;
         if (f.number == TENSOR_TYPE) t->type = f.value;
@@ -240,8 +170,8 @@ static int read_tensor(struct reading *r, struct bytes b, struct tensor *t)
         nm_take_n(&r->net->arena, float, t->wanted > room ? 1 : t->wanted + 1); /* an element takes a byte at least */
     if (t->wanted > room)
         return nm_fail(r->err, "%s: tensor '%s' has fewer elements in the file than its shape wants", r->file, t->name);
-    while (next(&again, &f)) {
-        bool one = f.wire != WIRE_BYTES;
+    while (nm_pb_next(&again, &f)) {
+        bool one = f.wire != NM_PB_BYTES;
         uint32_t each = f.number == TENSOR_FLOATS    ? 4
                         : f.number == TENSOR_DOUBLES ? 8
                         : f.number == TENSOR_RAW     ? size
@@ -268,23 +198,23 @@ static int add_tensor(struct reading *r, const struct tensor *t, const char *nam
 }
 
 /* ValueInfoProto: a name and a shape. A dimension is open if it has no size, or none that is possible. */
-static int read_info(struct reading *r, struct bytes b, bool input, const char **name, struct nm_net_shape *shape)
+static int read_info(struct reading *r, struct nm_pb b, bool input, const char **name, struct nm_net_shape *shape)
 {
-    struct field f, g, h, d, v;
+    struct nm_pb_field f, g, h, d, v;
     uint64_t element = 0;
     *name = NULL;
     *shape = (struct nm_net_shape){0};
-    while (next(&b, &f)) {
+    while (nm_pb_next(&b, &f)) {
         if (f.number == INFO_NAME && !(*name = text(r, f.inside, MOST_NAME))) return -1;
         if (f.number != INFO_TYPE) continue;
-        while (next(&f.inside, &g)) {
+        while (nm_pb_next(&f.inside, &g)) {
             if (g.number != TYPE_TENSOR) continue;
-            while (next(&g.inside, &h)) {
+            while (nm_pb_next(&g.inside, &h)) {
                 if (h.number == TENSOR_ELEMENT) element = h.value;
-                while (h.number == TENSOR_SHAPE && next(&h.inside, &d)) {
+                while (h.number == TENSOR_SHAPE && nm_pb_next(&h.inside, &d)) {
                     uint64_t size = 0;
                     if (d.number != SHAPE_DIM) continue;
-                    while (next(&d.inside, &v))
+                    while (nm_pb_next(&d.inside, &v))
                         if (v.number == DIM_VALUE) size = (int64_t)v.value < 0 ? 0 : v.value;
                     if (!size) size = r->open && shape->rank < r->open->rank ? r->open->dims[shape->rank] : 1;
                     if (shape->rank == NM_NET_DIMS || size > NM_NET_CONSTANT || d.inside.bad)
@@ -315,31 +245,31 @@ struct operation {
 };
 
 /* Numbers of a list, one by one or packed, behind those that are there; only counted where there is no room. */
-static void take_list(struct nm_net_attribute *a, const struct field *f, int64_t *whole, float *floats)
+static void take_list(struct nm_net_attribute *a, const struct nm_pb_field *f, int64_t *whole, float *floats)
 {
-    struct bytes b = f->inside;
-    bool one = f->wire != WIRE_BYTES;
+    struct nm_pb b = f->inside;
+    bool one = f->wire != NM_PB_BYTES;
     while (one || (b.at < b.end && !b.bad)) {
-        uint64_t v = one ? f->value : f->number == ATTRIBUTE_INTS ? varint(&b) : fixed(&b, 4);
+        uint64_t v = one ? f->value : f->number == ATTRIBUTE_INTS ? nm_pb_varint(&b) : nm_pb_fixed(&b, 4);
         if (whole && f->number == ATTRIBUTE_INTS) whole[a->n] = (int64_t)v;
-        if (floats && f->number == ATTRIBUTE_FLOATS) floats[a->n] = as_float(v);
+        if (floats && f->number == ATTRIBUTE_FLOATS) floats[a->n] = nm_pb_float(v);
         a->n++;
         if (one) return;
     }
 }
 
-static int read_attribute(struct reading *r, struct bytes b, struct operation *o)
+static int read_attribute(struct reading *r, struct nm_pb b, struct operation *o)
 {
-    struct field f;
+    struct nm_pb_field f;
     uint64_t type = 0;
-    struct bytes tensor = {NULL, NULL, false}, again = b;
+    struct nm_pb tensor = {NULL, NULL, false}, again = b;
     if (o->n_with == MOST_WITH)
         return nm_fail(r->err, "%s: node '%s' (%s) has more than %d attributes", r->file, o->name, o->op, MOST_WITH);
     struct nm_net_attribute *a = &o->with[o->n_with++];
     *a = (struct nm_net_attribute){.name = ""};
-    while (next(&b, &f)) {
+    while (nm_pb_next(&b, &f)) {
         if (f.number == ATTRIBUTE_NAME && !(a->name = text(r, f.inside, MOST_NAME))) return -1;
-        if (f.number == ATTRIBUTE_F) a->f = as_float(f.value);
+        if (f.number == ATTRIBUTE_F) a->f = nm_pb_float(f.value);
         if (f.number == ATTRIBUTE_I) a->i = (int64_t)f.value;
         if (f.number == ATTRIBUTE_S && !(a->s = text(r, f.inside, MOST_NAME))) return -1;
         if (f.number == ATTRIBUTE_T) tensor = f.inside;
@@ -351,7 +281,7 @@ static int read_attribute(struct reading *r, struct bytes b, struct operation *o
     int64_t *whole = nm_take_n(&r->net->arena, int64_t, a->n + 1);
     float *floats = nm_take_n(&r->net->arena, float, a->n + 1);
     a->whole = whole, a->floats = floats, a->n = 0;
-    while (next(&again, &f))
+    while (nm_pb_next(&again, &f))
         if (f.number == ATTRIBUTE_INTS || f.number == ATTRIBUTE_FLOATS) take_list(a, &f, whole, floats);
     bool constant = !strcmp(o->op, "Constant");
     struct tensor *t = &o->constant;
@@ -375,11 +305,11 @@ static int read_attribute(struct reading *r, struct bytes b, struct operation *o
     return 0;
 }
 
-static int read_words(struct reading *r, struct bytes b, struct operation *o)
+static int read_words(struct reading *r, struct nm_pb b, struct operation *o)
 {
-    struct field f;
+    struct nm_pb_field f;
     *o = (struct operation){.name = "", .op = "", .domain = ""};
-    while (next(&b, &f)) {
+    while (nm_pb_next(&b, &f)) {
         const char **to = f.number == NODE_NAME     ? &o->name
                           : f.number == NODE_OP     ? &o->op
                           : f.number == NODE_DOMAIN ? &o->domain
@@ -394,10 +324,10 @@ static int read_words(struct reading *r, struct bytes b, struct operation *o)
     return b.bad ? cut_short(r, "a node") : 0;
 }
 
-static int read_node(struct reading *r, struct bytes b)
+static int read_node(struct reading *r, struct nm_pb b)
 {
     struct operation o;
-    struct field f;
+    struct nm_pb_field f;
     uint32_t in[NM_NET_INPUTS];
     if (read_words(r, b, &o)) return -1;
     int32_t op = nm_net_op_find(o.op);
@@ -411,7 +341,7 @@ static int read_node(struct reading *r, struct bytes b)
     if ((op < 0 && !constant) || (*o.domain && strcmp(o.domain, "ai.onnx")))
         return nm_fail(r->err, "%s: node '%s' has the operator %s%s%s, which is not known here", r->file, o.name,
                        o.domain, *o.domain ? "." : "", *o.op ? o.op : "''");
-    while (next(&b, &f))
+    while (nm_pb_next(&b, &f))
         if (f.number == NODE_ATTRIBUTE && read_attribute(r, f.inside, &o)) return -1;
     if (constant) {
         if (!o.has_constant)
@@ -431,16 +361,16 @@ static int read_node(struct reading *r, struct bytes b)
 }
 
 /* The graph's fields come in any order; constants are wanted first, then inputs, nodes, outputs. */
-static int read_graph(struct reading *r, struct bytes graph)
+static int read_graph(struct reading *r, struct nm_pb graph)
 {
     static const uint32_t order[] = {GRAPH_INITIALIZER, GRAPH_INPUT, GRAPH_NODE, GRAPH_OUTPUT};
     for (int pass = 0; pass < 4; pass++) {
-        struct bytes b = graph;
-        struct field f;
-        while (next(&b, &f)) {
+        struct nm_pb b = graph;
+        struct nm_pb_field f;
+        while (nm_pb_next(&b, &f)) {
             if (f.number == GRAPH_SPARSE) return nm_fail(r->err, "%s: sparse tensors are not known here", r->file);
             if (f.number != order[pass]) continue;
-            if (f.wire != WIRE_BYTES) return cut_short(r, "the graph");
+            if (f.wire != NM_PB_BYTES) return cut_short(r, "the graph");
             const char *name;
             struct nm_net_shape shape;
             struct tensor t;
@@ -468,12 +398,12 @@ static int read_graph(struct reading *r, struct bytes graph)
     return 0;
 }
 
-static int read_opset(struct reading *r, struct bytes b)
+static int read_opset(struct reading *r, struct nm_pb b)
 {
-    struct field f;
+    struct nm_pb_field f;
     const char *domain = "";
     uint64_t version = 0;
-    while (next(&b, &f)) {
+    while (nm_pb_next(&b, &f)) {
         if (f.number == OPSET_DOMAIN && !(domain = text(r, f.inside, MOST_NAME))) return -1;
         if (f.number == OPSET_VERSION) version = f.value;
     }
@@ -486,11 +416,11 @@ static int read_opset(struct reading *r, struct bytes b)
     return 0;
 }
 
-static int read_note(struct reading *r, struct bytes b)
+static int read_note(struct reading *r, struct nm_pb b)
 {
-    struct field f;
+    struct nm_pb_field f;
     const char *key = "", *value = "";
-    while (next(&b, &f)) {
+    while (nm_pb_next(&b, &f)) {
         if (f.number == ENTRY_KEY && !(key = text(r, f.inside, MOST_NAME))) return -1;
         if (f.number == ENTRY_VALUE && !(value = text(r, f.inside, 1 << 16))) return -1;
     }
@@ -498,13 +428,13 @@ static int read_note(struct reading *r, struct bytes b)
     return nm_net_add_note(r->net, key, value, r->err);
 }
 
-static int read_model(struct reading *r, struct bytes b)
+static int read_model(struct reading *r, struct nm_pb b)
 {
-    struct field f;
-    struct bytes graph = {NULL, NULL, false};
+    struct nm_pb_field f;
+    struct nm_pb graph = {NULL, NULL, false};
     uint32_t opsets = 0;
-    while (next(&b, &f)) {
-        if (f.wire != WIRE_BYTES) continue;
+    while (nm_pb_next(&b, &f)) {
+        if (f.wire != NM_PB_BYTES) continue;
         if (f.number == MODEL_GRAPH) graph = f.inside;
         if (f.number == MODEL_METADATA && read_note(r, f.inside)) return -1;
         if (f.number == MODEL_OPSET && (opsets++, read_opset(r, f.inside))) return -1;
@@ -520,7 +450,7 @@ struct nm_net *nm_onnx_read_sized(const void *bytes, size_t n, const char *name,
 {
     if (n > NM_ONNX_BYTES) return nm_fail(err, "%s is larger than %d MB", name, NM_ONNX_BYTES >> 20), NULL;
     struct reading r = {nm_net_new(), open, name, err};
-    if (!read_model(&r, (struct bytes){bytes, (const uint8_t *)bytes + n, false})) return r.net;
+    if (!read_model(&r, (struct nm_pb){bytes, (const uint8_t *)bytes + n, false})) return r.net;
     nm_net_free(r.net);
     return NULL;
 }
@@ -569,13 +499,13 @@ static void put_varint(struct out *o, uint64_t value)
 
 static void put_number(struct out *o, uint32_t number, uint64_t value)
 {
-    put_varint(o, (uint64_t)number << 3 | WIRE_VARINT);
+    put_varint(o, (uint64_t)number << 3 | NM_PB_VARINT);
     put_varint(o, value);
 }
 
 static void put_bytes(struct out *o, uint32_t number, const void *bytes, size_t n)
 {
-    put_varint(o, (uint64_t)number << 3 | WIRE_BYTES);
+    put_varint(o, (uint64_t)number << 3 | NM_PB_BYTES);
     put_varint(o, n);
     put(o, bytes, n);
 }
@@ -625,7 +555,7 @@ static void put_info(struct out *graph, uint32_t number, const struct nm_net_val
 
 static void put_float(struct out *o, uint32_t number, float value)
 {
-    put_varint(o, number << 3 | WIRE_FIXED32);
+    put_varint(o, number << 3 | NM_PB_FIXED32);
     put(o, &value, sizeof value);
 }
 
