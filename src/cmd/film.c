@@ -1,6 +1,5 @@
 #include "cmd/film.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,19 +78,12 @@ int film_open(struct film *f, struct nm_arena *arena, const char *folder, const 
 /* One who does not take the frames any more gets none. */
 void film_take(struct film *f, struct nm_stage *stage, struct pose3 (*from)(const struct nm_stage *stage))
 {
-    const size_t size = 3 * FILM_W * FILM_H;
     if (f->pipe < 0 || nm_seconds(nm_stage_now(stage)) < f->next) return;
     f->next += FILM_FRAME;
     picture_take(f->eye, stage, from(stage), f->frame);
-    for (size_t at = 0; at < size && f->pipe >= 0;) {
-        ssize_t n = write(f->pipe, f->frame + at, size - at);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) {
-            close(f->pipe);
-            f->pipe = -1;
-        }
-        at += n > 0 ? (size_t)n : 0;
-    }
+    if (!nm_write_all(f->pipe, f->frame, 3 * FILM_W * FILM_H)) return;
+    close(f->pipe);
+    f->pipe = -1;
 }
 
 void film_close(struct film *f)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "core/files.h"
 
 enum { JOBS = 64 };
 
@@ -30,16 +31,6 @@ struct crew {
     bool dismissed;
 };
 
-static void write_all(int to, const unsigned char *bytes, size_t n)
-{
-    for (size_t at = 0; at < n;) {
-        ssize_t k = write(to, bytes + at, n - at);
-        if (k < 0 && errno == EINTR) continue;
-        if (k <= 0) return;
-        at += (size_t)k;
-    }
-}
-
 static void child(const struct crew *c, struct job *job, int to)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody works on for a parent that was killed */
@@ -48,7 +39,7 @@ static void child(const struct crew *c, struct job *job, int to)
         setrlimit(RLIMIT_CPU, &(struct rlimit){most, most});
     }
     c->pool->work(c->pool->user, job->index, job->result);
-    write_all(to, job->result, c->pool->size);
+    nm_write_all(to, job->result, c->pool->size);
     _exit(0);
 }
 

@@ -84,16 +84,16 @@ const char *const *nm_folders_in(struct nm_arena *arena, const char *folder, uin
     return folders;
 }
 
-static int write_all(int file, const char *bytes, size_t size)
+int nm_write_all(int file, const void *bytes, size_t size)
 {
-    while (size) {
-        ssize_t n = write(file, bytes, size);
+    for (const char *at = bytes; size;) {
+        ssize_t n = write(file, at, size);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return -1;
-        bytes += n;
+        if (n <= 0) return -1;
+        at += n;
         size -= (size_t)n;
     }
-    return fsync(file);
+    return 0;
 }
 
 /* A new name counts only when its folder is on the disk. */
@@ -121,7 +121,7 @@ int nm_file_replace(const char *path, const char *bytes, size_t size, struct nm_
     } else {
         int file = mkostemp(fresh, O_CLOEXEC);
         rc = file < 0 ? -1 : 0;
-        if (!rc) rc = write_all(file, bytes, size) || fchmod(file, mode) ? -1 : 0;
+        if (!rc) rc = nm_write_all(file, bytes, size) || fsync(file) || fchmod(file, mode) ? -1 : 0;
         int why = errno;
         if (file >= 0) close(file);
         errno = why;

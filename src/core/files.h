@@ -24,6 +24,8 @@ const char *const *nm_files_in(struct nm_arena *arena, const char *folder, const
 /* The same for the folders in a folder. */
 const char *const *nm_folders_in(struct nm_arena *arena, const char *folder, uint32_t *n);
 
+/* Writes all bytes to an open file or pipe; -1 with errno. */
+int nm_write_all(int file, const void *bytes, size_t size);
 /* Replaces a file as a whole: a reader sees the old bytes or the new ones, also after a loss of power. Missing
  * folders are made. Size 0 removes the file. On failure the old file stays, and the result is -1 with a sentence. */
 int nm_file_replace(const char *path, const char *bytes, size_t size, struct nm_err *err);

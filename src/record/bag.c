@@ -333,18 +333,9 @@ int bag_out_begin(struct bag_out *out, struct nm_arena *arena, const char *path,
 int bag_out_write(void *user, const void *bytes, size_t n)
 {
     struct bag_out *out = user;
-    const char *at = bytes;
-    while (n) {
-        ssize_t done = write(out->file, at, n);
-        if (done < 0 && errno == EINTR) continue;
-        if (done < 0) {
-            out->fault = errno;
-            return -1;
-        }
-        at += done;
-        n -= (size_t)done;
-    }
-    return 0;
+    int bad = nm_write_all(out->file, bytes, n);
+    if (bad) out->fault = errno;
+    return bad;
 }
 
 /* metadata.yaml of a folder with this one file. */

@@ -188,18 +188,9 @@ static void write_metadata(struct tape *tape)
 static int to_file(void *user, const void *bytes, size_t n)
 {
     struct tape *tape = user;
-    const char *at = bytes;
-    while (n) {
-        ssize_t done = write(tape->fd, at, n);
-        if (done < 0 && errno == EINTR) continue;
-        if (done < 0) {
-            tape->fault = errno;
-            return -1;
-        }
-        at += done;
-        n -= (size_t)done;
-    }
-    return 0;
+    int bad = nm_write_all(tape->fd, bytes, n);
+    if (bad) tape->fault = errno;
+    return bad;
 }
 
 static bool space_left(const struct tape *tape, int fd)
