@@ -58,6 +58,9 @@ void look_body(struct look *look, const BodyState *body);
 void look_image(struct look *look, const Image *image);
 void look_lines(struct look *look, const PointCloud2 *points);
 void look_click(struct look *look, const PointStamped *click);
+int look_log(struct look *look, const char *path, struct nm_err *err);
+/* A running robot is recorded first. */
+int look_live(struct look *look, double seconds, bool network, struct nm_err *err);
 
 /* camera_tags.c: corners of the markers in a picture, as sights of a view; weak, because a robot's program does without
  * the library that finds them. */
