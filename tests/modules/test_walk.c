@@ -138,6 +138,28 @@ static void a_kick_rides_on_one_step(void **state)
         }
 }
 
+/* The ball is elsewhere by then. */
+static void a_kick_that_found_no_step_in_time_is_forgotten(void **state)
+{
+    (void)state;
+    struct bench b;
+    begin(&b);
+    tick(&b, 40);
+    WalkCommand *c = command(&b, WalkCommand_VELOCITY);
+    c->kick = WalkCommand_KICK_FORWARD;
+    c->kick_strength = 1;
+    tick(&b, 1);
+    command(&b, WalkCommand_STAND);
+    bool told = false;
+    for (int i = 0; i < 125; i++) told |= strstr(tick(&b, 1)->refused, "in time") != NULL;
+    assert_true(told);
+    for (int i = 0; i < 200; i++) {
+        if (i % 20 == 0) command(&b, WalkCommand_VELOCITY)->velocity.linear.x = 0.2;
+        assert_int_not_equal(tick(&b, 1)->state, WalkState_KICKING);
+    }
+    end(&b);
+}
+
 static void legs_of_somebody_else_are_left_alone(void **state)
 {
     (void)state;
@@ -244,6 +266,7 @@ int main(void)
         cmocka_unit_test(a_target_is_reached),
         cmocka_unit_test(a_kick_that_cannot_be_is_refused_with_the_reason),
         cmocka_unit_test(a_kick_rides_on_one_step),
+        cmocka_unit_test(a_kick_that_found_no_step_in_time_is_forgotten),
         cmocka_unit_test(legs_of_somebody_else_are_left_alone),
         cmocka_unit_test(a_manager_that_forbids_walking_is_obeyed),
         cmocka_unit_test(goals_do_not_jump_however_it_stumbles),

@@ -10,6 +10,7 @@ static const double CLOSE = 0.02, ALIGNED = 0.06; /* m, rad: a target is reached
 static const double STAYS = 2;                    /* times as far: and not left again                   */
 static const double LIMPING = 0.6;                /* of the speeds, without load cells                  */
 static const double SHAKES = 0.2, SETTLES = 0.8;  /* rad/s; s for legs of WALK_LEG: a risen body comes to rest       */
+static const double KICK_LASTS = 0.7;             /* s; a kick that comes later misses the ball          */
 static const double SILENT = 0.1;                 /* s, without word a sensor is not believed           */
 
 void walk_front_reset(struct walk_front *f)
@@ -117,6 +118,7 @@ static void take_command(struct walk_front *f)
     f->wish.heading = f->heading + target.theta;
     const char *why = c->kick != WalkCommand_KICK_NONE ? walk_kick_ask(c, &f->tuned, &f->engine.kick) : NULL;
     if (why) nm_text(f->refused, "%s", why);
+    if (c->kick != WalkCommand_KICK_NONE && !why) f->kick_asked = f->nm->now;
 }
 
 static void follow_odometry(struct walk_front *f)
@@ -349,6 +351,10 @@ bool walk_front_begin(struct walk_front *f, bool walks, struct walk_sense *s)
         return false;
     }
     if (!may_walk(f)) drop_wish(f, "the manager of the robot does not let it walk now");
+    if (f->engine.kick.wanted && nm_seconds(f->nm->now - f->kick_asked) > KICK_LASTS) {
+        f->engine.kick.wanted = false;
+        nm_text(f->refused, "the step for the kick did not come in time");
+    }
     if (f->since < 0) begin_rise(f);
     double since = nm_seconds(f->nm->now - f->since);
     bool shakes = s->tilt && vec3_norm(s->gyro) > SHAKES && since < f->takes + SETTLES * sqrt(f->engine.size);

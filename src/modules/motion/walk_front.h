@@ -91,11 +91,12 @@ struct walk_front {
         double heading;      /* rad, of the target in the world     */
         int64_t told;        /* ns                                  */
     } wish;
-    double heading;    /* rad, of the trunk in the world           */
-    bool arrived;      /* at the target                            */
-    bool placed;       /* the odometry is alive                    */
-    struct pose2 here; /* base_footprint in odom                   */
-    double speed[3];   /* by the odometry: m/s, m/s, rad/s         */
+    double heading;     /* rad, of the trunk in the world           */
+    int64_t kick_asked; /* ns, when the last kick was accepted     */
+    bool arrived;       /* at the target                            */
+    bool placed;        /* the odometry is alive                    */
+    struct pose2 here;  /* base_footprint in odom                   */
+    double speed[3];    /* by the odometry: m/s, m/s, rad/s         */
     uint32_t steps;
     struct imu_watch watch;
     uint32_t same_imu; /* samples in a row that did not change, counted while it walks */

@@ -52,7 +52,8 @@ static const double LATE = 0.4;                   /* phase of the step before a 
 static const double SHOWN = 0.03;                 /* s, that a kick is shown to a walk that does not answer        */
 static const double IN_SIGHT = 1.8;               /* rad, the head can turn to the ball   */
 static const double SEEN_NOW = 0.5;               /* s, since the ball was seen: it is kicked */
-static const double KICK_TAKES = 1.2;             /* s                                                             */
+static const double KICK_TAKES = 1.2;             /* s, until the foot is down again                               */
+static const double AWAITED = 0.75;               /* s, then a kick whose step did not begin is none               */
 
 struct planner {
     struct nm *nm;
@@ -588,7 +589,7 @@ static bool kicks(struct planner *f)
     double since = f->asked ? nm_seconds(f->nm->now - f->asked) : INFINITY;
     bool swings = walk_answers(f) && f->walk->state == WalkState_KICKING, over = f->swung && !swings;
     f->swung = f->asked && swings;
-    if (since > KICK_TAKES || over) f->asked = 0;
+    if (since > (swings || !walk_answers(f) ? KICK_TAKES : AWAITED) || over) f->asked = 0;
     if (!f->asked) return false;
     struct steer_velocity v = {f->kick_speed, 0, 0};
     yield_to_others(f, &v, CLOSE);
@@ -784,7 +785,7 @@ static const struct nm_param params[] = {
     NM_PARAM(stand_off, 0.25, 0, 2, "m", "so far behind the place of the kick the straight run-up begins"),
     NM_PARAM(ahead, 0.2, 0.05, 1, "m", "from the robot to a ball before its foot, until the topic kick_place says it"),
     NM_PARAM(aside, 0.05, 0, 0.3, "m", "the same to the side"),
-    NM_PARAM(outside, 0.02, -0.1, 0.1, "m",
+    NM_PARAM(outside, 0.035, -0.1, 0.1, "m",
              "a walking foot wants the ball so much farther outside than a standing one"),
     NM_PARAM(kick_speed, 0.36, 0.02, 2, "m/s", "of the last steps before a kick"),
     NM_PARAM(kick_reach, 0.09, -0.1, 0.5, "m",

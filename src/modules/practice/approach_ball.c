@@ -5,6 +5,7 @@
 #include "nutmeg_msgs/BallModel.h"
 #include "nutmeg_msgs/NavigationGoal.h"
 #include "nutmeg_msgs/WalkCommand.h"
+#include "nutmeg_msgs/WalkState.h"
 
 static const double FAR = 50;     /* m, of the target: its direction does not change with the place of the ball */
 static const double KICKED = 0.4; /* m/s, a ball that rolls faster was kicked */
@@ -14,6 +15,7 @@ struct approach_ball {
     /* in */
     const BallModel *ball;
     const WalkCommand *command;
+    const WalkState *walk;
     /* out */
     NavigationGoal *goal;
     HeadMode *head;
@@ -29,7 +31,7 @@ static void step(struct approach_ball *f)
     if (!f->drawn) f->direction = 2 * M_PI * nm_random(f->nm), f->drawn = true;
     f->head->head_mode = HeadMode_BALL_MODE;
     nm_put(f->nm, f->head);
-    f->asked |= f->command->kick != WalkCommand_KICK_NONE;
+    f->asked |= f->command->kick != WalkCommand_KICK_NONE || f->walk->state == WalkState_KICKING;
     f->done |= f->asked && f->ball->valid && hypot(f->ball->velocity.x, f->ball->velocity.y) > KICKED;
     if (nm_seconds(f->nm->now) < f->start) return;
     nm_text(f->goal->header.frame_id, "odom");
@@ -47,6 +49,7 @@ static void step(struct approach_ball *f)
 static const struct nm_port ports[] = {
     NM_IN(ball, BallModel, "ball"),
     NM_LAST(command, WalkCommand, "walk_command"),
+    NM_LAST(walk, WalkState, "walk_state", .optional = true),
     NM_OUT(goal, NavigationGoal, "navigation_goal"),
     NM_OUT(head, HeadMode, "head_mode"),
     {0},
