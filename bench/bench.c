@@ -43,8 +43,8 @@ static const struct {
     bool alone;       /* takes minutes: only when it is named */
     const char *rows; /* words for --only, with commas between; NULL: it has none */
 } benches[] = {
-    {"world", bench_position, true, NULL},
-    {"world", bench_ball, true, NULL},
+    {"world", bench_position, true, "playing,kidnapped,wrong_side,fall,false_percepts,particles"},
+    {"world", bench_ball, true, "ball"},
     {"match", bench_match, true,
      "physics,beginners_physics,drop_in_physics,flat,beginners,lossy,drop_in,messages_hl,messages_spl,messages_hsl"},
     {"match", bench_approach, true, "approach"},

@@ -1,5 +1,6 @@
 /* nutmeg bench world, the rows of the ball: a walking robot in physics, hard conditions, percepts with noise, misses
  * and ghosts. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,12 +25,17 @@ struct work {
     struct progress progress;
 };
 
+static uint64_t seed_of(const struct work *w, uint32_t piece)
+{
+    return (w->options->first_seed ? w->options->first_seed : FIRST_SEED) + piece;
+}
+
 static void work(void *user, uint32_t piece, void *result)
 {
     struct work *w = user;
     const struct ball_trial trial = {
         .fidelity = NM_FIDELITY_PERCEPT,
-        .seed = (w->options->first_seed ? w->options->first_seed : FIRST_SEED) + piece,
+        .seed = seed_of(w, piece),
         .seconds = w->options->quick ? QUICK_SECONDS : SECONDS,
         .lineup = w->lineup,
     };
@@ -69,7 +75,7 @@ static void report(struct nm_bench *b, const struct work *w)
     for (uint32_t i = 0; i < w->n; i++) {
         const struct ball_result *r = &w->results[i];
         if (!r->done) {
-            nm_bench_say(b, "seed %u: %s", i, r->why);
+            if (*r->why) nm_bench_say(b, "seed %" PRIu64 ": %s", seed_of(w, i), r->why);
             continue;
         }
         nees += isfinite(r->nees) ? r->nees : 0;

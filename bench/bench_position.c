@@ -1,4 +1,5 @@
 /* nutmeg bench world, the rows of the robot's position. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,17 +18,17 @@ enum { FIRST_SEED = 20001, MOST = 100 };
 
 enum trial { PLAY, KIDNAP, SIDE, FALL, FALSE_ONES, TRIALS };
 static const struct {
-    const char *name;
+    const char *row, *name; /* row: its word for --only */
     enum position_incident incident;
     bool false_ones;
     uint32_t seeds, quick;
     double seconds, quick_seconds;
 } trials[TRIALS] = {
-    [PLAY] = {"playing", INCIDENT_NONE, false, 10, 1, 60, 20},
-    [KIDNAP] = {"kidnapped", INCIDENT_KIDNAP, false, 34, 1, 0, 0},
-    [SIDE] = {"wrong side at the start", INCIDENT_WRONG_SIDE, false, 33, 1, 0, 0},
-    [FALL] = {"after a fall", INCIDENT_FALL, false, 33, 1, 0, 0},
-    [FALSE_ONES] = {"false percepts", INCIDENT_NONE, true, 10, 1, 60, 20},
+    [PLAY] = {"playing", "playing", INCIDENT_NONE, false, 10, 1, 60, 20},
+    [KIDNAP] = {"kidnapped", "kidnapped", INCIDENT_KIDNAP, false, 34, 1, 0, 0},
+    [SIDE] = {"wrong_side", "wrong side at the start", INCIDENT_WRONG_SIDE, false, 33, 1, 0, 0},
+    [FALL] = {"fall", "after a fall", INCIDENT_FALL, false, 33, 1, 0, 0},
+    [FALSE_ONES] = {"false_percepts", "false percepts", INCIDENT_NONE, true, 10, 1, 60, 20},
 };
 static const char *const topics[] = {"pose"};
 
@@ -43,14 +44,18 @@ struct work {
     struct progress progress;
 };
 
+static uint64_t seed_of(const struct work *w, uint32_t piece)
+{
+    return (w->options->first_seed ? w->options->first_seed : FIRST_SEED) + w->index[piece];
+}
+
 static void work(void *user, uint32_t piece, void *result)
 {
     struct work *w = user;
     enum trial k = w->trial[piece];
     const struct position_trial trial = {.incident = trials[k].incident,
                                          .fidelity = w->fidelity,
-                                         .seed = (w->options->first_seed ? w->options->first_seed : FIRST_SEED) +
-                                                 w->index[piece],
+                                         .seed = seed_of(w, piece),
                                          .seconds = w->options->quick ? trials[k].quick_seconds : trials[k].seconds,
                                          .false_ones = trials[k].false_ones,
                                          .smooth = k == PLAY,
@@ -124,40 +129,52 @@ static void most(struct nm_bench *b, const char *name, double value, const char 
     nm_bench_report(b, name, value, unit, NAN, text, value <= goal);
 }
 
+static bool is_wanted(const struct nm_bench *b, enum trial k) { return nm_bench_wants(b, trials[k].row); }
+
+static void report_playing(struct nm_bench *b, const struct sum *s)
+{
+    double median = position_quantile(s->place, s->n, 0.5);
+    most(b, "position while playing, median", 100 * median, "cm", 8);
+    most(b, "  p95", 100 * position_quantile(s->place, s->n, 0.95), "cm", 25);
+    most(b, "  direction, median", 180 / M_PI * position_quantile(s->turn, s->n, 0.5), "deg", 3);
+    most(b, "  direction, p95", 180 / M_PI * position_quantile(s->turn, s->n, 0.95), "deg", 8);
+    nm_bench_say(b,
+                 "NEES %.2f (3 if calibrated), inside the 95 %% ellipsoid %.1f %%, mirrored %u of %u, %.0f us a step",
+                 s->nees, 100 * s->inside, s->mirrored, s->n, s->step_us);
+    double smoothed = position_quantile(s->smoothed, s->n_smoothed, 0.5);
+    most(b, "  against a smoother that knows all landmarks", median / smoothed, "x", 2);
+}
+
 static void report(struct nm_bench *b, const struct work *w)
 {
     struct sum play, wrong, s;
     uint32_t late = 0, incidents = 0;
+    bool any = false;
     gather(w, PLAY, &play);
-    double median = position_quantile(play.place, play.n, 0.5);
-    most(b, "position while playing, median", 100 * median, "cm", 8);
-    most(b, "  p95", 100 * position_quantile(play.place, play.n, 0.95), "cm", 25);
-    most(b, "  direction, median", 180 / M_PI * position_quantile(play.turn, play.n, 0.5), "deg", 3);
-    most(b, "  direction, p95", 180 / M_PI * position_quantile(play.turn, play.n, 0.95), "deg", 8);
-    nm_bench_say(b,
-                 "NEES %.2f (3 if calibrated), inside the 95 %% ellipsoid %.1f %%, mirrored %u of %u, %.0f us a step",
-                 play.nees, 100 * play.inside, play.mirrored, play.n, play.step_us);
-    double smoothed = position_quantile(play.smoothed, play.n_smoothed, 0.5);
-    most(b, "  against a smoother that knows all landmarks", median / smoothed, "x", 2);
+    if (is_wanted(b, PLAY)) report_playing(b, &play);
     for (enum trial k = KIDNAP; k <= FALL; k++) {
         static const double goals[TRIALS][2] = {[KIDNAP] = {5, 10}, [SIDE] = {8, 15}, [FALL] = {3, 6}};
         char name[80];
+        if (!is_wanted(b, k)) continue;
         gather(w, k, &s);
-        snprintf(name, sizeof name, "%s: until 20 cm, median", trials[k].name);
+        snprintf(name, sizeof name, "%s, %u times: until 20 cm, median", trials[k].name, s.played);
         most(b, name, position_quantile(s.recovered, s.played, 0.5), "s", goals[k][0]);
         most(b, "  p95", position_quantile(s.recovered, s.played, 0.95), "s", goals[k][1]);
         late += s.late;
         incidents += s.played;
+        any = true;
         free_sum(&s);
     }
     char mirrored[80];
     snprintf(mirrored, sizeof mirrored, "mirrored 30 s after any of these, of %u", incidents);
-    nm_bench_report(b, mirrored, late, "", NAN, "0", late == 0 && incidents > 0);
+    if (any) nm_bench_report(b, mirrored, late, "", NAN, "0", late == 0 && incidents > 0);
     gather(w, FALSE_ONES, &wrong);
-    most(b, "20 % false percepts: error against the usual", position_quantile(wrong.place, wrong.n, 0.5) / median, "x",
-         1.5);
-    nm_bench_say(b, "%.1f %% of the percepts were false, usually %.1f %%; mirrored %u of %u", 100 * wrong.false_share,
-                 100 * play.false_share, wrong.mirrored, wrong.n);
+    double usual = position_quantile(play.place, play.n, 0.5), then = position_quantile(wrong.place, wrong.n, 0.5);
+    if (is_wanted(b, FALSE_ONES)) {
+        most(b, "20 % false percepts: error against the usual", then / usual, "x", 1.5);
+        nm_bench_say(b, "%.1f %% of the percepts were false, usually %.1f %%; mirrored %u of %u",
+                     100 * wrong.false_share, 100 * play.false_share, wrong.mirrored, wrong.n);
+    }
     free_sum(&play);
     free_sum(&wrong);
 }
@@ -204,11 +221,12 @@ void bench_position(struct nm_bench *b)
     w = (struct work){.setup = &setup, .options = o, .fidelity = NM_FIDELITY_PERCEPT};
     snprintf(w.lineup, sizeof w.lineup, "%s/lineups/position_walk.yaml", setup.root);
     for (enum trial k = 0; k < TRIALS; k++) {
-        uint32_t n = o->quick ? trials[k].quick : trials[k].seeds;
+        bool compared = k == PLAY && is_wanted(b, FALSE_ONES);
+        uint32_t n = !is_wanted(b, k) && !compared ? 0 : o->quick ? trials[k].quick : trials[k].seeds;
         if (o->first_seed && o->last_seed - o->first_seed + 1 < n) n = (uint32_t)(o->last_seed - o->first_seed + 1);
         for (uint32_t i = 0; i < n; i++) w.trial[w.n] = (uint8_t)k, w.index[w.n++] = i;
     }
-    w.results = nm_calloc(w.n, sizeof *w.results);
+    w.results = nm_calloc(w.n + 1, sizeof *w.results);
     struct pool pool = {.n = w.n,
                         .jobs = o->jobs ? o->jobs : 2,
                         .size = sizeof(struct position_result),
@@ -222,10 +240,10 @@ void bench_position(struct nm_bench *b)
     if (pool_run(&pool, &err) < 0) nm_bench_say(b, "%s", err.text);
     progress_end(&w.progress);
     for (uint32_t i = 0; i < w.n; i++)
-        if (!w.results[i].done)
-            nm_bench_say(b, "%s, seed %u: %s", trials[w.trial[i]].name, w.index[i], w.results[i].why);
+        if (!w.results[i].done && *w.results[i].why)
+            nm_bench_say(b, "%s, seed %" PRIu64 ": %s", trials[w.trial[i]].name, seed_of(&w, i), w.results[i].why);
     report(b, &w);
-    time_cloud(b);
+    if (nm_bench_wants(b, "particles")) time_cloud(b);
     free(w.results);
     setup_end(&setup);
 }

@@ -34,7 +34,7 @@ int cmd_bench(int argc, char **argv)
         NUMBER("learn", &learn, 0.01, 1e5, "N",
                "robots: each learns to walk for N minutes on --jobs threads, then walks with its policy"),
         TEXT("only", &only, "ROWS",
-             "match, vision, web: only these rows, with commas between; an unknown name lists them"),
+             "match, world, vision, web: only these rows, with commas between; an unknown name lists them"),
         TEXT("seeds", &seeds, "A-B",
              "scenarios: seeds that no tuning has used (default: 50001 on; walk: 70001 on; world: 20001 on)"),
         NUMBER("randomise", &randomise, 0, NM_WORLD_RANDOM, "X",
