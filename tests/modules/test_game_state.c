@@ -38,6 +38,7 @@ static struct rig {
     struct nm_game_packet p; /* sent every half a second */
     bool quiet;              /* the controller           */
     double time, sent;       /* s                        */
+    double roll;             /* m/s, of the ball         */
     uint32_t returns;        /* packets                  */
     struct nm_game_return said;
     Datagram answer; /* the last one */
@@ -126,6 +127,7 @@ static void see_ball(double x, double y)
     ball->valid = true;
     ball->confidence = 1;
     ball->position = (Point){x, y, 0};
+    ball->velocity.x = r.roll;
     ball->last_seen = nm_stamp(nm_ns(r.time));
 }
 
@@ -457,10 +459,13 @@ static void test_mates_hear_for_us(void **state)
     change(MatchState_SET);
     hear_mates(1); /* of a whistle that may have been before SET */
     assert_int_equal(play(3)->state, MatchState_SET);
-    hear_mates(1);
+    hear_mates(2);
     const MatchState *m = play(0.1);
     assert_int_equal(m->state, MatchState_PLAYING);
     assert_string_equal(m->reason, "a mate heard the whistle");
+    play(1.2);
+    hear_team(0, 3); /* nobody tells of it any more, and it was no whistle of the next field for that */
+    assert_int_equal(play(3)->state, MatchState_PLAYING);
     end();
 }
 
@@ -550,6 +555,14 @@ static void test_rivals_kick_off_first(void **state)
         m = watch_ball(1, 0.9, -0.3); /* they have kicked */
         assert_true(m->may_play);
         assert_int_equal(m->kicking, MatchState_KICK_NOBODY);
+        end();
+        begin(versions[v]);
+        kick_off_of(THEM);
+        change(MatchState_SET);
+        change(MatchState_PLAYING);
+        assert_false(watch_ball(2, 0.2, 0.1)->may_play);
+        r.roll = 0.6; /* it has not come farther, but rolls */
+        assert_true(watch_ball(0.3, 0.2, 0.1)->may_play);
         end();
         begin(versions[v]);
         kick_off_of(US);

@@ -105,6 +105,7 @@ struct game_state {
     int64_t whistled;   /* ns, when it was heard                                              */
     uint8_t after_goal; /* KICK_*, of a goal that was only whistled: those whose goal the ball is in */
     int64_t whistle;    /* ns, last heard by this robot                                       */
+    uint32_t hearers;   /* bit n: player n has told of the whistle that is ahead              */
     struct kick kick;
     char reason[64];
     /* state: the hand */
@@ -120,6 +121,8 @@ struct game_state {
 #define PATIENCE  2.0  /* s beyond the delay of the rules, after which a whistle was a mistake */
 #define RECENT    2.0  /* s, older whistles do not count                                       */
 #define ANSWER    1.2  /* s, by then mates have told of a whistle                              */
+#define ROLLS     0.3  /* m/s: a ball that is seen to roll so fast ...                         */
+#define ROLLED    0.15 /* m: ... is in play when it is so far from where it lay                */
 #define LIES      1.5  /* s that a ball must be seen at one place to rest there                         */
 #define TRIAL     3.0  /* s, another game controller must be heard before it replaces a silent one */
 #define OVERTAKEN 1.0  /* s, the longest way of a packet that a newer one overtook             */
@@ -376,6 +379,7 @@ static void run_ahead(struct game_state *f, uint8_t state, const char *reason)
     f->ahead = true;
     f->ahead_of = f->packet.state;
     f->whistled = f->nm->now;
+    f->hearers = 0;
     set_state(f, state, reason);
 }
 
@@ -397,19 +401,20 @@ static void follow_whistle(struct game_state *f)
 }
 
 /* A whistle of the next field: only one of the team heard it, and two others who have spoken since did not. Who hears a
- * whistle tells it at once, and for RECENT. */
-static bool only_one_heard(const struct game_state *f)
+ * whistle tells it at once, and for RECENT; that ends sooner than the doubts of one who was told late. */
+static bool only_one_heard(struct game_state *f)
 {
     double since = ago(f, f->whistled);
-    uint32_t heard = f->whistle && ago(f, f->whistle) < since + RECENT, deaf = 0;
-    if (since < ANSWER || since >= RECENT) return false;
+    uint32_t deaf = 0;
     for (uint32_t i = 0; i < f->mates->mates.n; i++) {
         const TeamMate *mate = &f->mates->mates.at[i];
+        uint32_t bit = 1u << (mate->player_number & 31);
         int64_t at = nm_stamp_ns(mate->message.header.stamp);
-        heard += mate->message.whistle && ago(f, at) < since + RECENT;
-        deaf += !mate->message.whistle && ago(f, at) < since - 0.5 * ANSWER;
+        if (mate->message.whistle && ago(f, at) < since + RECENT) f->hearers |= bit;
+        deaf += !(f->hearers & bit) && ago(f, at) < since - 0.5 * ANSWER;
     }
-    return heard < 2 && deaf > 1;
+    uint32_t heard = (f->whistle && ago(f, f->whistle) < since + RECENT) + (uint32_t)__builtin_popcount(f->hearers);
+    return since >= ANSWER && since < RECENT && heard < 2 && deaf > 1;
 }
 
 static void follow_packets(struct game_state *f)
@@ -473,11 +478,13 @@ static bool ball_moved(struct game_state *f)
         k->rests = ago(f, k->lies_since) > LIES;
         return false;
     }
-    if (hypot(x - k->x, y - k->y) < f->moved)
+    double far = hypot(x - k->x, y - k->y);
+    bool rolls = far > ROLLED && hypot(f->ball->velocity.x, f->ball->velocity.y) > ROLLS;
+    if (far < f->moved && !rolls)
         k->away_since = 0;
     else if (!k->away_since)
         k->away_since = f->nm->now;
-    return k->away_since && ago(f, k->away_since) > 0.3;
+    return k->away_since && ago(f, k->away_since) > (rolls ? 0.15 : 0.3);
 }
 
 static void judge_kick(struct game_state *f)
