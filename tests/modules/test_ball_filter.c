@@ -9,6 +9,7 @@
 
 #include "core/harness.h"
 #include "core/stamp.h"
+#include "geometry_msgs/PoseWithCovarianceStamped.h"
 #include "humanoid_league_msgs/BallRelative.h"
 #include "nav_msgs/Odometry.h"
 #include "nutmeg_msgs/BallModel.h"
@@ -94,6 +95,24 @@ static void one_false_sighting_is_ignored_and_a_ball_that_stays_elsewhere_is_fol
     nm_harness_free(h);
 }
 
+static void what_lies_beyond_the_carpet_is_no_ball(void **state)
+{
+    (void)state;
+    for (int lost = 0; lost < 2; lost++) { /* who does not know its place cannot tell */
+        struct nm_harness *h = nm_harness_new(&ball_filter_module, NULL);
+        for (int i = 0; i < 10; i++) {
+            PoseWithCovarianceStamped *pose = nm_harness_set(h, "pose");
+            pose->header.stamp = soon(h, 0.033);
+            pose->pose.pose.position.x = 2;
+            pose->pose.pose.orientation.w = 1;
+            pose->pose.covariance[0] = pose->pose.covariance[7] = lost ? 4 : 0.01;
+            assert_int_equal(see(h, 6, 0)->valid, lost);
+        }
+        assert_true(see(h, 1, 0)->valid);
+        nm_harness_free(h);
+    }
+}
+
 static void an_unseen_ball_is_forgotten(void **state)
 {
     (void)state;
@@ -112,6 +131,7 @@ int main(void)
         cmocka_unit_test(a_rolling_ball_is_tracked_to_its_rest),
         cmocka_unit_test(the_robots_own_motion_does_not_move_the_ball),
         cmocka_unit_test(one_false_sighting_is_ignored_and_a_ball_that_stays_elsewhere_is_followed),
+        cmocka_unit_test(what_lies_beyond_the_carpet_is_no_ball),
         cmocka_unit_test(an_unseen_ball_is_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
  * at the time of the last image, so that neither the robot's own motion nor the age of an image moves the ball; what is
  * published is predicted to the time of this step. A ball that should be in the picture but is not seen loses its
  * record; one that is out of view or hidden by a robot is remembered. */
+#include "base/pitch.h"
 #include "core/nm.h"
 #include "humanoid_league_msgs/BallRelative.h"
 #include "modules/world/ball_track.h"
@@ -25,9 +26,12 @@ static const double MISSING = 0.8;    /* s, ... and what is not seen though it s
 static const double UNSEEN = 2;       /* s, in which an unseen ball gives way to another one ...                  */
 static const double BLIND = 0.1;      /* s, ... and the same for a robot that does not know where it looks        */
 static const double SWITCH = 0.1;     /* by which another track's record must be better                     */
-static const double STALE = 1;        /* s, a track besides the best that was not seen for so long is dropped */
+static const double STALE = 3;        /* s, a track besides the best that was not seen for so long is dropped */
+static const double LOCATED = 0.5;    /* m, 1 sigma: who knows its place so well knows what lies off the carpet */
 static const double LOST = 0.15;      /* a track with a worse record is dropped                             */
-static const double MEMORY = 20;      /* s, in which the record of an unseen ball falls to 1/e              */
+static const double MEMORY = 20;      /* s, in which the record of an unseen ball falls to 1/e ...          */
+static const double HARDLY = 1.5;     /* s, ... and that of one that was seen no longer than ...            */
+static const double FLEETING = 0.5;   /* s                                                                  */
 static const double KICK_TIME = 1;    /* s, from a command to kick until the ball rolls, at most            */
 static const double KICK_REACH = 0.5; /* m, a ball farther from the robot is not kicked by it               */
 static const double NEARBY = 0.5;     /* m, a robot nearer to the ball may kick it                          */
@@ -35,8 +39,8 @@ static const double NEARBY = 0.5;     /* m, a robot nearer to the ball may kick 
 struct track {
     bool on;
     struct ball_track ball;
-    float record;      /* 0 to 1: recent confidence of its sightings, with 0 for those that should have been */
-    int64_t last_seen; /* ns */
+    float record;             /* 0 to 1: recent confidence of its sightings, with 0 for those that should have been */
+    int64_t begun, last_seen; /* ns */
 };
 
 struct ball_filter {
@@ -50,6 +54,7 @@ struct ball_filter {
     const WalkCommand *walk_command;
     const WalkState *walk;
     const HcmState *hcm;
+    const PoseWithCovarianceStamped *pose;
     /* out */
     BallModel *ball;
     /* params */
@@ -65,6 +70,7 @@ struct ball_filter {
     float forget; /* s       */
     float min_confidence;
     float walk_speed, walk_delay, reach;
+    struct nm_pitch_size field;
     /* state */
     struct track tracks[TRACKS];
     int32_t best;               /* -1: none */
@@ -174,16 +180,27 @@ static void give_sightings(struct ball_filter *f, struct sightings *s, double dt
     }
 }
 
+/* No ball lies beyond the carpet. */
+static bool on_carpet(const struct ball_filter *f, const struct place *place, const struct ball_sighting *s)
+{
+    struct pose2 at = pose2_mul(place->robot_to_map, pose2_point(s->x, s->y));
+    bool located = place->known && place->p[0][0] + place->p[1][1] < 2 * LOCATED * LOCATED;
+    double out = f->field.border + LOCATED;
+    return !located || (fabs(at.x) < f->field.length / 2 + out && fabs(at.y) < f->field.width / 2 + out);
+}
+
 /* A sighting that no track explains is perhaps the ball. */
 static void start_tracks(struct ball_filter *f, const struct ball_params *params, const struct sightings *s)
 {
+    struct place place = place_at(f->nm, f->pose, &f->trail, f->time);
     for (uint32_t k = 0; k < s->n; k++) {
         struct track *worst = NULL;
-        if (s->each[k].taken) continue;
+        if (s->each[k].taken || !on_carpet(f, &place, &s->each[k].at)) continue;
         for (int i = 0; i < TRACKS; i++)
             if (i != f->best && (!worst || !f->tracks[i].on || (worst->on && f->tracks[i].record < worst->record)))
                 worst = &f->tracks[i];
-        *worst = (struct track){.on = true, .record = s->each[k].confidence / 2, .last_seen = f->time};
+        *worst =
+            (struct track){.on = true, .record = s->each[k].confidence / 2, .begun = f->time, .last_seen = f->time};
         ball_start(&worst->ball, params, &s->each[k].at, f->learned, f->learned_variance);
     }
 }
@@ -208,8 +225,8 @@ static double chance_to_see(const struct ball_filter *f, struct pose2 ball)
 static void miss(struct ball_filter *f, struct track *t, double dt)
 {
     struct pose2 ball = pose2_mul(pose2_inv(f->robot_to_odom), ball_of(t));
-    double chance = chance_to_see(f, ball);
-    t->record *= (float)(exp(-chance * chance * dt / MISSING) * exp(-dt / MEMORY));
+    double chance = chance_to_see(f, ball), memory = t->last_seen - t->begun < nm_ns(FLEETING) ? HARDLY : MEMORY;
+    t->record *= (float)(exp(-chance * chance * dt / MISSING) * exp(-dt / memory));
 }
 
 /* ---- kicks ---- */
@@ -427,6 +444,7 @@ static const struct nm_port ports[] = {
     NM_LAST(walk_command, WalkCommand, "walk_command", .optional = true),
     NM_LAST(walk, WalkState, "walk_state", .optional = true),
     NM_LAST(hcm, HcmState, "hcm_state", .optional = true),
+    NM_LAST(pose, PoseWithCovarianceStamped, "pose", .optional = true),
     NM_OUT(ball, BallModel, "ball"),
     {0},
 };
@@ -448,11 +466,12 @@ static const struct nm_param params[] = {
     NM_PARAM(kick_rate, 0.3, 0.0001, 10, "1/s",
              "how often somebody kicks the ball; three times as often near other robots"),
     NM_PARAM(kick_speed, 1.5, 0.1, 10, "m/s", "standard deviation of the ball's speed after a kick"),
-    NM_PARAM(forget, 8, 0.1, 60, "s", "time without a sighting after which the ball is lost"),
+    NM_PARAM(forget, 3, 0.1, 60, "s", "time without a sighting after which the ball is lost"),
     NM_PARAM(min_confidence, 0.3, 0, 1, "1", "sightings with less confidence are ignored"),
     NM_PARAM(walk_speed, 0.3, 0.01, 3, "m/s", "speed of this robot on its way to the ball, for the interception"),
     NM_PARAM(walk_delay, 0.3, 0, 5, "s", "time that it needs to start"),
     NM_PARAM(reach, 0.15, 0, 1, "m", "it meets the ball when it is this near"),
+    NM_PITCH_PARAMS(field),
     {0},
 };
 NM_MODULE(ball_filter, "Tracks the ball on the ground: resting, rolling or kicked, and where it can be met.",

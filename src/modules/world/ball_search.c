@@ -250,7 +250,9 @@ static void step(struct ball_search *f)
     }
     tell_points(f);
     nm_text(f->target->header.frame_id, "map");
-    if (lost && choose(f, &f->target->point)) nm_put(f->nm, f->target);
+    bool told = f->ball->source == TeamBall_SOURCE_MATE; /* this robot does not see it: it looks where mates do */
+    if (told) f->target->point = f->ball->ball.position;
+    if (told || (lost && choose(f, &f->target->point))) nm_put(f->nm, f->target);
     show_map(f);
 }
 
