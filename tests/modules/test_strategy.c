@@ -30,7 +30,9 @@ struct robot {
     uint8_t state, kicking, set_play;
     bool may_play, penalised[TEAM];
     double ball_x, ball_y;
-    bool seen; /* a mate that does not speak ... */
+    double ball_vx, ball_way; /* m/s, m that it rolls along x */
+    bool sees;                /* the ball itself, not only by its mates */
+    bool seen;                /* a mate that does not speak ... */
     struct pose2 seen_at;
 };
 
@@ -75,6 +77,14 @@ static const StrategyPlan *think(struct robot *r)
     ball->source = TeamBall_SOURCE_MATE;
     ball->ball.valid = true;
     ball->ball.position = (Point){r->ball_x, r->ball_y, 0};
+    ball->ball.velocity.x = r->ball_vx;
+    ball->ball.destination = (Point){r->ball_x + copysign(r->ball_way, r->ball_vx), r->ball_y, 0};
+    if (r->sees) {
+        BallModel *own = nm_harness_set(r->h, "ball");
+        own->valid = true;
+        own->position = own->destination = (Point){r->ball_x - r->pose.x, r->ball_y - r->pose.y, 0};
+        own->last_seen = nm_stamp(r->now);
+    }
     TeamState *team = nm_harness_set(r->h, "team_state");
     for (int i = 0; i < TEAM; i++)
         if (r->mates[i].received) team->mates.at[team->mates.n++] = r->mates[i];
@@ -248,6 +258,60 @@ static void the_keeper_comes_out_only_if_he_is_first(void **state)
     nm_harness_free(r.h);
 }
 
+static void where_the_keeper_plays_nobody_else_is_striker(void **state)
+{
+    (void)state;
+    struct robot keeper = robot(1, -4.2, 0), r = robot(2, -2.4, 0);
+    keeper.ball_x = r.ball_x = -3.4;
+    keeper.ball_y = r.ball_y = 1;
+    hear(&keeper, 2, -0.5, 0);
+    const StrategyPlan *plan = think(&keeper);
+    assert_int_equal(plan->striker, 1);
+    TeamMessage *m = hear(&r, 1, -4.2, 0); /* this robot is nearer now, but the keeper has not heard of that */
+    m->proposed_roles.n = 2;
+    for (uint32_t i = 0; i < plan->players.n; i++) {
+        assert_int_not_equal(plan->roles.at[i], TeamMessage_ROLE_STRIKER);
+        m->proposed_roles.at[plan->players.at[i] - 1] = plan->roles.at[i];
+    }
+    plan = think(&r);
+    assert_int_equal(plan->striker, 1);
+    assert_false(plan->may_claim_ball);
+    assert_true(hypot(plan->own_position.x - r.ball_x, plan->own_position.y - r.ball_y) > 0.8);
+    nm_harness_free(keeper.h);
+    nm_harness_free(r.h);
+}
+
+static void a_rolling_ball_is_for_who_meets_it(void **state)
+{
+    (void)state;
+    struct robot r = robot(3, -0.6, 0.6); /* nearest to where the ball is now */
+    hear(&r, 2, -2.9, 0);
+    assert_int_equal(think(&r)->striker, 3);
+    r.ball_vx = -2;
+    r.ball_way = 2.6;
+    hear(&r, 2, -2.9, 0);
+    assert_int_equal(think(&r)->striker, 2);
+    nm_harness_free(r.h);
+}
+
+static void who_saw_a_kick_does_not_obey_a_mate_who_did_not(void **state)
+{
+    (void)state;
+    for (int kicked = 0; kicked < 2; kicked++) {
+        struct robot r = robot(3, 1, 0);
+        r.sees = true;
+        r.ball_x = kicked ? 1.5 : 0.2;
+        TeamMessage *m = hear(&r, 2, -0.4, 0); /* believes that the ball lies in the centre */
+        m->proposed_roles.n = 4;
+        m->proposed_roles.at[1] = TeamMessage_ROLE_STRIKER;
+        m->proposed_roles.at[2] = TeamMessage_ROLE_SUPPORTER;
+        const StrategyPlan *plan = think(&r);
+        assert_int_equal(plan->proposer, kicked ? 3 : 2);
+        assert_int_equal(plan->striker, kicked ? 3 : 2);
+        nm_harness_free(r.h);
+    }
+}
+
 static void for_their_free_kick_nobody_stands_near_the_ball(void **state)
 {
     (void)state;
@@ -370,6 +434,9 @@ int main(void)
         cmocka_unit_test(a_mate_who_is_only_seen_at_the_ball_is_left_alone_while_it_moves),
         cmocka_unit_test(where_all_speak_nobody_is_silent),
         cmocka_unit_test(the_keeper_comes_out_only_if_he_is_first),
+        cmocka_unit_test(where_the_keeper_plays_nobody_else_is_striker),
+        cmocka_unit_test(a_rolling_ball_is_for_who_meets_it),
+        cmocka_unit_test(who_saw_a_kick_does_not_obey_a_mate_who_did_not),
         cmocka_unit_test(for_their_free_kick_nobody_stands_near_the_ball),
         cmocka_unit_test(a_team_has_one_striker),
         cmocka_unit_test(before_a_kick_off_everybody_takes_another_place),

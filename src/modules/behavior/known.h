@@ -10,6 +10,9 @@
 
 #define KNOWN_NEWS 3.0 /* s; no robot acts on what its own sensors said before that */
 
+#define KNOWN_APART  1.0 /* m: so far from the ball of the mates the own one is another thing ... */
+#define KNOWN_AGREED 1.0 /* s: ... if they have seen theirs since then                          */
+
 struct known_ball {
     bool known;
     bool own;      /* this robot sees it itself              */
@@ -31,7 +34,8 @@ static inline double way_of(const BallModel *b)
     return hypot(b->destination.x - b->position.x, b->destination.y - b->position.y);
 }
 
-/* The own sighting, as long as it is new; otherwise what the team believes. */
+/* The own sighting, as long as it is new; otherwise what the team believes. Where mates see the ball far from what this
+ * robot takes for it, and outvote it (see team_ball), they are right. */
 static inline struct known_ball known_ball(const struct nm *nm, struct pose2 me, const BallModel *own,
                                            const TeamBall *team)
 {
@@ -39,14 +43,19 @@ static inline struct known_ball known_ball(const struct nm *nm, struct pose2 me,
     double c = cos(me.theta), s = sin(me.theta);
     if (own->valid && age < KNOWN_NEWS && nm_age(nm, own) < nm_ns(KNOWN_NEWS)) {
         struct pose2 at = pose2_mul(me, (struct pose2){own->position.x, own->position.y, 0});
-        return (struct known_ball){true,
-                                   true,
-                                   at.x,
-                                   at.y,
-                                   c * own->velocity.x - s * own->velocity.y,
-                                   s * own->velocity.x + c * own->velocity.y,
-                                   way_of(own),
-                                   age};
+        const Point *theirs = &team->ball.position;
+        bool outvoted = team->source == TeamBall_SOURCE_MATE && team->ball.valid &&
+                        nm_seconds(nm->now - nm_stamp_ns(team->ball.last_seen)) < KNOWN_AGREED &&
+                        hypot(at.x - theirs->x, at.y - theirs->y) > KNOWN_APART;
+        if (!outvoted)
+            return (struct known_ball){true,
+                                       true,
+                                       at.x,
+                                       at.y,
+                                       c * own->velocity.x - s * own->velocity.y,
+                                       s * own->velocity.x + c * own->velocity.y,
+                                       way_of(own),
+                                       age};
     }
     const BallModel *b = &team->ball;
     if (team->source == TeamBall_SOURCE_NONE || !b->valid || nm_age(nm, team) > nm_ns(KNOWN_NEWS))

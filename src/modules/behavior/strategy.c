@@ -68,7 +68,8 @@ struct board {
     uint32_t keeper; /* index, PLAYERS: none */
     struct known_ball ball;
     struct formation formation;
-    struct place places[PLAYERS];
+    struct place places[PLAYERS]; /* in play one more than field players need, where there is room */
+    uint32_t n_places;
     uint8_t roles[PLAYERS];
     struct pose2 at[PLAYERS];
 };
@@ -105,8 +106,8 @@ static bool penalised(const struct strategy *f, uint8_t number)
     return f->match->penalties[number - 1] != MatchState_PENALTY_NONE;
 }
 
-/* Until the robot stands behind the ball with the opponents' goal before it. */
-static double time_to(const struct strategy *f, struct pose2 from, double ball_x, double ball_y)
+/* Until the robot stands behind a ball that rests there, with the opponents' goal before it. */
+static double time_behind(const struct strategy *f, struct pose2 from, double ball_x, double ball_y)
 {
     double to_ball = atan2(ball_y - from.y, ball_x - from.x);
     double to_goal = atan2(-ball_y, f->field.length / 2 - ball_x);
@@ -115,10 +116,25 @@ static double time_to(const struct strategy *f, struct pose2 from, double ball_x
     return way / f->speed + (0.5 * facing + 0.2 * around) / f->turn;
 }
 
+/* The same for a ball that rolls, which gets slower evenly: it is met where the robot is not later than the ball. */
+static double time_to(const struct strategy *f, struct pose2 from, const struct known_ball *ball)
+{
+    const int steps = 8;
+    const double rests = 0.15; /* m/s */
+    double speed = hypot(ball->vx, ball->vy), lasts = speed > rests ? 2 * ball->way / speed : 0, need = INFINITY;
+    if (!ball->known) return INFINITY;
+    for (int k = 0; k <= steps; k++) {
+        double u = (double)k / steps, rolled = lasts > 0 ? ball->way * u * (2 - u) / speed : 0;
+        need = time_behind(f, from, ball->x + rolled * ball->vx, ball->y + rolled * ball->vy);
+        if (need <= u * lasts || !(lasts > 0)) break;
+    }
+    return need;
+}
+
 static void add(struct strategy *f, struct board *b, struct player player)
 {
     if (b->n == PLAYERS) return;
-    player.to_ball = b->ball.known ? time_to(f, player.pose, b->ball.x, b->ball.y) : INFINITY;
+    player.to_ball = time_to(f, player.pose, &b->ball);
     b->players[b->n++] = player;
 }
 
@@ -265,29 +281,32 @@ static bool keeper_is_first(const struct strategy *f, const struct board *b, uin
 /* Until a penalty is kicked the keeper stands on his line. */
 static struct pose2 on_goal_line(const struct strategy *f) { return (struct pose2){0.03 - f->field.length / 2, 0, 0}; }
 
-/* Roles and places of all but the keeper: the striker is fixed while the ball is in play, the others walk least. */
+/* Roles and places of all but the keeper: the striker is fixed while the ball is in play, the others walk least. Where
+ * the keeper plays the ball, nobody takes the striker's place. */
 static void share_places(const struct strategy *f, struct board *b, uint32_t striker)
 {
     double cost[PLAYERS][PLAYERS];
     uint32_t walkers[PLAYERS], to[PLAYERS], n = 0;
     for (uint32_t i = 0; i < b->n; i++)
         if (i != b->keeper) walkers[n++] = i;
-    formation_places(&f->field, &b->formation, n, b->places);
+    b->n_places = n + (b->formation.kind == FORMATION_PLAY && n < PLAYERS);
+    formation_places(&f->field, &b->formation, b->n_places, b->places);
+    const struct place *places = b->places + (striker < PLAYERS && striker == b->keeper);
     bool playing = f->match->state == MatchState_PLAYING;
     for (uint32_t i = 0; i < n; i++) {
         const struct player *p = &b->players[walkers[i]];
         for (uint32_t j = 0; j < n; j++) {
-            const struct place *at = &b->places[j];
+            const struct place *at = &places[j];
             cost[i][j] = hypot(at->pose.x - p->pose.x, at->pose.y - p->pose.y);
             if (at->role == p->role && p->role != TeamMessage_ROLE_STRIKER) cost[i][j] -= 0.3;
-            if (playing && striker < PLAYERS && (j == 0) != (walkers[i] == striker)) cost[i][j] += 100;
+            if (playing && striker < PLAYERS && (at == b->places) != (walkers[i] == striker)) cost[i][j] += 100;
             if (!p->number && !playing) cost[i][j] *= 10; /* who does not listen stays where he stands */
         }
     }
     formation_assign(n, cost, to);
     for (uint32_t i = 0; i < n; i++) {
-        b->roles[walkers[i]] = b->places[to[i]].role;
-        b->at[walkers[i]] = b->places[to[i]].pose;
+        b->roles[walkers[i]] = places[to[i]].role;
+        b->at[walkers[i]] = places[to[i]].pose;
     }
     if (b->keeper < PLAYERS) {
         b->roles[b->keeper] = TeamMessage_ROLE_KEEPER;
@@ -300,6 +319,16 @@ static void share_places(const struct strategy *f, struct board *b, uint32_t str
 
 /* ---- agreement ---- */
 
+/* The ball is elsewhere than the mate thought when he spoke: it was kicked since, and he did not know. */
+static bool ball_has_gone(const struct strategy *f, const struct board *b, const TeamMate *mate)
+{
+    const double far = 0.7; /* m */
+    const TeamMessage *m = &mate->message;
+    double late = nm_seconds(f->nm->now - nm_stamp_ns(m->header.stamp));
+    double x = m->ball.x + late * m->ball_velocity.x, y = m->ball.y + late * m->ball_velocity.y;
+    return b->ball.own && b->ball.age < 0.5 && m->ball_known && hypot(x - b->ball.x, y - b->ball.y) > far;
+}
+
 /* The mate whose proposal counts; NULL: the own one does. */
 static const TeamMate *proposer(const struct strategy *f, const struct board *b)
 {
@@ -308,7 +337,7 @@ static const TeamMate *proposer(const struct strategy *f, const struct board *b)
         const struct player *p = &b->players[i];
         if (!p->mate || !p->follows || p->number > f->match->player_number || age_of(f, p->mate) > f->obey) continue;
         if (p->mate->message.proposed_roles.n < f->match->player_number) continue;
-        if (!p->mate->message.proposed_roles.at[f->match->player_number - 1]) continue;
+        if (!p->mate->message.proposed_roles.at[f->match->player_number - 1] || ball_has_gone(f, b, p->mate)) continue;
         if (!best || p->number < best->player_number) best = p->mate;
     }
     return best;
@@ -319,7 +348,6 @@ static const TeamMate *proposer(const struct strategy *f, const struct board *b)
 static void adopt(struct board *b, const TeamMessage *m)
 {
     bool taken[PLAYERS] = {0}, placed[PLAYERS] = {0};
-    uint32_t places = b->n - (b->keeper < PLAYERS);
     for (uint32_t i = 0; i < b->n; i++) {
         uint8_t number = b->players[i].number;
         if (i == b->keeper || !number || number > m->proposed_roles.n || !m->proposed_roles.at[number - 1]) continue;
@@ -331,7 +359,7 @@ static void adopt(struct board *b, const TeamMessage *m)
             double least = INFINITY;
             uint32_t found = PLAYERS;
             if (i == b->keeper || placed[i]) continue;
-            for (uint32_t j = any; j < places; j++) {
+            for (uint32_t j = any; j < b->n_places; j++) {
                 const struct pose2 *at = &b->places[j].pose;
                 double far = hypot(at->x - b->players[i].pose.x, at->y - b->players[i].pose.y);
                 if (taken[j] || (!any && b->places[j].role != b->roles[i]) || far >= least) continue;
@@ -407,12 +435,14 @@ static void step(struct strategy *f)
     read_situation(f, &b);
     gather(f, &b);
     uint32_t striker = first_at_ball(f, &b);
+    if (keeper_is_first(f, &b, striker)) striker = b.keeper;
     share_places(f, &b, striker);
     const TeamMate *by = proposer(f, &b);
     if (by) adopt(&b, &by->message);
+    striker = PLAYERS;
     for (uint32_t i = 0; i < b.n; i++)
         if (b.roles[i] == TeamMessage_ROLE_STRIKER) striker = i;
-    if (keeper_is_first(f, &b, striker)) striker = b.keeper;
+    if (striker == PLAYERS && keeper_is_first(f, &b, PLAYERS)) striker = b.keeper;
     put_plan(f, &b, by, striker);
     f->striker = f->plan->striker;
     f->role = f->plan->own_role;
@@ -447,7 +477,7 @@ static const struct nm_param params[] = {
     NM_PARAM(obey, 2, 0.1, 20, "s", "a mate's proposal counts for this time; older ones know less than this robot"),
     NM_PARAM(silence, 2, 0.2, 20, "s",
              "a mate who is silent for this time, or for twice the time between his messages, has left"),
-    NM_PARAM(exclusion, 0.8, 0.2, 3, "m", "those who do not play the ball stay so far away from it ..."),
+    NM_PARAM(exclusion, 0.95, 0.2, 3, "m", "those who do not play the ball stay so far away from it ..."),
     NM_PARAM(step_aside, 0.08, 0, 1, "m", "... and so much farther with each player number"),
     NM_PARAM(patience, 6, 1, 60, "s", "a mate who does not speak and does not move a ball near him is no striker"),
     NM_PITCH_PARAMS(field),
