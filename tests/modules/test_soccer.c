@@ -344,7 +344,7 @@ static void who_is_second_at_the_ball_makes_way(void **state)
     for (int i = 0; i < 40; i++) live(&t);
     assert_true(plays(nm_harness_get(t.h, "behavior_state"), "play_ball", "making_way"));
     const NavigationGoal *goal = nm_harness_get(t.h, "navigation_goal");
-    assert_true(goal->target.x < -0.5 && fabs(goal->target.y) < 0.1 && goal->ball_distance > 0.4f);
+    assert_true(goal->target.x < -0.45 && fabs(goal->target.y) < 0.1 && goal->ball_distance > 0.35f);
     t.rival.position.x = 1;
     assert_true(plays(live_for(&t, 0.5), "play_ball", "aiming"));
     nm_harness_free(t.h);

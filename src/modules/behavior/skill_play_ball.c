@@ -50,10 +50,10 @@ static void walk_and_kick(struct soccer *f)
 
 /* ---- duels ---- */
 
-static const double DUEL = 0.9;                  /* m from the ball: from here on it looks who is first        */
+static const double DUEL = 0.85;                 /* m from the ball: from here on it looks who is first        */
 static const double AT_BALL = 0.5, LEFT = 0.65;  /* m from the ball: the rival plays it, has left it           */
 static const double SURE = 0.15;                 /* m: who is nearer by this is first                          */
-static const double OFF = 0.55;                  /* m from the ball while a rival plays it                     */
+static const double OFF = 0.55, KEEP = 0.4;      /* m from the ball while a rival plays it; at least             */
 static const double SHORTEST = 1, LONGEST = 2.5; /* s that it waits for him                                    */
 static const double INSISTS = 3;                 /* s after that in which it makes way for nobody              */
 
@@ -112,7 +112,7 @@ OPTION(play_ball)
             f->insists = f->nm->now + nm_ns(INSISTS);
             go(going, "the rival does not play it");
         }
-        walk_to(f, behind_duel(f), AT_BALL);
+        walk_to(f, behind_duel(f), KEEP);
     }
     STATE(stepping_off)
     {

@@ -35,7 +35,8 @@ static const double PLAN_EVERY = 0.1;            /* s, without news             
 static const double WAY_EVERY = 0.2;             /* s, a path is published                                        */
 static const double HABIT = 0.25;                /* m that another side of an obstacle must save                  */
 static const double FORESIGHT = 1;               /* s that a robot that moves is expected to move on              */
-static const double CLEAR = 0.08, CLOSE = 0.04;  /* m between two robots: it backs off; while it plays the ball    */
+static const double CLEAR = 0.12, CLOSE = 0.06;  /* m between two robots: it backs off; while it plays the ball    */
+static const double ASIDE = 0.08;                /* m more between two mates, if it does not play the ball        */
 static const double YIELD = 1.2, BACK_OFF = 0.1; /* 1/s, m/s: speed towards a robot for each metre; away from it */
 static const double POST_ROOM = 2. / 3;          /* of the room that other robots get: posts stay where they are    */
 static const double NARROW_ROOM = 0.6;           /* of it where there is no other way                              */
@@ -103,7 +104,8 @@ struct planner {
         double x, y, radius; /* in odom, m; without our own               */
         double vx, vy;       /* m/s, in odom                              */
         bool moves;          /* false: a post                             */
-        bool first;          /* a mate with a lower number: this robot gives way to it */
+        bool mate;
+        bool first; /* a mate with a lower number: this robot gives way to it */
     } others[32];
     uint32_t n_others;
     struct detour way;
@@ -207,6 +209,7 @@ static void take_obstacles(struct planner *f)
                                                   .vx = c * o->velocity.x - s * o->velocity.y,
                                                   .vy = s * o->velocity.x + c * o->velocity.y,
                                                   .moves = o->kind != Obstacle_GOAL_POST,
+                                                  .mate = o->kind == Obstacle_MATE,
                                                   .first = o->kind == Obstacle_MATE && o->player_number &&
                                                            o->player_number < f->match->player_number};
     }
@@ -441,7 +444,8 @@ static void yield_to_others(const struct planner *f, struct steer_velocity *v, d
         if (!o->moves || gap > 1 || !(far > 0)) continue;
         double nx = at.x / far, ny = at.y / far, towards = v->x * nx + v->y * ny;
         double comes = fmax(-(c * o->vx + s * o->vy) * nx - (c * o->vy - s * o->vx) * ny, 0);
-        double most = gap < room ? -BACK_OFF : fmax(YIELD * (gap - room) - COMES * comes, -BACK_OFF);
+        double keep = room + (o->mate && !needs_ball(f->goal->mode) ? ASIDE : 0); /* for who plays the ball */
+        double most = gap < keep ? -BACK_OFF : fmax(YIELD * (gap - keep) - COMES * comes, -BACK_OFF);
         if (towards <= most) continue;
         v->x -= (towards - most) * nx;
         v->y -= (towards - most) * ny;
