@@ -12,18 +12,21 @@
 #include "cmd/match.h"
 #include "cmd/pool.h"
 #include "cmd/stopping.h"
+#include "codec/team_compact.h"
 #include "core/alloc_guard.h"
 #include "core/nm.h"
 #include "core/stamp.h"
 #include "nutmeg_msgs/BallModel.h"
+#include "nutmeg_msgs/Datagram.h"
 #include "nutmeg_msgs/MatchState.h"
 #include "nutmeg_msgs/TeamBall.h"
 #include "nutmeg_msgs/TeamState.h"
 
 enum { VICTIM = 1, FIRST_SEED = 20001 }; /* red2 */
-enum kind { NOTHING, KILLED, NETWORK, RESTARTED, SILENT, HOSTILE, BLIND, LIAR, KINDS };
+enum kind { NOTHING, KILLED, NETWORK, RESTARTED, SILENT, HOSTILE, BLIND, CLOCK, LIAR, KINDS };
 static const double BEGINS = 25;  /* s, in play                               */
 static const double OWN_MOST = 3; /* s: older news of the own sensors do not count */
+static const double LEAP = 3600;  /* s, by which a clock jumps                */
 
 static const struct {
     const char *name;
@@ -35,9 +38,10 @@ static const struct {
                    [SILENT] = {"the game controller is silent for 30 s", 30},
                    [HOSTILE] = {"a second game controller ends the match", INFINITY},
                    [BLIND] = {"a robot is blind for 30 s", 30},
+                   [CLOCK] = {"a robot's clock jumps by an hour, and back after 30 s", 30},
                    [LIAR] = {"a mate lies about the ball for 30 s", 30}};
 
-enum { PORT_BALL, PORT_TEAM_BALL, PORT_TEAM, PORT_MATCH, PORT_LIE, PORTS };
+enum { PORT_BALL, PORT_TEAM_BALL, PORT_TEAM, PORT_MATCH, PORT_LIE, PORT_SPOKEN, PORT_SENT, PORTS };
 
 struct result {
     struct match_result match;
@@ -56,6 +60,12 @@ struct trial {
     bool began, over;
 };
 
+/* This bench hands on what the robots of the victim's team say. */
+static bool relays(const struct trial *t, uint32_t robot)
+{
+    return t->kind == CLOCK && t->match.scenario->robots[robot].team == 0;
+}
+
 static int ready(void *user, uint32_t robot, struct nm_player *player, struct nm_err *err)
 {
     struct trial *t = user;
@@ -65,9 +75,11 @@ static int ready(void *user, uint32_t robot, struct nm_player *player, struct nm
         [PORT_TEAM] = {"team_state", NM_PORT_IN, &TeamState_type, 0, 0},
         [PORT_MATCH] = {"match_state", NM_PORT_IN, &MatchState_type, 0, 0},
         [PORT_LIE] = {"ball_told", NM_PORT_OUT | NM_EDGE_OPTIONAL, &BallModel_type, 0, 0},
+        [PORT_SPOKEN] = {"team/spoken", NM_PORT_QUEUE | NM_EDGE_OPTIONAL, &Datagram_type, 8, 0},
+        [PORT_SENT] = {"team/sent", NM_PORT_OUT_QUEUE | NM_EDGE_OPTIONAL, &Datagram_type, 8, 0},
     };
     if (match_ready(&t->match, robot, player, err)) return -1;
-    t->edges[robot] = nm_edge_new(player, "bench", ports, PORTS, err);
+    t->edges[robot] = nm_edge_new(player, "bench", ports, relays(t, robot) ? PORTS : PORT_SPOKEN, err);
     return t->edges[robot] ? 0 : -1;
 }
 
@@ -106,6 +118,23 @@ static void begin_fault(struct trial *t, struct nm_stage *stage)
     t->began = true;
 }
 
+/* What the robot says, with the time of a clock that is wrong by so much. */
+static void say_with_clock(struct trial *t, uint32_t robot, double leap)
+{
+    const void *const *at;
+    uint32_t n = nm_edge_queue(t->edges[robot], PORT_SPOKEN, &at, NULL);
+    for (uint32_t i = 0; i < n; i++) {
+        const Datagram *spoken = at[i];
+        struct nm_team_news news;
+        Datagram *out = nm_edge_push(t->edges[robot], PORT_SENT);
+        if (!out) return;
+        nm_copy(&Datagram_type, out, spoken);
+        if (!(leap > 0) || !nm_compact_decode(spoken->data.at, spoken->data.n, &news)) continue;
+        news.stamp += nm_ns(leap);
+        out->data.n = (uint32_t)nm_compact_encode(&news, out->data.at, spoken->data.n);
+    }
+}
+
 /* ---- what robots act on ---- */
 
 /* The ball that behaviour acts on (modules/behavior/known.h): its own sight, else what the team says. */
@@ -125,7 +154,7 @@ static void look_at_ball(struct trial *t, const BallModel *own, const TeamBall *
         t->r->mate_age = fmax(t->r->mate_age, age / mate_most);
 }
 
-static void look_at(struct trial *t, uint32_t i, int64_t now, bool lies)
+static void look_at(struct trial *t, uint32_t i, int64_t now, bool lasts)
 {
     nm_edge_begin(t->edges[i], now);
     const BallModel *ball = nm_edge_in(t->edges[i], PORT_BALL);
@@ -144,7 +173,7 @@ static void look_at(struct trial *t, uint32_t i, int64_t now, bool lies)
     BallModel *told = nm_edge_out(t->edges[i], PORT_LIE);
     if (told) {
         nm_copy(&BallModel_type, told, ball);
-        if (lies && i == VICTIM) { /* far behind it, and always just seen */
+        if (lasts && i == VICTIM) { /* far behind it, and always just seen */
             told->valid = true;
             told->confidence = 1;
             told->position = (Point){-2, 1.5, 0};
@@ -153,6 +182,7 @@ static void look_at(struct trial *t, uint32_t i, int64_t now, bool lies)
         }
         nm_edge_put(t->edges[i], PORT_LIE);
     }
+    if (relays(t, i)) say_with_clock(t, i, lasts && i == VICTIM ? LEAP : 0);
     nm_edge_end(t->edges[i]);
 }
 
@@ -168,7 +198,7 @@ static int look(struct trial *t, struct nm_stage *stage, struct nm_err *err)
     if (t->kind == HOSTILE && lasts && t->match.judge && forge(t, now, err)) return -1;
     int over = match_look(&t->match, stage, err);
     if (over < 0 || now % 100000000) return over;
-    for (uint32_t i = 0; i < t->match.book.n; i++) look_at(t, i, now, t->kind == LIAR && lasts);
+    for (uint32_t i = 0; i < t->match.book.n; i++) look_at(t, i, now, lasts);
     struct nm_whereabouts at;
     nm_stage_whereabouts(stage, VICTIM, &at);
     struct pose2 pose = {at.base_to_field.pos.x, at.base_to_field.pos.y, 0};
@@ -185,7 +215,7 @@ struct series {
     struct nm_bench *bench;
     uint64_t seed;
     double half;
-    char lineup[64]; /* of the liar's team */
+    char lineups[KINDS][64]; /* of the team of the robot to which it happens; empty: the usual one */
     struct result results[KINDS];
     char died[KINDS][120];
 };
@@ -197,7 +227,7 @@ static void work(void *user, uint32_t kind, void *result)
     struct nm_err err = {0};
     struct match_options o = {.league = "hsl",
                               .fidelity = "flat",
-                              .teams = {kind == LIAR ? s->lineup : NULL, NULL},
+                              .teams = {*s->lineups[kind] ? s->lineups[kind] : NULL, NULL},
                               .half = s->half,
                               .seed = s->seed,
                               .air = {MATCH_AIR, MATCH_AIR}};
@@ -249,6 +279,19 @@ static void tell(struct nm_bench *bench, const struct series *s, enum kind kind)
                     NAN, "<= 0", !r->match.over_budget[0] && !r->match.over_budget[1]);
 }
 
+/* The flat line-up in which one module has another topic, where this bench stands between. */
+static void write_lineup(struct series *s, enum kind kind, const char *module, const char *topic, struct nm_err *err)
+{
+    char *path = s->lineups[kind];
+    snprintf(path, sizeof s->lineups[kind], "/tmp/nutmeg-fault-%d-%d.yaml", (int)kind, (int)getpid());
+    FILE *file = fopen(path, "w");
+    if (file)
+        fprintf(file,
+                "extends: %s/lineups/match_flat.yaml\ncycles:\n  brain:\n    modules:\n      - {%s}\nremote: [%s]\n",
+                s->setup.root, module, topic);
+    if (!file || fclose(file)) nm_fail(err, "cannot write %s", path);
+}
+
 void bench_faults(struct nm_bench *bench)
 {
     struct series *s = nm_calloc(1, sizeof *s);
@@ -258,14 +301,8 @@ void bench_faults(struct nm_bench *bench)
     s->seed = o->first_seed ? o->first_seed : FIRST_SEED;
     s->half = o->quick ? 30 : 60;
     setup_begin(&s->setup);
-    snprintf(s->lineup, sizeof s->lineup, "/tmp/nutmeg-liar-%d.yaml", (int)getpid());
-    FILE *file = fopen(s->lineup, "w");
-    if (file)
-        fprintf(file,
-                "extends: %s/lineups/match_flat.yaml\ncycles:\n  brain:\n    modules:\n"
-                "      - {module: team_report, topics: {ball: ball_told}}\nremote: [ball_told]\n",
-                s->setup.root);
-    if (!file || fclose(file)) nm_fail(&err, "cannot write %s", s->lineup);
+    write_lineup(s, LIAR, "module: team_report, topics: {ball: ball_told}", "ball_told", &err);
+    write_lineup(s, CLOCK, "module: team_radio, topics: {team/sent: team/spoken}", "team/sent", &err);
     const struct pool pool = {.n = KINDS,
                               .jobs = o->jobs ? o->jobs : 2,
                               .size = sizeof(struct result),
@@ -277,7 +314,8 @@ void bench_faults(struct nm_bench *bench)
         nm_bench_fail(bench, &err);
     else
         for (enum kind k = 0; k < KINDS && !stopping(); k++) tell(bench, s, k);
-    remove(s->lineup);
+    for (enum kind k = 0; k < KINDS; k++)
+        if (*s->lineups[k]) remove(s->lineups[k]);
     setup_end(&s->setup);
     free(s);
 }
