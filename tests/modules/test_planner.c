@@ -349,6 +349,29 @@ static void who_stands_too_near_to_the_ball_leaves_it(void **state)
 
 /* ---- duels ---- */
 
+/* m between this robot, which does not play the ball, and another one in its way, when both stand */
+static double waits_before(uint8_t kind)
+{
+    struct toy toy;
+    toy_open(&toy, NULL);
+    toy.goal.mode = NavigationGoal_DIRECT;
+    toy.goal.target = (Pose2D){2, 0, 0};
+    toy.n = 1;
+    toy.obstacles[0].x = 1;
+    toy.obstacles[0].kind = kind;
+    toy.obstacles[0].radius = 0.15;
+    for (double t = 0; t < 6; t += TICK) tick(&toy);
+    double left = gap(&toy);
+    nm_harness_free(toy.h);
+    return left;
+}
+
+static void mates_leave_more_room(void **state)
+{
+    (void)state;
+    assert_true(waits_before(Obstacle_MATE) > waits_before(Obstacle_RIVAL) + 0.05);
+}
+
 static void it_backs_off_instead_of_pushing(void **state)
 {
     (void)state;
@@ -606,6 +629,7 @@ int main(void)
         cmocka_unit_test(it_does_not_waver_between_two_sides),
         cmocka_unit_test(the_ball_is_kept_at_its_distance),
         cmocka_unit_test(who_stands_too_near_to_the_ball_leaves_it),
+        cmocka_unit_test(mates_leave_more_room),
         cmocka_unit_test(it_backs_off_instead_of_pushing),
         cmocka_unit_test(a_ball_is_kicked_from_any_side_without_a_stop),
         cmocka_unit_test(for_a_standing_kick_it_stands_behind_the_ball),

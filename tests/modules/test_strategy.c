@@ -31,7 +31,8 @@ struct robot {
     bool may_play, penalised[TEAM];
     double ball_x, ball_y;
     double ball_vx, ball_way; /* m/s, m that it rolls along x */
-    bool sees;                /* the ball itself, not only by its mates */
+    bool sees;                /* the ball itself, not only by its mates ... */
+    double sees_aside;        /* m, ... or something so far ahead of it that it takes for the ball */
     bool seen;                /* a mate that does not speak ... */
     struct pose2 seen_at;
 };
@@ -77,12 +78,13 @@ static const StrategyPlan *think(struct robot *r)
     ball->source = TeamBall_SOURCE_MATE;
     ball->ball.valid = true;
     ball->ball.position = (Point){r->ball_x, r->ball_y, 0};
+    ball->ball.last_seen = nm_stamp(r->now);
     ball->ball.velocity.x = r->ball_vx;
     ball->ball.destination = (Point){r->ball_x + copysign(r->ball_way, r->ball_vx), r->ball_y, 0};
     if (r->sees) {
         BallModel *own = nm_harness_set(r->h, "ball");
         own->valid = true;
-        own->position = own->destination = (Point){r->ball_x - r->pose.x, r->ball_y - r->pose.y, 0};
+        own->position = own->destination = (Point){r->ball_x + r->sees_aside - r->pose.x, r->ball_y - r->pose.y, 0};
         own->last_seen = nm_stamp(r->now);
     }
     TeamState *team = nm_harness_set(r->h, "team_state");
@@ -294,6 +296,20 @@ static void a_rolling_ball_is_for_who_meets_it(void **state)
     nm_harness_free(r.h);
 }
 
+static void mates_who_agree_on_a_ball_outvote_one_who_sees_another(void **state)
+{
+    (void)state;
+    struct robot r = robot(3, 0.4, 0);
+    r.sees = true;
+    hear(&r, 2, -0.5, 0);
+    r.sees_aside = 0.9; /* sightings may differ so much */
+    assert_int_equal(think(&r)->striker, 3);
+    r.sees_aside = 2.5;
+    hear(&r, 2, -0.5, 0);
+    assert_int_equal(think(&r)->striker, 2);
+    nm_harness_free(r.h);
+}
+
 static void who_saw_a_kick_does_not_obey_a_mate_who_did_not(void **state)
 {
     (void)state;
@@ -436,6 +452,7 @@ int main(void)
         cmocka_unit_test(the_keeper_comes_out_only_if_he_is_first),
         cmocka_unit_test(where_the_keeper_plays_nobody_else_is_striker),
         cmocka_unit_test(a_rolling_ball_is_for_who_meets_it),
+        cmocka_unit_test(mates_who_agree_on_a_ball_outvote_one_who_sees_another),
         cmocka_unit_test(who_saw_a_kick_does_not_obey_a_mate_who_did_not),
         cmocka_unit_test(for_their_free_kick_nobody_stands_near_the_ball),
         cmocka_unit_test(a_team_has_one_striker),

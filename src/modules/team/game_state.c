@@ -123,6 +123,8 @@ struct game_state {
 #define ANSWER    1.2  /* s, by then mates have told of a whistle                              */
 #define ROLLS     0.3  /* m/s: a ball that is seen to roll so fast ...                         */
 #define ROLLED    0.15 /* m: ... is in play when it is so far from where it lay                */
+#define NEARBY    1.5  /* m: of a ball so near to the robot ...                                */
+#define MOVED     0.2  /* m: ... it sees that it has moved so little                           */
 #define LIES      1.5  /* s that a ball must be seen at one place to rest there                         */
 #define TRIAL     3.0  /* s, another game controller must be heard before it replaces a silent one */
 #define OVERTAKEN 1.0  /* s, the longest way of a packet that a newer one overtook             */
@@ -479,8 +481,9 @@ static bool ball_moved(struct game_state *f)
         return false;
     }
     double far = hypot(x - k->x, y - k->y);
+    double most = hypot(f->ball->position.x, f->ball->position.y) < NEARBY ? fmin(f->moved, MOVED) : f->moved;
     bool rolls = far > ROLLED && hypot(f->ball->velocity.x, f->ball->velocity.y) > ROLLS;
-    if (far < f->moved && !rolls)
+    if (far < most && !rolls)
         k->away_since = 0;
     else if (!k->away_since)
         k->away_since = f->nm->now;
