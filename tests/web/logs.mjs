@@ -137,14 +137,14 @@ process.on("uncaughtException", async (error) => {
   process.exit(1);
 });
 
-async function drop(name, file) {
+async function drop(name, ...list) {
   await page.evaluate(
-    ([name, data]) => {
+    ([name, list]) => {
       const files = new DataTransfer();
-      files.items.add(new File([Uint8Array.from(atob(data), (c) => c.charCodeAt(0))], name));
+      for (const data of list) files.items.add(new File([Uint8Array.from(atob(data), (c) => c.charCodeAt(0))], name));
       document.querySelector("main").dispatchEvent(new DragEvent("drop", { dataTransfer: files, bubbles: true, cancelable: true }));
     },
-    [name, file.toString("base64")],
+    [name, list.map((file) => file.toString("base64"))],
   );
 }
 const shows = (selector, text) =>
@@ -208,6 +208,21 @@ const odd = { topic: "/odd", encoding: "flatbuffer", schema: ["Odd", "flatbuffer
 await drop("odd.mcap", await write([...things("cdr"), odd]));
 await page.waitForSelector(".toast:has-text('/odd (flatbuffer, flatbuffer)')");
 console.log("ok what cannot be read says so");
+
+// two logs of one robot, on different days, lie side by side; the lines of a log are all there, whatever was read first
+const lines = things("cdr").map((m, i) => ({ ...m, topic: "/rosout", encoding: "json", schema: undefined, data: bytes(JSON.stringify({ level: 20, name: "me", msg: `line ${i}.` })) }));
+const later = things("cdr").map((m, i) => ({ ...m, time: m.time + 86400n * 1000000000n, data: FORMS.cdr.write(value(100 + i)) }));
+await drop("twin1.mcap", await write([...things("cdr"), ...lines].sort((a, b) => Number(a.time - b.time)), { chunkSize: 128 }), await write(later));
+await page.waitForSelector("[data-robot=twin1b]");
+await seek(3);
+await shows("[data-panel=raw] [data-path='number']", "30.5");
+await page.click("[data-robot=twin1b]");
+await shows("[data-panel=raw] [data-path='number']", "130.5");
+await add("log");
+await page.waitForFunction(() => ["line 0.", "line 17.", "line 30."].every((text) => document.querySelector("[data-panel=log]").textContent.includes(text)));
+assert.ok(!(await page.locator("[data-panel=log]").textContent()).includes("line 31."));
+await page.click("[data-robot=twin1]");
+console.log("ok two logs side by side");
 
 // graph and CSV, XY and histogram: the values of the log itself
 await seek(3);

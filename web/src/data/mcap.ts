@@ -165,9 +165,9 @@ class LogTopic implements Topic {
     this.last = { body: found.body, entry };
     return entry;
   }
-  each(after: number, until: number, tell: (time: number, value: Message) => void) {
+  each(after: number, until: number, tell: (time: number, value: Message) => void, load = true) {
     const shift = this.robot.offset;
-    this.robot.each(this.channels, after - shift, until - shift, (time, body) => tell(time + shift, this.schema.read(body)));
+    this.robot.each(this.channels, after - shift, until - shift, (time, body) => tell(time + shift, this.schema.read(body)), load);
   }
   stats(): TopicStats {
     return { count: this.count, bytes: 0, newest: this.robot.now };
@@ -401,14 +401,14 @@ export class LogRobot extends Robot {
     }
     return best;
   }
-  each(channels: number[], after: number, until: number, tell: (time: number, body: Uint8Array) => void) {
+  each(channels: number[], after: number, until: number, tell: (time: number, body: Uint8Array) => void, load: boolean) {
     for (const chunk of this.chunks) {
       if (chunk.to <= after || chunk.from > until || (chunk.channels && !channels.some((id) => chunk.channels!.has(id)))) continue;
       if (!chunk.messages) {
-        if (this.queue.length < 64) this.want(chunk);
+        if (load && this.queue.length < 64) this.want(chunk);
         continue;
       }
-      chunk.used = ++this.tick;
+      if (load) chunk.used = ++this.tick;
       for (const id of channels) {
         const list = chunk.messages.get(id);
         if (list) for (let i = 0; i < list.times.length; i++) if (list.times[i] > after && list.times[i] <= until) tell(list.times[i], list.bodies[i]);

@@ -17,13 +17,35 @@ export interface Topic {
   holders: number;
   hold(): () => void;
   at(time: number): Entry | undefined; // the last message at or before this time
-  each(after: number, until: number, tell: (time: number, value: Message) => void): void;
+  each(after: number, until: number, tell: (time: number, value: Message) => void, load?: boolean): void; // of a log: false: only what is loaded
   stats(): TopicStats;
 }
 export interface TopicStats {
   count: number;
   bytes: number;
   newest: number; // s, NaN: none
+}
+
+// What a topic has said since the last look. When time begins again, or when more of a log is loaded, `again` is called
+// and everything is told once more.
+export class News {
+  private until = -Infinity;
+  private version = -1;
+  // True: something is new.
+  read(topic: Topic, again: () => void, tell: (time: number, value: Message) => void): boolean {
+    const end = topic.stats().newest;
+    const log = topic.robot.connection.peek() === "log";
+    const anew = log ? topic.robot.version !== this.version : end < this.until - 1;
+    if (anew) {
+      this.until = -Infinity;
+      this.version = topic.robot.version;
+      again();
+    }
+    if (!(end > this.until)) return anew;
+    topic.each(this.until, end, tell, !log);
+    this.until = end;
+    return true;
+  }
 }
 
 export interface Parameter {

@@ -65,10 +65,13 @@ export function begin() {
 const teamOf = (name: string) => (/^red\d*$/.test(name) ? 0 : /^blue\d*$/.test(name) ? 1 : undefined);
 // Shows logs in place of running robots. Logs that do not overlap are laid side by side: they begin at the same time.
 export async function openLogs(list: { name: string; bytes: Bytes }[]) {
+  const shorts = list.map(({ name }) => name.replace(/^.*\//, "").replace(/\.mcap$/, ""));
   const logs = await Promise.all(
-    list.map(({ name, bytes }) => {
-      const short = name.replace(/^.*\//, "").replace(/\.mcap$/, "");
-      return new LogRobot(short, short, teamOf(short), bytes).open();
+    list.map(({ bytes }, i) => {
+      // the second log of a robot has another name: red2b
+      const before = shorts.slice(0, i).filter((s) => s === shorts[i]).length;
+      const name = shorts[i] + (before ? String.fromCharCode(97 + before) : "");
+      return new LogRobot(name, name, teamOf(shorts[i]), bytes).open();
     }),
   );
   if (!logs.length) return;

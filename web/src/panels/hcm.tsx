@@ -1,7 +1,7 @@
 // The hardware control manager: its states as a graph, the transitions of the last minutes, and who moves what.
 import { useEffect, useState } from "preact/hooks";
 import { cursor } from "../data/clock";
-import type { Robot } from "../data/robot";
+import { News, type Robot } from "../data/robot";
 import { constantName, wordOf } from "../data/schema";
 import { useMessage } from "../ui/hooks";
 import { type PanelContext, panel } from "../ui/panel";
@@ -23,20 +23,17 @@ function States({ robot, ctx }: { robot: Robot; ctx: PanelContext }) {
   const now = useMessage(robot, "/hcm_state")?.value;
   const [steps, set] = useState<Step[]>([]);
   useEffect(() => {
-    let read = -Infinity;
+    const news = new News();
     let last = -1;
     let all: Step[] = [];
     return ctx.onFrame((shown) => {
       const topic = ctx.topic(robot, "/hcm_state");
-      const end = topic?.stats().newest ?? NaN;
-      if (end < read - 1) (read = -Infinity), (last = -1), (all = []);
-      if (topic && end > read) {
-        topic.each(read, end, (time, m) => {
+      const forget = () => ((last = -1), (all = []));
+      if (topic)
+        news.read(topic, forget, (time, m) => {
           if (last >= 0 && m.state !== last) all.push({ time, from: last, to: m.state, reason: m.reason });
           last = m.state;
         });
-        read = end;
-      }
       set(all.filter((s) => s.time <= shown).slice(-200));
     });
   }, [robot]);

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { onFrame, robots } from "../data/clock";
 import { cursor } from "../data/clock";
-import type { Robot, Topic } from "../data/robot";
+import { News, type Robot, type Topic } from "../data/robot";
 import { followed } from "../data/session";
 import { type PanelContext, panel } from "../ui/panel";
 import { timeText } from "../ui/timeline";
@@ -28,7 +28,7 @@ function LogPanel({ ctx }: { ctx: PanelContext }) {
   const box = useRef<HTMLDivElement>(null);
   const stick = useRef(true);
   useEffect(() => {
-    const read = new Map<Topic, number>();
+    const read = new Map<Topic, News>();
     let all: Line[] = [];
     let shownUntil = NaN;
     let drawn = 0;
@@ -40,17 +40,10 @@ function LogPanel({ ctx }: { ctx: PanelContext }) {
       for (const robot of robots.peek()) {
         const topic = ctx.topic(robot, "/rosout");
         if (!topic) continue;
-        const end = topic.stats().newest;
-        let from = read.get(topic) ?? -Infinity;
-        if (end < from - 1) {
-          all = all.filter((l) => l.robot !== robot);
-          from = -Infinity;
-          more = true;
-        }
-        if (!(end > from)) continue;
-        topic.each(from, end, (time, v) => all.push({ time, robot, level: v.level, name: v.name, text: v.msg }));
-        read.set(topic, end);
-        more = true;
+        let news = read.get(topic);
+        if (!news) read.set(topic, (news = new News()));
+        const forget = () => (all = all.filter((l) => l.robot !== robot));
+        if (news.read(topic, forget, (time, v) => all.push({ time, robot, level: v.level, name: v.name, text: v.msg }))) more = true;
       }
       if (more) all = all.sort((a, b) => a.time - b.time).slice(-MOST);
       const until = cursor.peek() === undefined ? Infinity : now;

@@ -36,7 +36,7 @@ const TOPICS: Record<string, string[]> = {
 };
 const OF_ALL = new Set(["every", "paths", "team"]); // read from every robot, the others from the followed one
 
-export const numberOf = (name: string) => /\d+$/.exec(name)?.[0] ?? name.slice(0, 2);
+export const numberOf = (name: string) => /\d+[b-z]?$/.exec(name)?.[0] ?? name.slice(0, 2);
 
 function mount(ctx: PanelContext) {
   const { canvas, pen, fit } = canvasOf(ctx);

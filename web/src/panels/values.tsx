@@ -1,7 +1,7 @@
 // Messages as they are: one topic as a tree of values, chosen values of all robots as a table, texts as they change.
 import { useEffect, useState } from "preact/hooks";
 import { cursor, onFrame, players, shown } from "../data/clock";
-import type { Robot, Topic } from "../data/robot";
+import { News, type Robot, type Topic } from "../data/robot";
 import { constantName, isNumeric, type Schema, type Shape, valueAt } from "../data/schema";
 import { useNow, useTopic } from "../ui/hooks";
 import { acceptPicks, download, dragPick, Picker, type Pick, pickText } from "../ui/picker";
@@ -166,23 +166,20 @@ function Texts({ ctx }: { ctx: PanelContext }) {
     set([]);
     if (!pick || !robot) return;
     let all: [number, string][] = [];
-    let until = -Infinity;
+    let until = NaN; // shown
+    const news = new News();
     return onFrame((now) => {
       const topic = ctx.topic(robot, pick.topic);
       if (!topic || !ctx.visible.peek()) return;
-      const end = cursor.peek() === undefined ? topic.stats().newest : Math.min(now, topic.stats().newest);
-      if (end < until) {
-        all = all.filter(([t]) => t <= end);
-        if (end < until - 1 && !all.length) until = -Infinity;
-      }
-      if (end === until) return;
-      topic.each(Math.min(until, end), end, (time, value) => {
+      const more = news.read(topic, () => (all = []), (time, value) => {
         const text = valueText(valueAt(value, pick.path));
         if (text !== all[all.length - 1]?.[1]) all.push([time, text]);
       });
+      const end = cursor.peek() === undefined ? Infinity : now;
+      if (!more && end === until) return;
       until = end;
-      all = all.slice(-300);
-      set(all.slice());
+      all = all.slice(-5000);
+      set(all.filter(([time]) => time <= end).slice(-300));
     });
   }, [pick?.topic, pick?.path, robot]);
   return (

@@ -65,7 +65,7 @@ function Game({ robot }: { robot: Robot | undefined }) {
 function Shirt({ robot }: { robot: Robot }) {
   const hcm = useMessage(robot, "/hcm_state", 300)?.value;
   const match = useMessage(robot, "/match_state", 300)?.value;
-  const wide = !/\d$/.test(robot.name);
+  const wide = !/\d[b-z]?$/.test(robot.name);
   const classes = [
     "shirt",
     wide && "wide",
