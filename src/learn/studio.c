@@ -88,8 +88,10 @@ static struct nm_solid solid(enum nm_solid_kind kind, uint8_t thing, struct pose
     return d;
 }
 
+enum { LIMBS = 64 };
+
 struct limbs {
-    struct nm_solid at[48];
+    struct nm_solid at[LIMBS];
     uint32_t n;
     uint8_t thing;
 };
@@ -110,26 +112,51 @@ static struct pose3 limb(struct set *s, struct limbs *l, struct pose3 joint, dou
     return joint;
 }
 
-/* Covers, motors and soles of another shade on limbs, hands and feet: spots on something white are no ball yet. */
+/* Covers, motors and gaps of another shade on limbs, hands and feet. Those of round parts are flush with them, as the
+ * spots of a ball are: something round and white with dark spots is no ball yet. */
 static void add_spots(struct set *s, struct limbs *l, double thick, double shade)
 {
     float colour[3];
     paint(colour, shade, shade * roll(s, 0.85, 1), shade * roll(s, 0.85, 1));
+    double share = roll(s, 0.3, 1);
     for (uint32_t i = 2, n = l->n; i < n; i++) { /* not trunk and head */
-        if (!chance(s, 0.5)) continue;
-        const struct nm_solid *on = &l->at[i];
-        struct pose3 at = {.rot = quat_rpy(roll(s, -3, 3), roll(s, -1.5, 1.5), roll(s, -3, 3))};
-        struct vec3 out = quat_apply(at.rot, (struct vec3){0.85 * (double)on->half[0], 0, 0});
-        out.z += roll(s, -0.7, 0.7) * (double)on->half[2];
-        double of[3];
-        for (int k = 0; k < 3; k++)
-            of[k] = (double)(on->pos[k] + on->rot[k][0] * (float)out.x + on->rot[k][1] * (float)out.y +
-                             on->rot[k][2] * (float)out.z);
-        at.pos = (struct vec3){of[0], of[1], of[2]};
-        double r = thick * roll(s, 0.4, 1.1);
-        l->at[l->n++] = chance(s, 0.6) ? solid(NM_SOLID_SPHERE, l->thing, at, r, r, r, colour)
-                                       : solid(NM_SOLID_BOX, l->thing, at, r * 0.5, r * 0.8, r, colour);
+        struct nm_solid on = l->at[i];
+        bool flush = on.kind == NM_SOLID_SPHERE || on.kind == NM_SOLID_CAPSULE;
+        for (int k = 0; k < (flush ? 3 : 1) && l->n < LIMBS && chance(s, share); k++) {
+            double wide = (double)on.half[0], r = flush ? wide * roll(s, 0.4, 0.95) : thick * roll(s, 0.4, 1.1);
+            double away = flush ? wide * roll(s, 1.02, 1.12) - r : 0.85 * wide;
+            struct pose3 at = {.rot = quat_rpy(roll(s, -3, 3), roll(s, -1.5, 1.5), roll(s, -3, 3))};
+            struct vec3 out = quat_apply(at.rot, (struct vec3){away, 0, 0});
+            if (on.kind == NM_SOLID_CAPSULE) { /* around its axis */
+                double turn = roll(s, -M_PI, M_PI);
+                out = (struct vec3){away * cos(turn), away * sin(turn), 0};
+            }
+            if (on.kind != NM_SOLID_SPHERE) out.z += roll(s, -0.7, 0.7) * (double)on.half[2];
+            double of[3];
+            for (int c = 0; c < 3; c++)
+                of[c] = (double)(on.pos[c] + on.rot[c][0] * (float)out.x + on.rot[c][1] * (float)out.y +
+                                 on.rot[c][2] * (float)out.z);
+            at.pos = (struct vec3){of[0], of[1], of[2]};
+            l->at[l->n++] = flush || chance(s, 0.6) ? solid(NM_SOLID_SPHERE, l->thing, at, r, r, r, colour)
+                                                    : solid(NM_SOLID_BOX, l->thing, at, r * 0.5, r * 0.8, r, colour);
+        }
     }
+}
+
+/* A flat foot, or a round one as of a shoe: a heel and toes in one piece, with a sole. */
+static void add_foot(struct set *s, struct limbs *l, struct pose3 foot, double thick, bool round, const float colour[3],
+                     const float sole[3])
+{
+    if (!round) {
+        l->at[l->n++] = solid(NM_SOLID_BOX, l->thing, foot, thick * 2.2, thick * 1.3, thick * 0.5, colour);
+        return;
+    }
+    double r = thick * roll(s, 0.9, 1.5), half = thick * roll(s, 0.7, 1.4);
+    foot.pos.z += r - thick * 0.5;
+    struct pose3 lying = pose_mul(foot, (struct pose3){quat_rpy(0, M_PI / 2, 0), {0, 0, 0}});
+    l->at[l->n++] = solid(NM_SOLID_CAPSULE, l->thing, lying, r, r, half, colour);
+    struct pose3 under = pose_mul(foot, (struct pose3){QUAT_IDENTITY, {0, 0, -0.8 * r}});
+    l->at[l->n++] = solid(NM_SOLID_BOX, l->thing, under, half + 0.8 * r, r * 0.85, r * 0.2, sole);
 }
 
 /* A humanoid of any size and colour, standing, walking or lying. */
@@ -139,7 +166,7 @@ static void add_robot(struct set *s, uint32_t index, double x, double y)
     double high = chance(s, 0.7) ? roll(s, 0.45, 0.9) : roll(s, 0.9, 1.5), leg = high * roll(s, 0.42, 0.52),
            trunk = high * roll(s, 0.26, 0.34), wide = high * roll(s, 0.12, 0.2), thick = high * roll(s, 0.035, 0.07),
            head = high * roll(s, 0.06, 0.11);
-    bool lies = chance(s, 0.12), round = chance(s, 0.5);
+    bool lies = chance(s, 0.12), round = chance(s, 0.5), shoes = chance(s, 0.6);
     float skin[3], shirt[3], joints[3];
     double grey = chance(s, 0.65) ? roll(s, 0.6, 0.95) : roll(s, 0.05, 0.5);
     paint(skin, grey * roll(s, 0.95, 1), grey * roll(s, 0.95, 1), grey * roll(s, 0.9, 1));
@@ -172,8 +199,7 @@ static void add_robot(struct set *s, uint32_t index, double x, double y)
         if (!lies) ankle.rot = base.rot;
         struct pose3 foot = pose_mul(ankle, (struct pose3){QUAT_IDENTITY, {thick * 0.8, 0, 0}});
         if (!lies) foot.pos.z = thick * 0.5;
-        l.at[l.n++] =
-            solid(NM_SOLID_BOX, l.thing, foot, thick * 2.2, thick * 1.3, thick * 0.5, chance(s, 0.5) ? skin : joints);
+        add_foot(s, &l, foot, thick, shoes, chance(s, 0.6) ? skin : joints, joints);
         struct pose3 shoulder = pose_mul(base, (struct pose3){quat_rpy(side * roll(s, 0, 0.6), roll(s, -1.2, 0.6), 0),
                                                               {0, side * (wide + thick), trunk * 0.9}});
         l.at[l.n++] = solid(NM_SOLID_SPHERE, l.thing, shoulder, thick * 1.4, thick * 1.4, thick * 1.4, joints);
@@ -181,7 +207,7 @@ static void add_robot(struct set *s, uint32_t index, double x, double y)
             limb(s, &l, shoulder, trunk * 1.3, thick * 0.8, -roll(s, 0, 1.4), chance(s, 0.4) ? shirt : skin, skin);
         l.at[l.n++] = solid(NM_SOLID_SPHERE, l.thing, hand, thick, thick, thick, skin);
     }
-    if (chance(s, 0.6)) add_spots(s, &l, thick, grey > 0.5 ? roll(s, 0, 0.35) : roll(s, 0.5, 1));
+    if (chance(s, 0.7)) add_spots(s, &l, thick, grey > 0.5 ? roll(s, 0, 0.35) : roll(s, 0.5, 1));
     nm_scene_solids(&s->scene, l.at, l.n, 0.4 * high);
     s->standing[s->n_standing++] = (struct standing){x, y, wide, lies ? 2 * wide : leg + trunk + 2 * head, l.thing};
 }
@@ -190,8 +216,10 @@ static void add_robot(struct set *s, uint32_t index, double x, double y)
 static void add_obstacle(struct set *s, double x, double y)
 {
     struct limbs l = {.thing = NM_THING_HALL};
-    float a[3], b[3];
-    double dark = roll(s, 0.05, 0.9), high = roll(s, 0.2, 1.7);
+    float a[3], b[3], sole[3];
+    double dark = roll(s, 0.05, 0.9), high = roll(s, 0.2, 1.7), pale = roll(s, 0, 1);
+    bool shoes = chance(s, 0.7);
+    paint(sole, pale, pale, pale);
     paint(a, dark * roll(s, 0.2, 1), dark * roll(s, 0.2, 1), dark * roll(s, 0.2, 1));
     paint(b, roll(s, 0, 1), roll(s, 0, 1), roll(s, 0, 1));
     struct pose3 base = {quat_rpy(0, 0, roll(s, -M_PI, M_PI)), {x, y, 0}};
@@ -200,8 +228,8 @@ static void add_obstacle(struct set *s, double x, double y)
         for (int side = -1; side <= 1; side += 2) {
             struct pose3 at = pose_mul(base, (struct pose3){QUAT_IDENTITY, {roll(s, -0.1, 0.1), side * 0.1, 0.45}});
             l.at[l.n++] = solid(NM_SOLID_CAPSULE, l.thing, at, 0.07, 0.07, 0.38, a);
-            at.pos.z = 0.04;
-            l.at[l.n++] = solid(NM_SOLID_BOX, l.thing, at, 0.13, 0.05, 0.04, b);
+            at.pos.z = 0.025;
+            add_foot(s, &l, at, 0.05, shoes, b, sole);
         }
         struct pose3 up = pose_mul(base, (struct pose3){QUAT_IDENTITY, {0, 0, 1.15}});
         l.at[l.n++] = solid(NM_SOLID_BOX, l.thing, up, 0.12, 0.2, 0.3, b);
@@ -347,8 +375,8 @@ static float noise(uint64_t seed, float x, float y)
 {
     float fx = floorf(x), fy = floorf(y), u = x - fx, v = y - fy, corner[4];
     for (int i = 0; i < 4; i++) {
-        uint64_t h = nm_spread(seed ^ nm_spread((uint64_t)((int64_t)fx + (i & 1)) * 0x9e3779b1u ^
-                                                (uint64_t)((int64_t)fy + (i >> 1)) << 32));
+        uint64_t cx = (uint64_t)((int64_t)fx + (i & 1)), cy = (uint64_t)((int64_t)fy + (i >> 1));
+        uint64_t h = nm_spread(seed + cx * 0x9e3779b97f4a7c15u + cy * 0xc2b2ae3d27d4eb4fu);
         corner[i] = (float)(h >> 40) * 0x1p-23f - 1;
     }
     u = u * u * (3 - 2 * u), v = v * v * (3 - 2 * v);
@@ -475,8 +503,10 @@ static void paint_ground(const struct set *s, const struct mood *m, float x, flo
               0.5f * m->patches * noise(m->seed + 3, x * 4, y * 4);
     float light =
         m->ambient * (1 + m->lamp * noise(m->seed + 4, x * 0.3f, y * 0.3f)) + sunlight(s, m, x, y, 0) * (float)m->sun.z;
-    float worn =
-        m->wear * (0.5f + 0.9f * noise(m->seed + 5, x * 2.5f, y * 2.5f) + 0.6f * noise(m->seed + 6, x * 25, y * 25));
+    float worn = 0;
+    if (m->wear > 0 && cover > 0)
+        worn = m->wear *
+               (0.5f + 0.9f * noise(m->seed + 5, x * 2.5f, y * 2.5f) + 0.6f * noise(m->seed + 6, x * 25, y * 25));
     cover *= 1 - clampf(worn, 0, 0.9f);
     for (int c = 0; c < 3; c++)
         to[c] = shade * light *

@@ -363,7 +363,7 @@ static const struct nm_param params[] = {
     NM_PARAM_WORD(model, "heat_wide.onnx", NULL, "file of the network, read when it starts"),
     NM_PARAM(width, 320, 64, FRAME_SIDE, "px", "of the picture that the network sees; fixed when it starts"),
     NM_PARAM(height, 240, 64, FRAME_SIDE, "px", "of the picture that the network sees; fixed when it starts"),
-    NM_PARAM_LIST(limits, "0.5 0.4 0.4 0.3 0.375 0.45 0.35 0.3", 0, 1, "1",
+    NM_PARAM_LIST(limits, "0.45 0.5 0.375 0.4 0.42 0.4 0.35 0.25", 0, 1, "1",
                   "heat above which a peak counts: ball, post, X, penalty mark, L, T, robot, obstacle"),
     NM_PARAM(trust, 0.25, 0, 1, "1", "share by which the limits are lower where something is surely expected"),
     NM_PARAM(radius, 0.07, 0.02, 0.2, "m", "of the ball"),

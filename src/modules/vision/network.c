@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include "base/wide.h"
+
 struct nm_net *network_load(const struct nm *nm, const char *model, struct nm_net_shape open, uint32_t in, uint32_t out)
 {
     char path[1024];
@@ -21,22 +23,30 @@ struct nm_net *network_load(const struct nm *nm, const char *model, struct nm_ne
 
 static float shade(float x) { return x < 0 ? 0 : x > 255 ? 1 : x * (1 / 255.0f); }
 
+NM_WIDE static void add_bytes(const uint8_t *restrict bytes, uint32_t n, uint16_t *restrict sums)
+{
+    for (uint32_t i = 0; i < n; i++) sums[i] = (uint16_t)(sums[i] + bytes[i]);
+}
+
 void network_picture(const struct frame *f, uint32_t width, uint32_t height, float *to)
 {
     float *red = to, *green = red + (size_t)width * height, *blue = green + (size_t)width * height;
+    uint16_t sums[2 * FRAME_SIDE], edge[FRAME_SIDE + 1]; /* of the rows that a pixel covers; where its columns begin */
+    for (uint32_t x = 0; x <= width; x++) edge[x] = (uint16_t)(x * f->width / width);
     for (uint32_t y = 0; y < height; y++) {
         /* each pixel is the mean of what it covers; an image that is smaller than that is repeated */
         uint32_t y0 = y * f->height / height, y1 = (y + 1) * f->height / height;
         if (y1 <= y0) y1 = y0 + 1;
+        memset(sums, 0, sizeof *sums * 2 * f->width);
+        for (uint32_t b = y0; b < y1; b++) add_bytes(frame_row(f, b), 2 * f->width, sums);
         for (uint32_t x = 0; x < width; x++) {
-            uint32_t x0 = x * f->width / width, x1 = (x + 1) * f->width / width, n = 0, sum = 0, us = 0, vs = 0;
-            if (x1 <= x0) x1 = x0 + 1;
-            for (uint32_t b = y0; b < y1; b++)
-                for (uint32_t a = x0; a < x1; a++, n++) {
-                    const uint8_t *p = frame_pair(f, a, b);
-                    sum += p[2 * (a & 1)], us += p[1], vs += p[3];
-                }
-            float k = 1 / (float)n, l = (float)sum * k, u = (float)us * k - 128, v = (float)vs * k - 128;
+            uint32_t x0 = edge[x], x1 = edge[x + 1] > x0 ? edge[x + 1] : x0 + 1, sum = 0, us = 0, vs = 0;
+            for (uint32_t a = x0; a < x1; a++) {
+                const uint16_t *pair = sums + 4 * (a / 2);
+                sum += pair[2 * (a & 1)], us += pair[1], vs += pair[3];
+            }
+            float k = 1 / (float)((y1 - y0) * (x1 - x0)), l = (float)sum * k, u = (float)us * k - 128,
+                  v = (float)vs * k - 128;
             *red++ = shade(l + 1.402f * v);
             *green++ = shade(l - 0.344f * u - 0.714f * v);
             *blue++ = shade(l + 1.772f * u);
