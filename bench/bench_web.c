@@ -1,6 +1,6 @@
 /* The debugger's page: what it costs a robot that somebody looks at all of it, and how fast the page itself is.
  *
- * The robot is the whole line-up match_vision in real time on virtual servos, with a camera of 30 images a second. Its
+ * The robot is the whole line-up match:vision in real time on virtual servos, with a camera of 30 images a second. Its
  * process is kept off the last core, on which a client runs that subscribes to every topic, as the whole page would do.
  * The robot runs watched and unwatched by turns, so that both see the same machine. The rows of the browser are
  * measured by web/bench.mjs in headless chromium. */
@@ -190,7 +190,7 @@ static void measure_robot(struct nm_bench *bench, struct setup *setup)
     double seconds = nm_bench_quick(bench) ? 2 : 5;
     double late[2][2][ROUNDS], cpu[ROUNDS], sent[ROUNDS], dropped = 0;
     cpu_set_t was, others;
-    struct nm_lineup *lineup = setup_lineup(setup, "match_vision", &(struct lineup_flags){0}, &err);
+    struct nm_lineup *lineup = setup_lineup(setup, "match:vision", &(struct lineup_flags){0}, &err);
     const struct nm_body *body = lineup ? setup_body(setup, lineup, &err) : NULL;
     int bad = body ? 0 : -1;
     sched_getaffinity(0, sizeof was, &was);
@@ -235,7 +235,7 @@ static int write_log(struct setup *setup, double bytes, struct nm_err *err)
     struct stat about;
     if (!stat(big_log, &about) && (double)about.st_size >= bytes) return 0;
     struct robot r = {0};
-    struct nm_lineup *lineup = setup_lineup(setup, "match_vision", &(struct lineup_flags){0}, err);
+    struct nm_lineup *lineup = setup_lineup(setup, "match:vision", &(struct lineup_flags){0}, err);
     const struct nm_body *body = lineup ? setup_body(setup, lineup, err) : NULL;
     static const struct nm_edge_port image = {"camera/image_raw", NM_PORT_OUT, &Image_type, 0, IMAGE};
     int bad = body ? nm_make_folders("out/bench_web/", err) : -1;

@@ -338,12 +338,13 @@ static int eval_position(int argc, char **argv)
         WHOLE("jobs", &e.jobs, 1, 64, "N", "processes at the same time (default: 2)", .letter = 'j'),
         {0},
     };
-    const struct usage usage = USAGE(
-        "nutmeg eval position", "[LINEUP…]", flags,
-        "Compares modules that say where a robot is. A team of four walks about as a script says, so every\n"
-        "line-up gets the same percepts; this is checked. Each module that makes a pose is a row. Without a\n"
-        "line-up it compares the modules of lineups/position.yaml (percept: position_walk, camera: position_vision).",
-        .most = LINEUPS);
+    const struct usage usage =
+        USAGE("nutmeg eval position", "[LINEUP…]", flags,
+              "Compares modules that say where a robot is. A team of four walks about as a script says, so every\n"
+              "line-up gets the same percepts; this is checked. Each module that makes a pose is a row. Without a\n"
+              "line-up it compares the modules of lineups/position.yaml (percept: position_walk, camera:\n"
+              "position_walk:vision).",
+              .most = LINEUPS);
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     e.fidelity = (enum nm_fidelity)word_of(fidelity, nm_fidelity_names, NM_FIDELITIES);
@@ -356,7 +357,7 @@ static int eval_position(int argc, char **argv)
     if (e.logs.n && e.incident) return usage_wrong(&usage, "use either --log or --incident, not both");
     struct nm_err err = {0};
     setup_begin(&e.setup);
-    static const char *const usual_ones[NM_FIDELITIES] = {"position_vision", "position_walk", "position"};
+    static const char *const usual_ones[NM_FIDELITIES] = {"position_walk:vision", "position_walk", "position"};
     const char *usual = usual_ones[e.fidelity];
     code = EXIT_USAGE;
     bool found = true;

@@ -31,7 +31,7 @@ const char *sim_find(struct setup *setup, const char *folder, const char *what, 
     const char *file = nm_take_format(&setup->arena, "%s/%s.yaml", home, name);
     uint32_t n;
     if (nm_file_exists(name)) return name;
-    if (nm_file_exists(file)) return file;
+    if (nm_lineup_exists(file)) return file;
     const char *const *names = setup_names(setup, folder, &n);
     nm_fail(err, "%s: no such file, and no %s of this name in %s%s", name, what, home, nm_hint(name, names, n).text);
     return NULL;

@@ -20,8 +20,9 @@ enum { PORT_WHISTLE, PORT_POSE, PORT_BEHAVIOR, PORTS };
 static const uint32_t NETWORK = 0x0a000000;                         /* 10.0.0.0; the referee is 10.0.0.1    */
 static const uint8_t TEAM_NUMBERS[2] = {1, 2}, COLOURS[2] = {1, 0}; /* red and blue                        */
 static const int64_t LOOK = 100000000;                              /* ns between two looks at the poses    */
-static const double PICTURES = 1.0 / 15;                            /* s between two pictures of a camera     */
-static const double LONGEST = 20;                                   /* times the two halves: then it has hung */
+static const char *const EYES = "vision_both"; /* line-up that sees for those that have no vision */
+static const double PICTURES = 1.0 / 15;       /* s between two pictures of a camera     */
+static const double LONGEST = 20;              /* times the two halves: then it has hung */
 
 /* ---- words ---- */
 
@@ -56,13 +57,9 @@ static int read_team(struct setup *setup, const char *text, const char *flag, en
     }
     bool learned = team->robot && !access(nm_path(&setup->arena, team->robot, "walk.onnx"), R_OK);
     const char *form = lineup ? lineup : learned && fidelity != NM_FIDELITY_FLAT ? "match_policy" : "match";
-    if (!lineup || (!strchr(lineup, '/') && !strchr(lineup, '.'))) {
-        /* a line-up of the flat world has no body, one for images has a vision: their names end so */
-        static const char *const ends[NM_FIDELITIES] = {
-            [NM_FIDELITY_CAMERA] = "_vision", [NM_FIDELITY_PERCEPT] = "", [NM_FIDELITY_FLAT] = "_flat"};
-        const char *other = nm_take_format(&setup->arena, "%s%s", form, ends[fidelity]);
-        const char *path = nm_take_format(&setup->arena, "%s/lineups/%s.yaml", setup->root, other);
-        if (!access(path, R_OK)) form = other;
+    if (fidelity == NM_FIDELITY_FLAT && !strpbrk(form, "/.")) { /* line-ups of the flat world have no body */
+        const char *path = nm_take_format(&setup->arena, "%s/lineups/%s_flat.yaml", setup->root, form);
+        if (!access(path, R_OK)) form = path;
     }
     team->lineup = sim_find(setup, "lineups", "line-up", form, err);
     return team->robot && team->lineup
@@ -155,11 +152,13 @@ static int add_player(struct writer *w, struct setup *setup, uint32_t team, uint
     struct lineup_flags flags = {.robot = who.robot};
     struct nm_lineup_options options = setup_options(setup, &flags);
     struct nm_lineup *lineup = nm_lineup_load(who.lineup, &setup->registry, &options, err);
-    if (!lineup) return -1;
-    if (fidelity == NM_FIDELITY_CAMERA && is_blind(lineup)) {
+    size_t stem = strlen(who.lineup) - strlen(".yaml");
+    if (lineup && fidelity == NM_FIDELITY_CAMERA && is_blind(lineup)) { /* it gets the usual eyes */
+        who.lineup = nm_take_format(&setup->arena, "%.*s:%s.yaml", (int)stem, who.lineup, EYES);
         nm_lineup_free(lineup);
-        return nm_fail(err, "line-up %s has no vision: it plays with --fidelity percept", who.lineup);
+        lineup = nm_lineup_load(who.lineup, &setup->registry, &options, err);
     }
+    if (!lineup) return -1;
     struct pose2 at = nm_start_place(field, team ? 1 : -1, number);
     add(w, "  - name: %s%u\n    team: %u\n    number: %u\n    robot: %s\n    lineup: %s\n", names[team], number,
         team + 1, number, who.robot, who.lineup);

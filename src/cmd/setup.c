@@ -125,7 +125,7 @@ struct nm_lineup *setup_lineup(struct setup *setup, const char *name, const stru
     if (nm_file_exists(name)) return nm_lineup_load(name, &setup->registry, &options, err);
     const char *folder = nm_path(&setup->arena, setup->root, "lineups");
     const char *file = nm_take_format(&setup->arena, "%s/%s.yaml", folder, name);
-    if (!strchr(name, '/') && nm_file_exists(file)) return nm_lineup_load(file, &setup->registry, &options, err);
+    if (!strchr(name, '/') && nm_lineup_exists(file)) return nm_lineup_load(file, &setup->registry, &options, err);
     uint32_t n;
     const char *const *names = setup_names(setup, "lineups", &n);
     nm_fail(err, "%s: no such file, and no line-up of this name in %s%s", name, folder, nm_hint(name, names, n).text);

@@ -345,6 +345,7 @@ static struct nm_lineup *load(const char *text, size_t size, const char *path, s
     lineup->name = name_of(&lineup->arena, path);
     lineup->warnings = "";
     struct loading l = {.lineup = lineup, .registry = registry, .options = options ? options : &none, .err = err};
+    if (!text && !nm_file_exists(path) && (text = nm_lineup_joined(&lineup->arena, path))) size = strlen(text);
     const struct nm_yaml *file =
         text ? nm_yaml_parse(&lineup->arena, path, text, size, err) : nm_yaml_read(&lineup->arena, path, err);
     if (file) file = nm_lineup_extended(&lineup->arena, file, l.options->foreign, &l.rc, err);
@@ -352,6 +353,14 @@ static struct nm_lineup *load(const char *text, size_t size, const char *path, s
     if (file && !l.rc) return lineup;
     nm_lineup_free(lineup);
     return NULL;
+}
+
+bool nm_lineup_exists(const char *file)
+{
+    struct nm_arena arena = {0};
+    bool there = nm_file_exists(file) || nm_lineup_joined(&arena, file);
+    nm_arena_free(&arena);
+    return there;
 }
 
 struct nm_lineup *nm_lineup_load(const char *file, struct nm_registry *registry,

@@ -110,6 +110,8 @@ struct nm_lineup_options {
  * a service with no server or with two; an unknown module, parameter, key, topic to rename or trigger; a name that is
  * used twice; a value of the wrong type or out of range; both a period and a trigger, or neither. What is only unusual,
  * such as a remote topic that nobody reads, is in `warnings`. */
+/* True for a file, and for a name such as folder/match:vision.yaml, which needs none (lineup_extend.h). */
+bool nm_lineup_exists(const char *file);
 struct nm_lineup *nm_lineup_load(const char *file, struct nm_registry *registry,
                                  const struct nm_lineup_options *options, struct nm_err *err);
 /* The same from text. `file` is the name used in sentences; paths are relative to its folder. */

@@ -262,6 +262,15 @@ static const struct nm_yaml *whole(struct extending *e, const struct nm_yaml *fi
     return all ? merge(e, all, file) : file;
 }
 
+const char *nm_lineup_joined(struct nm_arena *arena, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *end = strstr(name, ".yaml");
+    if (!end || end[5] || !memchr(name, ':', (size_t)(end - name))) return NULL;
+    char *names = nm_take_format(arena, "%.*s", (int)(end - name), name);
+    for (char *at = names; (at = strchr(at, ':'));) *at = ',';
+    return nm_take_format(arena, "extends: [%s]\n", names);
+}
+
 const struct nm_yaml *nm_lineup_extended(struct nm_arena *arena, const struct nm_yaml *file, bool foreign, int *rc,
                                          struct nm_err *err)
 {

@@ -10,7 +10,9 @@
  *           - walk_policy               # a new one
  *
  * Later ones of a list extend the earlier ones in the same way. An instance that is listed in another cycle moves
- * there. A cycle without instances vanishes. A remote topic of the others is no longer remote if a module makes it. */
+ * there. A cycle without instances vanishes. A remote topic of the others is no longer remote if a module makes it.
+ *
+ * A name with colons needs no file: match:vision is the line-up that extends [match, vision] and adds nothing. */
 #pragma once
 
 #include "codec/yaml.h"
@@ -20,3 +22,6 @@
  * opened. */
 const struct nm_yaml *nm_lineup_extended(struct nm_arena *arena, const struct nm_yaml *file, bool foreign, int *rc,
                                          struct nm_err *err);
+
+/* The text of the line-up "folder/match:vision.yaml", or NULL if the name has no colon. */
+const char *nm_lineup_joined(struct nm_arena *arena, const char *path);

@@ -29,7 +29,7 @@ static const char *find_file(struct reading *r, const struct nm_yaml *node, cons
         path = nm_path(arena, nm_folder_of(arena, r->scenario->file), text);
     else
         path = nm_path(arena, home, nm_take_format(arena, "%s%s", text, suffix));
-    if (text[0] != '.' && (nm_file_exists(path) || (!*suffix && nm_folder_exists(path)))) return path;
+    if (text[0] != '.' && (nm_lineup_exists(path) || (!*suffix && nm_folder_exists(path)))) return path;
     if (text[0] == '.' && strchr(text, '/') && (nm_file_exists(path) || nm_folder_exists(path))) return path;
     uint32_t n;
     const char *const *names = nm_files_in(arena, home, suffix, &n);

@@ -139,6 +139,31 @@ static void several_line_ups_are_put_together(void **state)
                                      "remote: [image_raw]\n");
 }
 
+/* names with a colon between them are a line-up without a file */
+static void line_ups_are_joined_by_name(void **state)
+{
+    (void)state;
+    char path[600], *printed = NULL;
+    size_t n;
+    struct nm_err err = {0};
+    struct nm_lineup_options options = {.root = "/nonexistent"};
+    snprintf(path, sizeof path, "%s/sight:legs.yaml", root);
+    assert_true(nm_lineup_exists(path));
+    struct nm_lineup *lineup = nm_lineup_load(path, &registry, &options, &err);
+    if (!lineup) fail_msg("%s", err.text);
+    FILE *to = open_memstream(&printed, &n);
+    nm_lineup_print(lineup, NULL, to);
+    fclose(to);
+    nm_lineup_free(lineup);
+    char *written = load("extends: [sight, legs]\n", false, &err);
+    assert_string_equal(printed, written);
+    free(printed);
+    free(written);
+    snprintf(path, sizeof path, "%s/sight:lges.yaml", root);
+    assert_null(nm_lineup_load(path, &registry, &options, &err));
+    assert_non_null(strstr(err.text, "there is no line-up 'lges' to extend"));
+}
+
 static void what_cannot_be_extended_is_refused(void **state)
 {
     (void)state;
@@ -167,9 +192,8 @@ static void what_cannot_be_extended_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(instances_are_changed_added_and_removed),
-        cmocka_unit_test(cycles_change_and_instances_move),
-        cmocka_unit_test(several_line_ups_are_put_together),
+        cmocka_unit_test(instances_are_changed_added_and_removed), cmocka_unit_test(cycles_change_and_instances_move),
+        cmocka_unit_test(several_line_ups_are_put_together),       cmocka_unit_test(line_ups_are_joined_by_name),
         cmocka_unit_test(what_cannot_be_extended_is_refused),
     };
     return cmocka_run_group_tests(tests, begin, end);
