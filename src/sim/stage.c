@@ -1,6 +1,7 @@
 #include "sim/stage.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -206,10 +207,25 @@ static void notice_falls(struct nm_stage *stage)
     }
 }
 
+struct round { /* of all players up to a time */
+    struct nm_stage *stage;
+    int64_t until;
+    _Atomic bool failed;
+};
+
+static void run_one(void *user, uint32_t i, uint32_t hand)
+{
+    struct round *round = user;
+    (void)hand;
+    if (nm_players_run(&round->stage->players[i], 1, round->until, 1)) atomic_store(&round->failed, true);
+}
+
 int nm_stage_step(struct nm_stage *stage)
 {
     int64_t then = stage->now + stage->tick;
-    if (nm_players_run(stage->players, stage->n_players, then, stage->options.workers)) return -1;
+    struct round round = {.stage = stage, .until = then};
+    nm_workers_run(stage->workers, stage->n_players, run_one, &round);
+    if (atomic_load(&round.failed)) return -1;
     begin_all(stage, then);
     for (uint32_t i = 0; i < stage->n; i++) stage_take(stage, &stage->actors[i]);
     if (stage->flat)

@@ -231,7 +231,7 @@ static const struct nm_port ports[] = {
 };
 static const struct nm_param params[] = {
     NM_PARAM(radius, 0.07, 0.02, 0.2, "m", "of the ball"),
-    NM_PARAM(least, 0.3, 0, 1, "1", "less sure ones are no balls"),
+    NM_PARAM(least, 0.45, 0, 1, "1", "less sure ones are no balls"),
     NM_PARAM_LIST(weights, "-9.4 -7.6 0.7 2.2 -0.3 7.3 -7.3 -1.4 1.1 4.2 3.3 -4.1 -6.3 -0.2", -100, 100, "1",
                   "of the classifier: constant; shares of carpet, white, dark and hues inside; spread of brightness; "
                   "carpet below and above; distance of the outline from a circle; logarithm of the size; share of the "

@@ -71,7 +71,7 @@ static bool on_line(const struct look *l, double u, double v)
     for (uint32_t i = 0; i < l->f->lines->segments.n; i++) {
         const LineSegmentInImage *s = &l->f->lines->segments.at[i];
         double dx = s->end.x - s->start.x, dy = s->end.y - s->start.y, d2 = fmax(dx * dx + dy * dy, 1);
-        double t = fmin(fmax(((u - s->start.x) * dx + (v - s->start.y) * dy) / d2, -0.2), 1.2);
+        double t = fmin(fmax(((u - s->start.x) * dx + (v - s->start.y) * dy) / d2, -0.03), 1.03);
         double off = hypot(u - s->start.x - t * dx, v - s->start.y - t * dy);
         if (off < 0.7 * fmax(s->start_width, s->end_width) + 2) return true;
     }
@@ -107,6 +107,15 @@ static void look_at_chest(const struct look *l, struct foot *foot)
     foot->blue = (float)blue / (float)n;
 }
 
+/* The row at which a column leaves the ball, if `v` is on it: what stands behind a ball shows from there on. */
+static double above_ball(const struct look *l, double u, double v)
+{
+    const BallInImage *ball = l->f->ball;
+    double r = 1.1 * ball->diameter / 2, du = u - ball->center.x, half = sqrt(fmax(r * r - du * du, 0));
+    bool same = ball->confidence > 0 && nm_stamp_ns(ball->header.stamp) == nm_stamp_ns(l->f->image->header.stamp);
+    return same && half > 0 && fabs(v - ball->center.y) < half + 3 ? ball->center.y - half : v;
+}
+
 static bool find_foot(const struct look *l, const ImageSegment *g, uint32_t n, struct foot *foot)
 {
     const struct frame *f = &l->frame;
@@ -120,7 +129,8 @@ static bool find_foot(const struct look *l, const ImageSegment *g, uint32_t n, s
         if (g[i].label == ImageSegment_BODY) continue;
         if (g[i].label == ImageSegment_FIELD || g[i].end <= border + 4) continue;
         if (g[i].label == ImageSegment_LINE && i && g[i - 1].label == ImageSegment_FIELD) continue; /* only a line */
-        double v = g[i].end, top;
+        double v = above_ball(l, g->line, g[i].end), top;
+        if (v <= g[i].begin) continue;
         *foot = (struct foot){.column = g->line, .v = v, .cut = v >= f->height - 1};
         if (i + 1 < n && g[i + 1].label == ImageSegment_BODY) continue; /* behind our own body */
         if (!frame_ground(f, g->line, v - 1, &at)) return false;
@@ -249,14 +259,10 @@ static bool on_carpet(const struct look *l, const struct thing *t, double foot)
     return best > l->f->carpet;
 }
 
-/* A post or a ball with boards behind it stands like legs below a shirt. */
-static bool is_other(const struct look *l, const struct thing *t, double foot)
+/* A post with boards behind it stands like legs below a shirt. */
+static bool is_post(const struct look *l, const struct thing *t)
 {
-    const BallInImage *ball = l->f->ball;
-    double r = ball->diameter / 2, half = (t->last - t->first) / 2.0;
-    bool same = ball->confidence > 0 && nm_stamp_ns(ball->header.stamp) == nm_stamp_ns(l->f->image->header.stamp);
-    if (same && half < 1.3 * r && fabs(middle_of(t) - ball->center.x) < r && fabs(foot - ball->center.y) < 1.5 * r)
-        return true;
+    double half = (t->last - t->first) / 2.0;
     for (uint32_t i = 0; i < l->f->goal->posts.n; i++) {
         const PostInImage *p = &l->f->goal->posts.at[i];
         if (fabs(p->foot_point.x - middle_of(t)) < p->width + half && half < 1.2 * p->width) return true;
@@ -286,7 +292,7 @@ static void tell(struct look *l)
         if (t->n < 2 || width < l->f->narrow || width > l->f->wide || !row_at(l, t->x, t->y, l->f->height, &top) ||
             !row_at(l, t->x, t->y, 0.45 * l->f->height, &waist) || !row_at(l, t->x, t->y, 0.8 * l->f->legs, &knees))
             continue;
-        if (is_other(l, t, foot) || !on_carpet(l, t, foot)) continue;
+        if (is_post(l, t) || !on_carpet(l, t, foot)) continue;
         bool headless = waist < 8 && knees >= 0; /* the image ends between its legs and its shirt */
         ObstacleInImage *to = nm_append(&l->f->obstacles->obstacles, &ObstacleInImage_type);
         if (!to) return;
