@@ -133,7 +133,7 @@ void bench_vision_latency(struct nm_bench *bench, struct setup *setup, const cha
     struct nm_err err = {0};
     struct lineup_flags flags = {0};
     struct latency *l = nm_calloc(1, sizeof *l);
-    struct nm_lineup *lineup = setup_lineup(setup, "match_vision", &flags, &err);
+    struct nm_lineup *lineup = setup_lineup(setup, "match:vision", &flags, &err);
     const struct nm_body *body = lineup ? setup_body(setup, lineup, &err) : NULL;
     struct nm_hardware *bus = NULL;
     struct nm_camera_edge *camera = NULL;
