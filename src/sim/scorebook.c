@@ -3,13 +3,14 @@
 #include <math.h>
 #include <string.h>
 
-static const double KICK = 0.4;   /* m/s: a touch that makes the ball so much faster is a kick     */
-static const double LOOK = 0.15;  /* s after the kick its direction is looked at                   */
-static const double BESIDE = 1;   /* m beside a post: still a shot                                 */
-static const double PASS = 0.7;   /* m that a pass rolls at least                                  */
-static const double JUMP = 0.5;   /* m in one step: carried by hand                                */
-static const double BUMP = 1.5;   /* s from a touch to the fall that it caused                    */
-static const double PARTED = 0.5; /* s without contact: the next one is another one */
+static const double KICK = 0.4;             /* m/s: a touch that makes the ball so much faster is a kick     */
+static const double PUSHED = 4, FREED = 40; /* m/s2 at which the speed before a kick follows that of the ball */
+static const double LOOK = 0.15;            /* s after the kick its direction is looked at                   */
+static const double BESIDE = 1;             /* m beside a post: still a shot                                 */
+static const double PASS = 0.7;             /* m that a pass rolls at least                                  */
+static const double JUMP = 0.5;             /* m in one step: carried by hand                                */
+static const double BUMP = 1.5;             /* s from a touch to the fall that it caused                    */
+static const double PARTED = 0.5;           /* s without contact: the next one is another one */
 static const double FAST = 0.5, DIVE_TIME = 1.5, DIVE_FAR = 2.5; /* m/s of the ball, s, m: a keeper who falls dives */
 static const double AT_BALL = 0.6; /* m: who plays the ball                                   */
 static const double COMES = 0.15, STRAIGHT = 0.7, TURNS = 0.5; /* m/s towards the ball, share of its speed; rad/s */
@@ -26,7 +27,7 @@ void nm_scorebook_new(struct nm_scorebook *b, struct nm_stage *stage, const stru
     b->stage = stage;
     b->judge = judge;
     b->n = nm_stage_robots(stage);
-    b->holder = b->kicker = -1;
+    b->holder = b->kicker = b->shooter = -1;
     b->duel_since = -1;
     for (uint32_t i = 0; i < NM_PLAYERS; i++) b->bumps[i].other = -1;
 }
@@ -134,11 +135,14 @@ static void look_at_kick(struct nm_scorebook *b, struct vec3 ball, struct vec3 v
     double line = goal * pitch->length / 2, ahead = (line - ball.x) * goal;
     struct nm_book_row *row = &b->robots[b->kicker];
     row->kicks++;
+    b->shooter = -1;
     if (velocity.x * goal <= 0.1 * speed || ahead <= 0) return;
     double y = ball.y + velocity.y * ahead / fabs(velocity.x), way = hypot(ahead, y - ball.y);
     if (fabs(y) > pitch->goal_width / 2 + BESIDE || rolls(pitch, speed) < way) return;
     row->shots++;
-    row->on_goal += fabs(y) < pitch->goal_width / 2;
+    bool on_goal = fabs(y) < pitch->goal_width / 2;
+    row->on_goal += on_goal;
+    if (on_goal) b->shooter = b->kicker;
     if (b->n_shots < NM_BOOK_SHOTS)
         b->shots[b->n_shots++] = (struct nm_book_shot){
             (float)b->kicked_from.x, (float)b->kicked_from.y, (float)line, (float)y, (uint8_t)team, false};
@@ -153,7 +157,7 @@ static void follow_ball(struct nm_scorebook *b)
     if (speed > FAST) b->fast = now;
     int last = nm_judge_last_touch(b->judge);
     if (nm_judge_match(b->judge)->state != NM_GAME_PLAYING) {
-        b->holder = b->kicker = -1;
+        b->holder = b->kicker = b->shooter = -1;
         b->speed = speed;
         return;
     }
@@ -176,8 +180,10 @@ static void follow_ball(struct nm_scorebook *b)
             b->kicked_from = ball;
         }
     }
-    /* slowly, so that a push over several steps is a kick, too */
-    b->speed = speed < b->speed ? speed : b->speed + fmin(speed - b->speed, 4 * to_seconds(nm_stage_tick(b->stage)));
+    /* slowly while it is touched, so that a push over several steps is a kick, too; a ball that rolls freely and then
+     * meets a robot is none */
+    double rise = (touching ? PUSHED : FREED) * to_seconds(nm_stage_tick(b->stage));
+    b->speed = speed < b->speed ? speed : b->speed + fmin(speed - b->speed, rise);
     if (last < 0) b->holder = -1;
     if (b->holder >= 0 && nm_judge_in_play(b->judge))
         b->robots[b->holder].possession += to_seconds(nm_stage_tick(b->stage));
@@ -268,12 +274,20 @@ void nm_scorebook_note(struct nm_scorebook *b, const struct nm_note *note)
         b->robots[b->kicker].kicks++;
         b->robots[b->kicker].shots++;
         b->robots[b->kicker].on_goal++;
+        b->shooter = b->kicker;
         b->kicker = -1;
     }
     if (!row) return;
     uint32_t team = nm_stage_robot(b->stage, (uint32_t)note->robot)->team;
-    if (note->kind == NM_NOTE_GOAL && (int)team == note->team) row->goals++;
-    if (note->kind == NM_NOTE_GOAL && (int)team != note->team) row->own_goals++;
+    if (note->kind == NM_NOTE_GOAL) { /* a shot on goal that a defender only touches is the goal of who shot */
+        bool deflected = b->shooter >= 0 && (int)nm_stage_robot(b->stage, (uint32_t)b->shooter)->team == note->team;
+        if ((int)team == note->team)
+            row->goals++;
+        else if (deflected)
+            b->robots[b->shooter].goals++;
+        else
+            row->own_goals++;
+    }
     if (note->kind == NM_NOTE_GOAL && b->n_shots) b->shots[b->n_shots - 1].goal = true;
     if (note->kind == NM_NOTE_OUT) row->kicks_out++;
     if (note->kind == NM_NOTE_PENALTY) row->penalties++;

@@ -739,6 +739,35 @@ static void test_falls_in_the_book(void **state)
     end(&g);
 }
 
+/* A shot on goal that a defender only grazes is a goal of who shot; a ball that comes off him alone is his own goal. */
+static void test_goals_in_the_book(void **state)
+{
+    (void)state;
+    for (int shot = 0; shot < 2; shot++) {
+        struct game g;
+        struct nm_scorebook book;
+        begin(&g, NM_GAME_HSL);
+        to_open_play(&g);
+        nm_scorebook_new(&book, g.stage, g.judge);
+        for (uint32_t i = 0; i < ROBOTS; i++) place(&g, i, -1 - 0.4 * i, 2.5);
+        touch(&g, 5, 1, 1);
+        for (int n = 0; n < 4; n++) step(&g), nm_scorebook_step(&book);
+        place(&g, 5, 3.8, shot ? 0.67 : 0.5); /* of a shot only its side is in the way */
+        if (shot) place(&g, 2, 2.9, 0.5);
+        ball(&g, shot ? 3.045 : 3.985, 0.5, shot ? 2.5 : 1.5, 0);
+        for (int n = 0; n < 2000 && !g.n[NM_NOTE_GOAL]; n++) {
+            step(&g);
+            if (g.n[NM_NOTE_GOAL]) nm_scorebook_note(&book, &g.last[NM_NOTE_GOAL]);
+            nm_scorebook_step(&book);
+        }
+        assert_int_equal(g.n[NM_NOTE_GOAL], 1);
+        assert_int_equal(g.last[NM_NOTE_GOAL].robot, 5); /* touched it last */
+        assert_int_equal(book.robots[2].goals, shot);
+        assert_int_equal(book.robots[5].own_goals, !shot);
+        end(&g);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -763,6 +792,7 @@ int main(void)
         cmocka_unit_test(test_orders),
         cmocka_unit_test(test_who_goes_to_the_ball),
         cmocka_unit_test(test_falls_in_the_book),
+        cmocka_unit_test(test_goals_in_the_book),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
