@@ -34,14 +34,15 @@ struct nm_bench_options {
     bool json;         /* one object a line     */
     bool quick;
     /* of the groups that play scenarios */
-    const char *robot;   /* folder; NULL: the scenarios'         */
-    uint64_t first_seed; /* 0: the group's own                   */
-    uint64_t last_seed;  /* at most so many are played as a row wants */
-    double randomise;    /* share of the spread; negative: the scenarios' */
-    uint32_t jobs;       /* processes; 0: two                    */
-    const char *engine;  /* of the group walk; NULL: its first   */
-    double learn;        /* of the group robots: minutes that each learns to walk; 0: none */
-    const char *only;    /* rows of the groups match and vision, words with commas between; NULL: all */
+    const char *robot;    /* folder; NULL: the scenarios'         */
+    uint64_t first_seed;  /* 0: the group's own                   */
+    uint64_t last_seed;   /* at most so many are played as a row wants */
+    double randomise;     /* share of the spread; negative: the scenarios' */
+    uint32_t jobs;        /* processes; 0: two                    */
+    const char *engine;   /* of the group walk; NULL: its first   */
+    double learn;         /* of the group robots: minutes that each learns to walk; 0: none */
+    const char *pictures; /* of the group vision: a folder of real pictures with tags; NULL: none */
+    const char *only;     /* rows of the groups match and vision, words with commas between; NULL: all */
     FILE *to;
 };
 /* Runs a group; returns the number of goals missed, -1 with a sentence where there is no such group or it cannot be

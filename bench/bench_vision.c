@@ -245,6 +245,32 @@ static int bench_troubles(struct nm_bench *bench, struct setup *setup, const str
     return 0;
 }
 
+/* ---- real pictures ---- */
+
+/* Balls in the pictures of --pictures. Nothing was trained on real ones, and the camera's pose is not known of them. */
+static void bench_real(struct nm_bench *bench)
+{
+    const char *folder = nm_bench_options(bench)->pictures;
+    char line[4096] = "", command[1200];
+    if (!folder) {
+        nm_bench_say(bench, "real pictures were not looked at: --pictures FOLDER names some");
+        return;
+    }
+    snprintf(command, sizeof command, "/proc/%d/exe eval vision '%s' --lineups vision_net --json", (int)getpid(),
+             folder);
+    FILE *own = popen(command, "r");
+    if (own && !fgets(line, sizeof line, own)) *line = 0;
+    if (own) pclose(own);
+    static const char *const what[2][3] = {
+        {"real pictures, network line-up: ball: recall", "\"ball_recall\": ", ">= 0.85"},
+        {"  precision", "\"ball_precision\": ", ">= 0.9"}};
+    for (int i = 0; i < 2; i++) {
+        const char *at = strstr(line, what[i][1]);
+        double value = at ? strtod(at + strlen(what[i][1]), NULL) : NAN;
+        nm_bench_report(bench, what[i][0], value, "1", NAN, what[i][2], value >= (i ? 0.9 : 0.85));
+    }
+}
+
 /* ---- matches from pictures ---- */
 
 struct season { /* games of one fidelity */
@@ -312,6 +338,7 @@ void bench_vision(struct nm_bench *bench)
     if (!bad && nm_bench_wants(bench, "networks")) bench_vision_networks(bench, setup.root);
     if (!bad && nm_bench_wants(bench, "latency"))
         bench_vision_latency(bench, &setup, nm_path(&setup.arena, setup.root, "tests/pictures"));
+    if (!bad && nm_bench_wants(bench, "real")) bench_real(bench);
     if (!bad && nm_bench_wants(bench, "around")) bench_around(bench, &setup, body);
     if (!bad && nm_bench_wants(bench, "calibration")) bench_calibration(bench, &setup, folder);
     if (!bad && nm_bench_wants(bench, "troubles")) bad = bench_troubles(bench, &setup, body, studio, &err);

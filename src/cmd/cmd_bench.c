@@ -23,7 +23,7 @@ static bool read_seeds(const char *text, struct nm_bench_options *to)
 int cmd_bench(int argc, char **argv)
 {
     bool json = false, quick = false;
-    const char *robot = NULL, *seeds = NULL, *engine = NULL, *only = NULL;
+    const char *robot = NULL, *seeds = NULL, *engine = NULL, *only = NULL, *pictures = NULL;
     double randomise = -1, learn = 0;
     int64_t jobs = 2;
     const struct flag flags[] = {
@@ -35,6 +35,7 @@ int cmd_bench(int argc, char **argv)
                "robots: each learns to walk for N minutes on --jobs threads, then walks with its policy"),
         TEXT("only", &only, "ROWS",
              "match, world, vision, web: only these rows, with commas between; an unknown name lists them"),
+        TEXT("pictures", &pictures, "FOLDER", "vision: real pictures with tags, as nutmeg eval vision reads them"),
         TEXT("seeds", &seeds, "A-B",
              "scenarios: seeds that no tuning has used (default: 50001 on; walk: 70001 on; world: 20001 on)"),
         NUMBER("randomise", &randomise, 0, NM_WORLD_RANDOM, "X",
@@ -55,6 +56,7 @@ int cmd_bench(int argc, char **argv)
     options.engine = engine;
     options.learn = learn;
     options.only = only;
+    options.pictures = pictures;
     options.randomise = randomise;
     options.jobs = (uint32_t)jobs;
     if (seeds && !read_seeds(seeds, &options))

@@ -152,8 +152,10 @@ int vision_trouble(struct setup *setup, const struct nm_body *body, struct visio
     const struct nm_video_calls calls = {device_open, device_ioctl, device_map, device_unmap, device_close, &s->device};
     struct vision_rig *rig = vision_rig_new(setup, "vision", body, NULL, 0, &calls, err);
     *result = (struct trouble_result){0};
-    for (uint32_t tick = 0; rig && tick < LAST; tick++) {
+    result->seen = rig && s->shot.truth.things[0].counts;
+    for (uint32_t tick = 0; result->seen && tick < LAST; tick++) {
         struct vision_found found;
+        result->seen = tick != BEGIN || before * 4 >= BEGIN * 3; /* else there is nothing to lose */
         expose(s, tick, vision_rig_now(rig));
         vision_rig_look(rig, NULL, 0, 0, &s->shot.camera_to_robot, s->shot.q, &found);
         bool ball = finds_ball(&s->shot.truth, &found);
@@ -165,7 +167,6 @@ int vision_trouble(struct setup *setup, const struct nm_body *body, struct visio
         if (lost > longest) longest = lost;
     }
     vision_rig_free(rig);
-    result->seen = s->shot.truth.things[0].counts && before * 4 >= BEGIN * 3;
     result->back = lost > RATE ? INFINITY : (double)longest / RATE;
     free(s->device.memory);
     free(s->picture);

@@ -164,24 +164,31 @@ uint32_t sobel(const struct frame *f, uint32_t every, uint8_t *edges)
     return rows;
 }
 
+NM_WIDE static void sum_pairs(const uint32_t *restrict pairs, uint32_t *restrict bins)
+{
+    for (int k = 0; k < 256; k++) {
+        uint32_t sum = 0;
+        for (int m = 0; m < 256; m++) sum += pairs[256 * k + m], bins[m] += pairs[256 * k + m];
+        bins[k] += sum;
+    }
+}
+
 /* Counts pairs of neighbours, which takes half as many additions to memory as counting bytes. Neighbours are alike, so
  * most pairs lie in a small part of the table. */
 uint8_t otsu(const uint8_t *bytes, size_t n)
 {
-    uint32_t pairs[256][256] = {{0}}, bins[256] = {0};
-    uint32_t *pair = pairs[0];
+    uint32_t pairs[256 * 256] = {0}, bins[256] = {0};
     size_t i = 0;
     for (; i + 8 <= n; i += 8) {
         uint64_t w;
         memcpy(&w, bytes + i, sizeof w);
 #pragma GCC unroll 4
-        for (int k = 0; k < 4; k++) pair[w >> (16 * k) & 65535]++;
+        for (int k = 0; k < 4; k++) pairs[w >> (16 * k) & 65535]++;
     }
     for (; i < n; i++) bins[bytes[i]]++;
+    sum_pairs(pairs, bins);
     double sum = 0, low = 0, low_sum = 0, best = -1;
     uint8_t threshold = 0;
-    for (int k = 0; k < 256; k++)
-        for (int m = 0; m < 256; m++) bins[k] += pairs[k][m], bins[m] += pairs[k][m];
     for (int k = 0; k < 256; k++) sum += (double)k * bins[k];
     for (int k = 0; k < 255; k++) {
         low += bins[k];
