@@ -144,7 +144,8 @@ static const char *word_of(struct setup *setup, const char *text, uint32_t numbe
 }
 
 static int add_player(struct writer *w, struct setup *setup, uint32_t team, uint32_t number, const char *text,
-                      enum nm_fidelity fidelity, const struct nm_pitch_size *field, struct nm_err *err)
+                      const char *eyes, enum nm_fidelity fidelity, const struct nm_pitch_size *field,
+                      struct nm_err *err)
 {
     static const char *const names[2] = {"red", "blue"}, *const words[2] = {"--red", "--blue"};
     struct team who = {0};
@@ -154,7 +155,7 @@ static int add_player(struct writer *w, struct setup *setup, uint32_t team, uint
     struct nm_lineup *lineup = nm_lineup_load(who.lineup, &setup->registry, &options, err);
     size_t stem = strlen(who.lineup) - strlen(".yaml");
     if (lineup && fidelity == NM_FIDELITY_CAMERA && is_blind(lineup)) { /* it gets the usual eyes */
-        who.lineup = nm_take_format(&setup->arena, "%.*s:%s.yaml", (int)stem, who.lineup, EYES);
+        who.lineup = nm_take_format(&setup->arena, "%.*s:%s.yaml", (int)stem, who.lineup, eyes ? eyes : EYES);
         nm_lineup_free(lineup);
         lineup = nm_lineup_load(who.lineup, &setup->registry, &options, err);
     }
@@ -186,7 +187,9 @@ static int make_scenario(struct match *m, struct setup *setup, enum nm_fidelity 
         LONGEST * 2 * m->options.half + 600);
     for (uint32_t t = 0; t < 2; t++)
         for (uint32_t n = 1; n <= players; n++)
-            if (add_player(&w, setup, t, n, word_of(setup, m->options.teams[t], n), fidelity, &size, err)) return -1;
+            if (add_player(&w, setup, t, n, word_of(setup, m->options.teams[t], n), m->options.eyes, fidelity, &size,
+                           err))
+                return -1;
     m->scenario = nm_scenario_parse("match", w.at, w.used, setup->root, err);
     return m->scenario ? 0 : -1;
 }

@@ -13,6 +13,7 @@
 struct match_options {
     const char *league;   /* hl, spl, hsl                                                          */
     const char *fidelity; /* camera, percept, flat                                                 */
+    const char *eyes;     /* camera: line-up that sees for those without a vision; NULL: vision_both */
     const char *field;    /* NULL: kid, or spl                                                     */
     const char *teams[2]; /* red and blue: a robot, a line-up, or both with a comma between; NULL;
                              with + between, one for each player                                   */
