@@ -105,6 +105,25 @@ static void two_mates_that_agree_outvote_a_ball_remembered(void **state)
     nm_harness_free(h);
 }
 
+static void a_mate_who_sees_the_ball_outvotes_a_ball_remembered(void **state)
+{
+    (void)state;
+    static const struct {
+        double own, mate; /* s since each of them saw its ball */
+        uint8_t source;
+    } rows[] = {{2, 0.1, TeamBall_SOURCE_MATE}, {0.7, 0.1, TeamBall_SOURCE_SELF}, {2, 2, TeamBall_SOURCE_SELF}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct nm_harness *h = nm_harness_new(&team_ball_module, NULL);
+        stand(h);
+        TeamMessage *m = add_mate(h, nm_harness_set(h, "team_state"), 2, (struct pose2){2, 2, 0});
+        tell_ball(m, 3, 2, 0.9);
+        m->ball_age = (float)rows[i].mate;
+        see_earlier(h, 1, 0.5, rows[i].own);
+        assert_int_equal(go(h)->source, rows[i].source);
+        nm_harness_free(h);
+    }
+}
+
 /* Two sightings with different covariances: the mean by their inverses, which a person can compute. */
 static void agreeing_balls_are_weighed_by_their_certainty(void **state)
 {
@@ -298,6 +317,7 @@ int main(void)
         cmocka_unit_test(without_witnesses_there_is_no_ball),
         cmocka_unit_test(who_sees_the_ball_believes_itself_and_who_does_not_believes_a_mate),
         cmocka_unit_test(two_mates_that_agree_outvote_a_ball_remembered),
+        cmocka_unit_test(a_mate_who_sees_the_ball_outvotes_a_ball_remembered),
         cmocka_unit_test(agreeing_balls_are_weighed_by_their_certainty),
         cmocka_unit_test(old_unsure_and_lost_mates_are_no_witnesses),
         cmocka_unit_test(a_mates_rolling_ball_rolls_on_while_the_message_travels),

@@ -10,8 +10,8 @@
 
 #define KNOWN_NEWS 3.0 /* s; no robot acts on what its own sensors said before that */
 
-#define KNOWN_APART  1.0 /* m: so far from the ball of the mates the own one is another thing ... */
-#define KNOWN_AGREED 1.0 /* s: ... if they have seen theirs since then                          */
+#define KNOWN_APART  1.0 /* m: so far from the ball of the mates the own one is another thing; half of it ... */
+#define KNOWN_AGREED 1.0 /* s: ... if it was not seen for so long. Mates must have seen theirs since then      */
 
 struct known_ball {
     bool known;
@@ -44,9 +44,10 @@ static inline struct known_ball known_ball(const struct nm *nm, struct pose2 me,
     if (own->valid && age < KNOWN_NEWS && nm_age(nm, own) < nm_ns(KNOWN_NEWS)) {
         struct pose2 at = pose2_mul(me, (struct pose2){own->position.x, own->position.y, 0});
         const Point *theirs = &team->ball.position;
-        bool outvoted = team->source == TeamBall_SOURCE_MATE && team->ball.valid &&
-                        nm_seconds(nm->now - nm_stamp_ns(team->ball.last_seen)) < KNOWN_AGREED &&
-                        hypot(at.x - theirs->x, at.y - theirs->y) > KNOWN_APART;
+        bool outvoted =
+            team->source == TeamBall_SOURCE_MATE && team->ball.valid &&
+            nm_seconds(nm->now - nm_stamp_ns(team->ball.last_seen)) < KNOWN_AGREED &&
+            hypot(at.x - theirs->x, at.y - theirs->y) > (age < KNOWN_AGREED ? KNOWN_APART : KNOWN_APART / 2);
         if (!outvoted)
             return (struct known_ball){true,
                                        true,

@@ -18,16 +18,17 @@
 enum { PLAYERS = 21, WITNESSES = 12 };
 
 static const double AGREE = 9, AGREE_NEAR = 0.1, AGREE_FAR = 1.5; /* squared deviations; m^2 added; m at most      */
-static const double FRESH = 0.5, NEAR = 2; /* s, m: this robot sees the ball now, and well                       */
-static const double NEAR_VOTE = 1.5;       /* its vote then: more than one mate has, less than two               */
-static const double TIE = 0.25;            /* votes that differ by less are equal                                */
-static const double DISPROVED = 1.5;       /* s, in which trust falls to 1/e: the ball should be seen and is not */
-static const double CONTRADICTED = 4;      /* s, the same: better witnesses say something else                   */
-static const double CONFIRMED = 8;         /* s, in which trust comes back                                       */
-static const double TRUSTED = 0.4;         /* less trust has no vote                                             */
-static const double SIGHT = 2.5;           /* m, up to which a ball is surely seen                               */
-static const double RULE_DEVIATION = 0.1;  /* m, how well a referee places a ball                                */
-static const double UNSURE = 1;            /* m, a mate that knows its own place worse is no witness             */
+static const double FRESH = 0.5, NEAR = 2;   /* s, m: this robot sees the ball now, and well                       */
+static const double NEAR_VOTE = 1.5;         /* its vote then: more than one mate has, less than two               */
+static const double OLD = 1, OLD_VOTE = 0.6; /* s, votes of who has not seen the ball for so long count less    */
+static const double TIE = 0.25;              /* votes that differ by less are equal                                */
+static const double DISPROVED = 1.5;         /* s, in which trust falls to 1/e: the ball should be seen and is not */
+static const double CONTRADICTED = 4;        /* s, the same: better witnesses say something else                   */
+static const double CONFIRMED = 8;           /* s, in which trust comes back                                       */
+static const double TRUSTED = 0.4;           /* less trust has no vote                                             */
+static const double SIGHT = 2.5;             /* m, up to which a ball is surely seen                               */
+static const double RULE_DEVIATION = 0.1;    /* m, how well a referee places a ball                                */
+static const double UNSURE = 1;              /* m, a mate that knows its own place worse is no witness             */
 
 struct witness {
     uint8_t number; /* 0: the rules */
@@ -131,7 +132,9 @@ static void call_self(struct team_ball *f, struct court *court)
                           .v = {c * b->velocity.x - s * b->velocity.y, s * b->velocity.x + c * b->velocity.y},
                           .age = age,
                           .confidence = b->confidence,
-                          .vote = age < FRESH && hypot(b->position.x, b->position.y) < NEAR ? NEAR_VOTE : 1};
+                          .vote = age < FRESH && hypot(b->position.x, b->position.y) < NEAR ? NEAR_VOTE
+                                  : age < OLD                                               ? 1
+                                                                                            : OLD_VOTE};
     place_spread(&court->place, b->position.x, b->position.y, p, w->c);
     place_spread(&turned, 0, 0, v, w->cv);
 }
@@ -170,6 +173,7 @@ static void call_mate(struct team_ball *f, struct court *court, const TeamMate *
     w->c[0] = fmax(w->c[0], 1e-3);
     w->c[3] = fmax(w->c[3], 1e-3);
     if (w->vote < TRUSTED) w->vote = 0;
+    if (age >= OLD) w->vote *= OLD_VOTE;
 }
 
 static void call_rules(struct team_ball *f, struct court *court)
