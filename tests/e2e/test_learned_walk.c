@@ -1,6 +1,6 @@
 /* labels: slow
- * kid70's learned walk in the simulator, with its real policy: two robots that walk into each other, and a kick while
- * walking. Limits are wide, because a policy that is trained anew falls elsewhere. */
+ * kid70's learned walk in the simulator, with its real policy: two robots that walk into each other, a stop, and a
+ * kick while walking. Limits are wide, because a policy that is trained anew falls elsewhere. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -73,6 +73,23 @@ static void robots_that_meet_give_way(void **state)
     end(&s);
 }
 
+/* From 1.3 m/s; steps of one foot after the other until it stands took five and more each before the policy put its
+ * feet down itself. */
+static void it_stops_within_a_few_steps(void **state)
+{
+    (void)state;
+    struct stage s;
+    double steps = 0;
+    begin(&s, NM_ROOT "/scenarios/walk/start_stop.yaml");
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        struct nm_result r = play(&s, seed, NM_ROOT "/lineups/motion_policy.yaml");
+        assert_true(r.passed); /* without a fall */
+        steps += sum(&s, &r, "stop");
+    }
+    assert_true(steps <= 13);
+    end(&s);
+}
+
 static void it_kicks_while_it_walks(void **state)
 {
     (void)state;
@@ -91,6 +108,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(robots_that_meet_give_way),
+        cmocka_unit_test(it_stops_within_a_few_steps),
         cmocka_unit_test(it_kicks_while_it_walks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

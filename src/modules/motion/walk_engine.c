@@ -21,6 +21,8 @@ static const double LANDING = 0.85;            /* phase from which a foot reache
 static const double LOADED = 0.1, TOUCHES = 0.08; /* of the weight: on both feet; on the one that lands              */
 static const double WAITS = 0.04;                 /* s, beyond the longest step                                       */
 static const double CALM = 0.05, BESIDE_X = 0.035, BESIDE_Y = 0.03, ALONG = 0.05; /* m, m, m, rad: it may stand      */
+static const double APART_X = 0.08, APART_Y = 0.09,
+                    APART_TURN = 0.6; /* m, m, rad: it may stand where another walk ended */
 static const double PACE_SHARE = 0.3; /* of the last step, in the mean time of steps                      */
 enum { MOST_STILL = 10 };             /* steps on the spot before it stands anyhow                        */
 
@@ -33,6 +35,7 @@ int walk_engine_init(struct walk_engine *e, const struct nm_body *body, struct n
 void walk_engine_reset(struct walk_engine *e, const struct walk_params *p)
 {
     e->mode = WALK_STAND;
+    e->stays = false;
     e->support = NM_LEFT;
     e->steps = 0;
     e->phase = e->time = e->share = e->begin_lift = 0;
@@ -222,16 +225,18 @@ static bool may_stand(struct walk_engine *e, const struct walk_command *command)
 static void stand(struct walk_engine *e, const struct walk_params *p, const struct walk_command *command, double dt)
 {
     double there = walk_engine_side(e->support) * e->width, share = walk_share(dt, STANDS_UP);
-    e->swing[0] -= share * e->swing[0];
-    e->swing[1] += share * (there - e->swing[1]);
+    double closes = e->stays ? 0 : share;
+    e->swing[0] -= closes * e->swing[0];
+    e->swing[1] += closes * (there - e->swing[1]);
     e->swing[2] -= share * e->swing[2];
-    e->swing_yaw -= share * e->swing_yaw;
-    e->com[0] += share * (p->pivot_x - e->com[0]);
+    e->swing_yaw -= closes * e->swing_yaw;
+    e->com[0] += share * (p->pivot_x + 0.5 * e->swing[0] - e->com[0]);
     e->com[1] = e->sway = 0.5 * e->swing[1];
     e->hips += share * (e->height - e->hips);
     e->error[0] = e->error[1] = 0;
     if (!command->walk) return;
     e->mode = WALK_STEP;
+    e->stays = false;
     e->steps = 0;
     e->share = e->phase = e->time = e->begin_lift = 0;
     e->pace = p->period;
@@ -294,7 +299,7 @@ void walk_engine_take_over(struct walk_engine *e, const struct walk_params *p, c
     e->still = 0;
     e->share = 1;
     e->pace = p->period;
-    e->caught = e->moved = false;
+    e->caught = e->moved = e->stays = false;
     for (int i = 0; i < 3; i++) {
         e->step[i] = e->asked[0][i] = e->asked[1][i] = velocity[i] * e->pace;
         e->trim[i] = 0;
@@ -312,4 +317,14 @@ void walk_engine_take_over(struct walk_engine *e, const struct walk_params *p, c
     if (e->phase == 0) ride_kick(e);
     walk_plan_step(e, p);
     e->time = e->phase * e->duration;
+}
+
+bool walk_engine_rests(const struct walk_engine *e)
+{
+    const struct pose2 *other = &e->apart;
+    double side = walk_engine_side(e->support), ahead = e->com_seen[0] + e->com_speed[0] / e->w,
+           inwards = side * (e->com_seen[1] + e->com_speed[1] / e->w);
+    bool beside = fabs(other->x) < APART_X * e->size && fabs(other->y - side * e->width) < APART_Y * e->size &&
+                  fabs(other->theta) < APART_TURN;
+    return beside && fabs(ahead - 0.5 * other->x) < CALM * e->size && inwards > 0 && inwards < e->width;
 }

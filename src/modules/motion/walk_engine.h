@@ -61,6 +61,7 @@ struct walk_engine {
     /* the step */
     enum walk_mode mode;
     enum nm_side support;
+    bool stays;     /* stands with its feet where they are */
     uint32_t still; /* steps without a command */
     uint32_t steps; /* since the start of walking                                          */
     double phase, time, duration;
@@ -108,6 +109,8 @@ void walk_engine_watch(struct walk_engine *e, const struct walk_params *p, const
  * rad/s). A kick that is wanted rides on this step if it is its foot's. */
 void walk_engine_take_over(struct walk_engine *e, const struct walk_params *p, const struct walk_sense *sense,
                            const double velocity[3]);
+/* Whether the body comes to rest where it is: the feet are about side by side, the capture point is over them. */
+bool walk_engine_rests(const struct walk_engine *e);
 
 struct WalkCommand;
 /* Takes over the kick of a command for the next fitting step; otherwise says why not. */

@@ -36,16 +36,23 @@ static const double BRAKES[3] = {1, 0.6, 3};     /* m/s2, m/s2, rad/s2: before a
 static const double AHEAD = 0.22;                /* s, what the policy is late by                         */
 static const double AT_LAST = 0.25, TURNS = 0.4; /* s, of the last way, and of its turn: every step sways  */
 
-static const double FORGETS = 0.15, LEANS = 1; /* s: of the felt speed, of the usual lean                         */
-static const double USUAL = 0.1;               /* rad, that a step leans to either side of that                   */
-static const double FELT = 0.145;              /* of a fall through the leg: who feels more than this was struck   */
-static const double SWAYS = 1.7, TWISTS = 0.7, CHANGES = 1; /* times as much more: aside, turning, while it changes */
-static const double CALMS = 1.5, CHANGED = 1;               /* s, until that is over                                */
-static const double PEAK = 2.8, LEARNS = 1;  /* of what it feels on average in free walking; s, of that average      */
-static const double REFLEX = 5, REACH = 0.6; /* of what is felt beyond that, as speed; of what was trained       */
-static const double LASTS = 0.5, LEAST = 0.03;  /* s, m/s: of the reflex                                            */
+/* The stop: without any command a policy puts both feet down. */
+static const double HALTS = 0.5; /* of the speeds: slower than this it is told so                       */
+static const double PUT_DOWN = 0.1, GAVE_UP = 0.5; /* s since then: both feet are down; the other engine has to step */
+
+/* Giving way. What is felt without any blow, and how it is known: */
+static const double FORGETS = 0.15; /* s, of the speed by the accelerometer: its error grows, a blow is shorter     */
+static const double LEARNS = 1;     /* s, of the usual lean and of what is felt in free walking: several steps        */
+static const double USUAL = 0.1;    /* rad, that a step leans to either side of the usual lean                        */
+static const double FELT = 0.145;   /* of a fall through the leg: felt without a blow when stepping on the spot      */
+static const double SWAYS = 1.7, TWISTS = 0.7; /* times as much more: walking to a side; turning, or fast           */
+static const double PEAK = 2.8;                /* times what free walking feels on average                          */
+static const double CALMS = 1.5;               /* s, until a change of the way, or a first blow, is not felt any more */
+/* and what the robot does, once it feels more: */
+static const double REFLEX = 5, REACH = 0.6; /* speed for each m/s more, up to this share of what was trained        */
+static const double LASTS = 0.5, LEAST = 0.03;  /* s, of the reflex; m/s, where it ends                             */
 static const double RUSH = 5;                   /* of the ramp, for the reflex                                      */
-static const double WARY = 5, REBOUND = 1.5;    /* s: slow after a blow; no reflex to the other side               */
+static const double WARY = 5;                   /* s: slow against whatever struck it                               */
 static const double TENDER = 0.7, CREEP = 0.12; /* meanwhile: of what else would be a blow; of the speeds          */
 
 enum engine { MODEL, POLICY };
@@ -73,6 +80,8 @@ struct walk_policy {
     double command[3];              /* what the policy is told                      */
     double asked[3];                /* what is wanted of it, within the limits      */
     double steady;                  /* s since that changed                         */
+    bool halts;                     /* is told nothing, so that it puts both feet down */
+    double halted;                  /* s since it has                               */
     double factor[WAYS], offset[3]; /* learnt: forwards, back, left, right, turns left and right */
     double legs[NM_GAIT_LEGS];      /* encoders of the last sample           */
     uint32_t same_legs;
@@ -161,7 +170,7 @@ static void say_worry(struct walk_policy *f, const char *what)
  * not count: a robot that stood begins to move only when goals have moved over and have reached the motors. */
 static void watch_legs(struct walk_policy *f)
 {
-    bool walks = f->by == POLICY && nm_seconds(f->nm->now - f->by_since) > f->blend + BEGINS;
+    bool walks = f->by == POLICY && !f->halts && nm_seconds(f->nm->now - f->by_since) > f->blend + BEGINS;
     double now[NM_GAIT_LEGS];
     for (uint32_t i = 0; i < NM_GAIT_LEGS; i++) now[i] = f->front.q[f->gait.joints[i]];
     bool same = !memcmp(now, f->legs, sizeof now);
@@ -259,7 +268,7 @@ static void feel(struct walk_policy *f, const struct walk_sense *s, double felt[
                              along * pull.y - across * pull.x - v[2] * v[0]};
     for (int i = 0; i < 2; i++) {
         double off = lean[i] - f->usual[i];
-        f->usual[i] += dt / LEANS * nm_within(off, USUAL);
+        f->usual[i] += dt / LEARNS * nm_within(off, USUAL);
         f->moves[i] += dt * grows[i] + dt / FORGETS * (v[i] - f->moves[i]);
         felt[i] = f->moves[i] - v[i] + w->engine.w * w->engine.height * off;
         if (!w->placed || !isfinite(felt[i])) felt[i] = 0, f->moves[i] = v[i];
@@ -279,9 +288,9 @@ static void give_way(struct walk_policy *f, const struct walk_sense *s, double v
     for (int i = 0; i < 2; i++) {
         f->rough[i] = fmax(sways[i], f->rough[i] * (1 - dt / CALMS));
         if (f->wary[i] == 0) f->power[i] += dt / LEARNS * (felt[i] * felt[i] - f->power[i]);
-        bool again = f->wary[i] * felt[i] > 0, rebounds = f->wary[i] * felt[i] < 0 && fabs(f->wary[i]) > WARY - REBOUND;
-        double most = fmax(least * (1 + f->rough[i] + (f->steady < CHANGED && f->wary[i] == 0 ? CHANGES : 0)),
-                           PEAK * sqrt(f->power[i]));
+        bool again = f->wary[i] * felt[i] > 0, rebounds = f->wary[i] * felt[i] < 0 && fabs(f->wary[i]) > WARY - CALMS;
+        double most =
+            fmax(least * (1 + f->rough[i] + (f->steady < LEARNS && f->wary[i] == 0)), PEAK * sqrt(f->power[i]));
         double beyond = rebounds ? 0 : felt[i] - nm_within(felt[i], (again ? TENDER : 1) * most);
         double reflex = nm_within(REFLEX * beyond, REACH * most_of(f, i, beyond));
         f->away[i] -= dt / LASTS * f->away[i];
@@ -333,12 +342,24 @@ static void learn_trim(struct walk_policy *f)
     }
 }
 
+/* A policy that is told nothing at all stops its clock at the next change of feet and puts both of them down. */
+static bool may_halt(const struct walk_policy *f)
+{
+    const double *v = f->front.placed ? f->front.speed : f->asked;
+    double share = 0;
+    for (int i = 0; i < 3; i++) share = fmax(share, fabs(v[i]) / most_of(f, i, v[i]));
+    return f->front.wish.mode == WalkCommand_STAND && !f->front.engine.kick.wanted && (f->halts || share < HALTS);
+}
+
 static void tell_policy(struct walk_policy *f)
 {
     for (int i = 0; i < 3; i++) f->command[i] = f->asked[i] * f->factor[2 * i + (f->asked[i] < 0)] + f->offset[i];
     limit(f, f->command, 1);
-    /* a command of nothing at all would stop the clock; the model-based walk stands better */
-    if (f->command[0] == 0 && f->command[1] == 0 && f->command[2] == 0) f->command[0] = 1e-6;
+    f->halts = may_halt(f);
+    if (f->halts)
+        memset(f->command, 0, sizeof f->command);
+    else if (f->command[0] == 0 && f->command[1] == 0 && f->command[2] == 0)
+        f->command[0] = 1e-6;
 }
 
 /* While the other engine walks, the policy sees what it would have said to get the same goals. */
@@ -398,6 +419,7 @@ static void to_policy(struct walk_policy *f)
     f->by = POLICY;
     f->by_since = f->nm->now;
     f->steady = 0;
+    f->halts = false;
     memcpy(f->moves, w->speed, sizeof f->moves);
     memset(f->away, 0, sizeof f->away);
     f->waited = NM_GAIT_PERIOD;
@@ -416,6 +438,18 @@ static void to_model(struct walk_policy *f, const struct walk_sense *s)
     f->by = MODEL;
     f->by_since = f->nm->now;
     walk_front_blend(w, f->blend);
+}
+
+/* Both feet are down: the other engine stands, with the feet where they are, or steps if the robot does not come to
+ * rest. */
+static void halt(struct walk_policy *f, const struct walk_sense *s)
+{
+    struct walk_engine *e = &f->front.engine;
+    f->halted = f->state.stands ? f->halted + nm_seconds(f->nm->dt) : 0;
+    bool rests = f->halted > PUT_DOWN && walk_engine_rests(e);
+    if (!rests && f->halted < GAVE_UP) return;
+    to_model(f, s);
+    if (rests) e->mode = WALK_STAND, e->stays = true;
 }
 
 /* Slow enough for the model-based walk. */
@@ -460,7 +494,10 @@ static void step_policy(struct walk_policy *f, const struct walk_sense *s, doubl
     for (int i = 0; i < 3; i++) w->engine.step[i] = f->asked[i] * w->engine.pace;
     w->engine.error[0] = w->engine.error[1] = 0;
     walk_front_tell(w, w->wish.mode == WalkCommand_STAND ? WalkState_STOPPING : WalkState_WALKING);
-    if (leaves && w->engine.changed && slow(f)) to_model(f, s);
+    if (f->halts)
+        halt(f, s);
+    else if (leaves && w->engine.changed && slow(f))
+        to_model(f, s);
 }
 
 static void reset(struct walk_policy *f)
@@ -472,6 +509,7 @@ static void reset(struct walk_policy *f)
     f->worry[0] = 0;
     f->lost = f->stuck = f->far = false;
     f->same_legs = 0;
+    f->halts = false;
     memset(f->usual, 0, sizeof f->usual);
     memset(f->power, 0, sizeof f->power);
     memset(f->rough, 0, sizeof f->rough);
@@ -485,7 +523,7 @@ static void step(struct walk_policy *f)
     struct walk_front *w = &f->front;
     struct walk_sense s;
     w->nm = f->nm;
-    if (!walk_front_begin(w, f->by == POLICY || w->engine.mode == WALK_STEP, &s)) {
+    if (!walk_front_begin(w, f->by == POLICY ? !f->halts : w->engine.mode == WALK_STEP, &s)) {
         f->by = MODEL;
         return;
     }
