@@ -94,7 +94,7 @@ test("shows the values of the topics", async () => {
   await until(page, "[data-test=clock]", clock);
   const goals = (await text(page, "[data-test=score] .goals")).replace(/\s/g, "");
   assert.equal(goals, `${match.own_score}:${match.rival_score}`);
-  const state = ["initial", "ready", "set", "playing", "finished", "standby"][match.state];
+  const state = match.stopped ? "stopped" : ["initial", "ready", "set", "playing", "finished", "standby"][match.state];
   await until(page, "[data-test=state]", state);
   const behaviour = answers["/behavior_state"];
   for (const [i, option] of behaviour.options.entries()) {
