@@ -40,11 +40,13 @@ export function serve(program, words, cwd) {
   return { pid: child.pid, url, ended, end: () => (child.kill("SIGTERM"), ended) };
 }
 
-export const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+export const flags = ["--no-sandbox", "--disable-dev-shm-usage"]; // of chromium; more can be added before the first page
+let browser;
 export const faults = []; // what pages complained of
 
 // A new page of its own window. `before` is called with it before it opens the address.
 export async function open(url, how = {}, before = async () => {}) {
+  browser ??= await chromium.launch({ executablePath: "/usr/bin/chromium", args: flags });
   const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, ...how });
   const page = await context.newPage();
   page.setDefaultTimeout(patience);

@@ -3,11 +3,12 @@
 //   page.mjs NUTMEG ROOT [FOLDER-FOR-PICTURES]
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { faults, open as openPage, scratch, serve } from "../../web/stage.mjs";
+import { faults, flags, open as openPage, scratch, serve } from "../../web/stage.mjs";
 import { ask } from "./ask.mjs";
 
 const [nutmeg, root, pictures] = process.argv.slice(2);
-const play = (...flags) => serve(nutmeg, ["play", "--fidelity", "flat", "--half", "5m", "--seed", "3", ...flags], root);
+const play = (...words) => serve(nutmeg, ["play", "--fidelity", "flat", "--half", "5m", "--seed", "3", ...words], root);
+flags.push("--disable-gpu"); // several pages at once on a busy machine
 
 async function open(url, hash = "", how = {}) {
   const began = Date.now();
