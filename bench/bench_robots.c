@@ -103,8 +103,12 @@ static uint32_t seeds_that(const struct trial *t, int which, double height)
 static double mean_speed(const struct trial *t)
 {
     double sum = 0;
-    for (uint32_t i = 0; i < t->n; i++) sum += trial_value(t, i, "speed_x") / t->n;
-    return sum;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < t->n; i++) {
+        double speed = trial_value(t, i, "speed_x"); /* of those that did not fall before it was measured */
+        if (isfinite(speed)) sum += speed, n++;
+    }
+    return n ? sum / n : 0;
 }
 
 /* As `nutmeg learn walk` does it, into the robot's folder; false if it ended with a fault. */

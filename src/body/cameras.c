@@ -10,7 +10,7 @@ static bool ends_optical(const char *name) { return strcasestr(name, "optical") 
 
 bool build_looks(const char *name)
 {
-    static const char *const words[] = {"camera", "realsense", "d435", "rgbd", "xtion"};
+    static const char *const words[] = {"camera", "kamera", "camara", "realsense", "d435", "rgbd", "xtion"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcasestr(name, words[i])) return true;
     const char *cam = strcasestr(name, "cam"); /* cam_link, head_cam */

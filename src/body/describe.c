@@ -234,11 +234,22 @@ static void refuse_weak(const struct nm_body *body, const struct nm_leg *leg, st
     }
 }
 
+uint32_t nm_body_impossible(const struct nm_body *body, struct nm_err *out)
+{
+    uint32_t before = out->n;
+    if (!(body->mass > 0.1))
+        nm_fail(out, "all links together weigh %g kg: give each <inertial> with mass and inertia", body->mass);
+    if (!(body->height > 0.05 && body->height < 5))
+        nm_fail(out, "it would be %.3g m tall: a URDF's lengths are metres; scale its origins and shapes",
+                body->height);
+    return out->n - before;
+}
+
 uint32_t nm_body_refused(const struct nm_body *body, struct nm_err *out)
 {
     *out = (struct nm_err){0};
     if (!(body->offers & NM_OFFERS_JOINT_GOALS)) return 0;
-    if (!(body->mass > 0.1)) nm_fail(out, "the links weigh nothing: give each <inertial> with mass and inertia");
+    nm_body_impossible(body, out);
     if (!body->leg[NM_LEFT].n || !body->leg[NM_RIGHT].n) {
         nm_fail(out, "no legs: a mirrored pair of limbs with at least four joints that ends below the base was not "
                      "found; name them under groups in robot.yaml");

@@ -211,6 +211,8 @@ NM_EXPORT uint64_t nm_take_joints(const struct nm_body *body, const char (*names
 /* Coupled joints take the value they have from the joint they follow. */
 NM_EXPORT void nm_apply_mimics(const struct nm_body *body, double q[]);
 
+/* Sentences on a mass or a height that no robot has, one a line; returns how many. */
+uint32_t nm_body_impossible(const struct nm_body *body, struct nm_err *out);
 /* Sentences on why this robot cannot walk whatever is written beside its URDF, one a line; returns how many. */
 uint32_t nm_body_refused(const struct nm_body *body, struct nm_err *out);
 /* Sentences on what this robot lacks to play, these included. */

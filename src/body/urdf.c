@@ -426,6 +426,8 @@ static void on_limit(struct reader *r, const char **a)
     numbers(r, a, "effort", &j->effort, 1, false);
     if (j->lower > j->upper) fail(r, "joint %s: the lower limit %g is above the upper %g", j->name, j->lower, j->upper);
     if (j->velocity < 0 || j->effort < 0) fail(r, "joint %s: velocity and effort limits are not negative", j->name);
+    if (j->velocity == 0) j->velocity = INFINITY; /* exporters of CAD programs write 0 for what they do not know */
+    if (j->effort == 0) j->effort = INFINITY;
 }
 
 static void on_dynamics(struct reader *r, const char **a)

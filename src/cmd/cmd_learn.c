@@ -41,6 +41,7 @@ struct job {
     struct nm_crew *crew; /* NULL: this process learns alone */
     bool parted;          /* the others may still be learning */
     const char *output, *state, *plot, *card;
+    const char *from; /* robot whose policy it began with; NULL: none */
 };
 
 /* Only one of the processes writes files and speaks. */
@@ -77,7 +78,16 @@ static int prepare(struct job *job, const struct order *o, struct nm_err *err)
     struct nm_learn_options options = {(uint64_t)o->seed, (uint32_t)o->worlds, (uint32_t)o->threads, job->crew,
                                        stopping};
     job->trainer = nm_trainer_new(job->body, &job->pitch, &options, err);
-    if (!job->trainer || (o->from && inherit(job, o->from, err))) return -1;
+    if (!job->trainer) return -1;
+    struct nm_err reason = {0};
+    job->from = o->from ? o->from : o->resume || !strcmp(job->body->name, DONOR) ? NULL : DONOR;
+    if (job->from && !strcmp(job->from, "nothing")) job->from = NULL;
+    if (job->from && inherit(job, job->from, o->from ? err : &reason)) {
+        if (o->from) return -1;
+        if (speaks(job))
+            printf("%s is no start for %s, which learns from nothing: %s", DONOR, job->body->name, reason.text);
+        job->from = NULL;
+    }
     return o->resume ? nm_trainer_load(job->trainer, job->state, err) : 0;
 }
 
@@ -192,12 +202,12 @@ static int write_card(const struct job *job, const struct order *o, const struct
         "          within 1.5 x the spread\n"
         "test      seeds %d to %d of the same kind of worlds, which training did not see; %g s each\n\n",
         job->body->name, date, program_revision(), job->body->name, job->body->mass, together, job->body->name,
-        o->from     ? " --from "
-        : o->resume ? " --resume"
-                    : "",
-        o->from ? o->from : "", (long long)o->seed, (long long)o->worlds, curve[n - 1].steps * 1e-6,
-        NM_GAIT_PERIOD * 1e3, curve[n - 1].seconds / 60, curve[n - 1].limits.push, TEST_SEED, TEST_SEED + TEST_RUNS - 1,
-        TEST_SECONDS);
+        o->resume ? " --resume" : " --from ",
+        o->resume   ? ""
+        : job->from ? job->from
+                    : "nothing",
+        (long long)o->seed, (long long)o->worlds, curve[n - 1].steps * 1e-6, NM_GAIT_PERIOD * 1e3,
+        curve[n - 1].seconds / 60, curve[n - 1].limits.push, TEST_SEED, TEST_SEED + TEST_RUNS - 1, TEST_SECONDS);
     print_scores(scores, to);
     int bad =
         fclose(to) ? nm_fail(err, "%s cannot be written", job->card) : nm_file_replace(job->card, text, size, err);
@@ -210,7 +220,7 @@ static int learn(struct job *job, const struct order *o, struct nm_err *err)
     struct attempt *first = nm_take_n(&job->setup.arena, struct attempt, 2), *best = first + 1;
     uint32_t n;
     if (prepare(job, o, err)) return -1;
-    if (o->from && speaks(job) && try_out(job, first, err)) return -1;
+    if (job->from && speaks(job) && try_out(job, first, err)) return -1;
     int stopped = train(job, 60 * o->minutes, err);
     const struct nm_learned *curve = nm_trainer_curve(job->trainer, &n);
     if (stopped < 0) return -1;
@@ -221,12 +231,12 @@ static int learn(struct job *job, const struct order *o, struct nm_err *err)
         return tell_interrupted("after %.2f million steps; %s is not written. --resume continues from %s",
                                 curve[n - 1].steps * 1e-6, job->output, job->state);
     if (try_out(job, best, err)) return -1;
-    bool worse = o->from && worth(best, first) < worth(first, first);
+    bool worse = job->from && worth(best, first) < worth(first, first);
     if (worse) best = first;
     if (nm_file_replace(job->output, best->bytes, best->n, err) || write_card(job, o, best->scores, err)) return -1;
     printf("%.2f million steps in %.1f minutes; tested in worlds that training did not see:\n",
            curve[n - 1].steps * 1e-6, curve[n - 1].seconds / 60);
-    if (worse) printf("It walks worse than before: the policy is still that of %s. --resume continues.\n", o->from);
+    if (worse) printf("It walks worse than before: the policy is still that of %s. --resume continues.\n", job->from);
     print_scores(best->scores, stdout);
     printf("%s, its card %s, curve %s, checkpoint %s\n", job->output, job->card, job->plot, job->state);
     return EXIT_OK;
@@ -240,7 +250,7 @@ static int walk(int argc, char **argv)
         NUMBER("minutes", &o.minutes, 0.01, 1e5, "N", "minutes of learning (default: 60)", .letter = 'm'),
         TEXT("from", &o.from, "NAME",
              "begins with what the robot of this folder has learned, its walk.onnx; nothing: begins with none "
-             "(default: " DONOR ", for all other robots)"),
+             "(default: " DONOR " for all other robots, as long as their legs are alike)"),
         SWITCH("resume", &o.resume, "continues from the checkpoint of an earlier run, for N more minutes"),
         WHOLE("seed", &o.seed, 0, 1e15, "N", "seed of bodies, commands and noise (default: 1)"),
         WHOLE("worlds", &o.worlds, 8, 65536, "N", "robots that learn at the same time (default: 256)"),
@@ -260,8 +270,6 @@ static int walk(int argc, char **argv)
     if (n < 0) return code;
     if (!o.robot) return usage_wrong(&usage, "--robot is missing");
     if (o.from && o.resume) return usage_wrong(&usage, "use either --from or --resume, not both");
-    if (!o.from && !o.resume && strcmp(o.robot, DONOR)) o.from = DONOR;
-    if (o.from && !strcmp(o.from, "nothing")) o.from = NULL;
     struct nm_err err = {0};
     struct job *job = nm_calloc(1, sizeof *job);
     setup_begin(&job->setup);

@@ -393,7 +393,7 @@ static const struct nm_body *with_motors(struct nm_arena *arena, const struct nm
 int new_robot_read(struct nm_arena *arena, struct new_robot *robot, const char *path, struct nm_err *err)
 {
     robot->body = nm_body_load(arena, path, err);
-    if (!robot->body) return -1;
+    if (!robot->body || nm_body_impossible(robot->body, err)) return -1;
     robot->urdf = robot->body->urdf;
     return robot->urdf && strlen(robot->urdf) ? 0 : nm_fail(err, "%s: the file is not text", path);
 }

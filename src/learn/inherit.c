@@ -29,6 +29,9 @@ static void find_roles(const struct nm_gait *g, struct role *roles)
     }
 }
 
+/* Of both legs, five of six: a policy whose roll or pitch goes nowhere falls, and has nothing to teach. */
+enum { LEAST_ALIKE = 10 };
+
 /* For each action of `to`: the action of `from` that does the same, with its sign; sign 0 where there is none. */
 static void match_actions(const struct nm_gait *to, const struct nm_gait *from, struct nm_mirror match[NM_GAIT_ACTS])
 {
@@ -75,6 +78,11 @@ int nm_inherit(const struct nm_gait *to, struct nm_mlp *actor, const struct nm_g
     struct nm_mirror act[NM_GAIT_ACTS], obs[NM_GAIT_OBS];
     match_actions(to, from, act);
     match_observations(to, from, act, obs);
+    uint32_t alike = 0;
+    for (uint32_t i = 0; i < NM_GAIT_LEGS; i++) alike += act[i].sign != 0;
+    if (alike < LEAST_ALIKE)
+        return nm_fail(err, "only %u of the %d joints of the legs do what those of %s do", alike, NM_GAIT_LEGS,
+                       from->body->name);
     for (uint32_t l = 0; l < actor->layers; l++)
         if (!find_constant(net, 'w', l, actor->width[l] * actor->width[l + 1]) ||
             !find_constant(net, 'b', l, actor->width[l + 1]))

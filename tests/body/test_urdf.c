@@ -43,6 +43,13 @@ static void a_file_arrives_as_written(void **state)
     assert_int_equal(u->root, 0);
     assert_int_equal(u->links[0].line, 4);
 
+    static const char zeros[] =
+        "<robot name='z'><link name='a'/><link name='b'/><joint name='ab' type='revolute'><parent link='a'/>"
+        "<child link='b'/><axis xyz='0 0 1'/><limit lower='-1' upper='1' effort='0' velocity='0'/></joint></robot>";
+    const struct nm_urdf *z = parse(&arena, zeros, &err); /* as CAD programs write what they do not know */
+    if (!z) fail_msg("%s", err.text);
+    assert_true(isinf(z->joints[0].effort) && isinf(z->joints[0].velocity));
+
     const struct nm_inertia *n = &u->links[0].inertia; /* turned by 90 degrees about z: x becomes y, y becomes -x */
     assert_near(n->mass, 2.5, 0);
     assert_vec_near(n->com, 1, 2, 3, 0);

@@ -28,3 +28,28 @@ code=0
 nutmeg robot check rods.urdf >said 2>&1 || code=$?
 [ $code = 1 ] || wrong "a leg of rods ended with $code: $(cat said)"
 grep -q "a leg bends in 2 joints" said || wrong "a leg of rods is refused without a reason: $(cat said)"
+
+# feet half as large as usual under a soft waist: it waits until it is calm, and its steps catch what its feet cannot
+nutmeg new robot small_feet "$root/tests/data/robots/small_feet.urdf" --dir small_feet >/dev/null
+nutmeg sim motion/forward --robot ./small_feet --seeds 7-8 --seconds 5 >said 2>&1 || true
+grep -qE '^ all +kid +0\.000 ' said || wrong "small_feet falls: $(cat said)"
+
+# as CAD programs export them: efforts and velocities of 0 mean that they are not known
+sed -E 's/(effort|velocity)="[^"]*"/\1="0"/g' "$root/tests/data/robots/right_first.urdf" >zeros.urdf
+nutmeg new robot zeros zeros.urdf --dir zeros >said 2>&1 || wrong "zeros: $(cat said)"
+grep -q "motors in proportion to the weight" said || wrong "zeros get motors without a word: $(cat said)"
+nutmeg sim robots/walk --robot ./zeros --seeds 1 --seconds 7 >said 2>&1 || wrong "zeros: $(cat said)"
+
+# what no robot weighs or measures is refused in words, and nothing is written
+sed -E 's#<inertial>.*</inertial>##' "$root/tests/data/robots/right_first.urdf" >light.urdf
+awk '{ while (match($0, /(xyz|size)="[-0-9. e]+"/)) {
+               part = substr($0, RSTART, RLENGTH); head = head substr($0, 1, RSTART - 1); $0 = substr($0, RSTART + RLENGTH)
+               split(part, q, "\""); n = split(q[2], v, " "); text = ""
+               for (i = 1; i <= n; i++) text = text (i > 1 ? " " : "") v[i] * 1000
+               head = head q[1] "\"" text "\"" }
+           print head $0; head = "" }' "$root/tests/data/robots/right_first.urdf" >millimetres.urdf
+for name in light:weigh millimetres:tall; do
+    code=0
+    nutmeg new robot odd "${name%:*}.urdf" --dir odd >said 2>&1 || code=$?
+    [ $code = 2 ] && grep -q "${name#*:}" said && [ ! -e odd ] || wrong "${name%:*} ended with $code: $(cat said)"
+done

@@ -22,7 +22,8 @@ static const double LOADED = 0.1, TOUCHES = 0.08; /* of the weight: on both feet
 static const double WAITS = 0.04;                 /* s, beyond the longest step                                       */
 static const double CALM = 0.05, BESIDE_X = 0.035, BESIDE_Y = 0.03, ALONG = 0.05; /* m, m, m, rad: it may stand      */
 static const double APART_X = 0.08, APART_Y = 0.09,
-                    APART_TURN = 0.6; /* m, m, rad: it may stand where another walk ended */
+                    APART_TURN = 0.6;               /* m, m, rad: it may stand where another walk ended */
+static const double QUIET = 0.01, LONGEST_WAIT = 1; /* m, of the capture point when it starts to walk; s             */
 static const double PACE_SHARE = 0.3; /* of the last step, in the mean time of steps                      */
 enum { MOST_STILL = 10 };             /* steps on the spot before it stands anyhow                        */
 
@@ -81,6 +82,7 @@ static void landing(struct walk_engine *e, const struct walk_params *p, const do
         double nominal = from + e->from_pivot[i] * exp(w * e->duration);
         e->error[i] = xi[i] - (from + e->from_pivot[i] * exp(w * e->phase * e->duration));
         target[i] = e->land[i];
+        if (i == 1) share[i] += e->narrow * (1 - share[i]);
         double more = share[i] * walk_clip(end - nominal, -MOST_MOVED * e->size, MOST_MOVED * e->size);
         if (e->steps > 0) {
             target[i] += more;
@@ -222,7 +224,19 @@ static bool may_stand(struct walk_engine *e, const struct walk_command *command)
     return still && ((calm && beside) || e->still > MOST_STILL);
 }
 
-static void stand(struct walk_engine *e, const struct walk_params *p, const struct walk_command *command, double dt)
+/* A body that sways falls in its first step, which no foothold catches: it waits until the capture point is near its
+ * place, but not for long. */
+static bool may_start(struct walk_engine *e, const struct walk_params *p, const struct walk_seen *seen, double dt)
+{
+    double xi[2];
+    walk_capture_point(e, p, seen, xi);
+    e->time += dt;
+    return e->time > LONGEST_WAIT ||
+           (fabs(xi[0] - e->com[0]) < QUIET * e->size && fabs(xi[1] - e->com[1]) < QUIET * e->size);
+}
+
+static void stand(struct walk_engine *e, const struct walk_params *p, const struct walk_seen *seen,
+                  const struct walk_command *command, double dt)
 {
     double there = walk_engine_side(e->support) * e->width, share = walk_share(dt, STANDS_UP);
     double closes = e->stays ? 0 : share;
@@ -234,7 +248,8 @@ static void stand(struct walk_engine *e, const struct walk_params *p, const stru
     e->com[1] = e->sway = 0.5 * e->swing[1];
     e->hips += share * (e->height - e->hips);
     e->error[0] = e->error[1] = 0;
-    if (!command->walk) return;
+    if (!command->walk) e->time = 0;
+    if (!command->walk || !may_start(e, p, seen, dt)) return;
     e->mode = WALK_STEP;
     e->stays = false;
     e->steps = 0;
@@ -253,7 +268,7 @@ void walk_engine_step(struct walk_engine *e, const struct walk_params *p, const 
     walk_look(e, p, sense, dt, &seen);
     walk_observe(e, p, &seen, dt);
     if (e->mode == WALK_STAND)
-        stand(e, p, command, dt);
+        stand(e, p, &seen, command, dt);
     else
         step_on(e, p, &seen, dt);
 

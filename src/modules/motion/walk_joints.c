@@ -6,6 +6,8 @@
 
 static const double PASSES_OVER = 0.15; /* of a step, in which the weight goes from foot to foot; feedback too     */
 static const double MOST_LAG = 0.25, MOST_GIVE = 0.12, MOST_ANKLE = 0.25; /* rad that a goal is moved at most      */
+static const double NARROW = 0.03, TO_STEPS = 0.65; /* m, half of a foot for legs of WALK_LEG; see `narrow`        */
+static const double HIPS_MORE = 2;  /* of the torque at which a foot tips: hips that push harder only tip it        */
 static const double STANDING = 0.4; /* of the feedback: two legs do it, and one that stands needs little           */
 
 /* ---- what follows from the body ---- */
@@ -24,8 +26,8 @@ static void servo_weakness(const struct nm_body *body, uint32_t joint, double *l
     *give = 1 / gain;
 }
 
-/* How far the foot reaches from the sole's origin to the left (way 1) or to the right (-1). */
-static double reach_of(const struct nm_body *body, int side, double way)
+/* How far the foot reaches from the sole's origin. */
+static double reach_of(const struct nm_body *body, int side, struct vec3 way)
 {
     const struct nm_frame *sole = &body->frames[body->foot[side].sole];
     double most = 0;
@@ -33,7 +35,7 @@ static double reach_of(const struct nm_body *body, int side, double way)
         const struct nm_link_shape *s = &body->collisions[i];
         if (s->link != sole->link) continue;
         struct pose3 p = pose_mul(pose_inv(sole->to_link), s->to_link);
-        most = fmax(most, way * p.pos.y + nm_shape_reach(s, p.rot, (struct vec3){0, 1, 0}));
+        most = fmax(most, vec3_dot(way, p.pos) + nm_shape_reach(s, p.rot, way));
     }
     return most;
 }
@@ -82,14 +84,17 @@ int walk_joints_init(struct walk_engine *e, struct nm_err *err)
     }
     const struct nm_chain *leg = &e->leg[NM_LEFT].chain;
     const uint32_t *pitch = e->leg[NM_LEFT].pitch;
+    const struct vec3 front = {1, 0, 0}, left = {0, 1, 0}, right = {0, -1, 0};
     struct vec3 hip = leg->point[pitch[0]], ankle = leg->point[pitch[2]];
     e->legs = vec3_norm(vec3_sub(hip, ankle));
     if (!(e->legs > 0.02)) return nm_fail(err, "%s: its legs are %.3f m long, too short to walk", body->name, e->legs);
     e->size = e->legs / WALK_LEG;
     e->hip = hip.z;
     e->ankle = ankle.z - kin.pose[body->foot[NM_LEFT].sole].pos.z;
-    e->nearest = reach_of(body, NM_LEFT, -1) + reach_of(body, NM_RIGHT, 1);
-    e->outwards = fmin(reach_of(body, NM_LEFT, 1), reach_of(body, NM_RIGHT, -1));
+    e->nearest = reach_of(body, NM_LEFT, right) + reach_of(body, NM_RIGHT, left);
+    e->outwards = fmin(reach_of(body, NM_LEFT, left), reach_of(body, NM_RIGHT, right));
+    e->narrow = TO_STEPS * walk_clip(1 - 0.5 * (0.5 * e->nearest + e->outwards) / (NARROW * e->size), 0, 1);
+    e->bears = e->weight * fmin(reach_of(body, NM_LEFT, front), reach_of(body, NM_LEFT, vec3_scale(front, -1)));
     e->upright = leg->released & 1 ? leg->home.pos.y - e->leg[NM_RIGHT].chain.home.pos.y : 0;
     e->most_hip = most_feedback(e, &kin, hip);
     e->com_in_torso = nm_com(body, &kin);
@@ -221,7 +226,9 @@ void walk_balance(struct walk_engine *e, const struct walk_params *p, const stru
         if (e->mode == WALK_STAND) share = STANDING;
         add(goals[side], e->ankle_pitch[side], share * walk_clip(ankle_pitch, -MOST_ANKLE, MOST_ANKLE));
         add(goals[side], e->ankle_roll[side], share * walk_clip(ankle_roll, -MOST_ANKLE, MOST_ANKLE));
-        add(goals[side], e->hip_pitch[side], share * fmin(p->gyro_hip_pitch, e->most_hip) * e->gyro.y);
+        double give = e->give[side][e->hip_pitch[side].at], most = give > 0 ? HIPS_MORE * e->bears * give : INFINITY,
+               hip_pitch = fmin(p->gyro_hip_pitch, e->most_hip) * e->gyro.y;
+        add(goals[side], e->hip_pitch[side], share * walk_clip(hip_pitch, -most, most));
         add(goals[side], e->hip_roll[side], share * fmin(p->gyro_hip_roll, e->most_hip) * e->gyro.x);
     }
 }
