@@ -1,5 +1,7 @@
 /* nutmeg robot: what a robot's folder, or any URDF, makes of a robot: its tree, masses, limits and limbs, and in
  * sentences what it lacks to play. */
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +9,40 @@
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/setup.h"
+#include "cmd/sim_animate.h"
 #include "core/files.h"
+
+/* Motions that end upright, and how the robot lies before them (enum nm_posture). */
+static const struct motion {
+    const char *name;
+    int lying;
+} motions[] = {{"get_up_front", 1}, {"get_up_back", 2}, {"kick_left", 0}, {"kick_right", 0}, {"sit", 0}, {"stand", 0}};
+
+/* Whether they work on this body is not seen in their angles: each is played once, where there is a simulator. */
+static void try_motions(struct setup *setup, const struct nm_body *body)
+{
+    static const double UPRIGHT = 0.6; /* rad */
+    struct nm_err err = {0};
+    if (!sim_animate || !body->n_servos || !body->n_animations) return;
+    printf("motions, each played once in the simulator\n");
+    for (size_t i = 0; i < sizeof motions / sizeof *motions; i++) {
+        const struct nm_animation *a = NULL;
+        struct animate_run run = {nm_path(&setup->arena, setup->root, "fields/kid.yaml"), motions[i].lying, 1, 0, 0};
+        struct animate_outcome o;
+        for (uint32_t k = 0; k < body->n_animations; k++)
+            if (!strcmp(body->animations[k].name, motions[i].name)) a = &body->animations[k];
+        printf("  %-14s", motions[i].name);
+        if (!a)
+            printf("there is none\n");
+        else if (nm_animation_check(body, a, &err) || sim_animate(body, a, &run, &o, &err))
+            printf("cannot be played: nutmeg animate check --robot %s\n", body->path);
+        else if (o.tilt < UPRIGHT)
+            printf("%s\n", run.lying ? "gets up" : "stays upright");
+        else
+            printf("%s: it ends tilted by %.0f degrees\n", run.lying ? "does not get up" : "falls",
+                   o.tilt * 180 / M_PI);
+    }
+}
 
 static int check_one(struct setup *setup, const char *name)
 {
@@ -22,17 +57,20 @@ static int check_one(struct setup *setup, const char *name)
     char *text = nm_take(&setup->arena, length + 1);
     nm_body_describe(body, text, length + 1);
     fputs(text, stdout);
-    return nm_body_refused(body, &err) ? EXIT_FAILED : EXIT_OK;
+    if (nm_body_refused(body, &err)) return EXIT_FAILED;
+    try_motions(setup, body);
+    return EXIT_OK;
 }
 
 static int robot_check(int argc, char **argv)
 {
-    const struct usage usage =
-        USAGE("nutmeg robot check", "FOLDER|FILE…", NULL,
-              "Reads a robot's folder, a name in robots/, or a single URDF file. Prints the tree of links with\n"
-              "masses, limits and servos, the limbs and sensors that were found, and what is missing to play.\n"
-              "The exit code is 2 if a file has a fault, which is reported with its line, and 1 if the body\n"
-              "cannot walk.");
+    const struct usage usage = USAGE(
+        "nutmeg robot check", "FOLDER|FILE…", NULL,
+        "Reads a robot's folder, a name in robots/, or a single URDF file. Prints the tree of links with\n"
+        "masses, limits and servos, the limbs and sensors that were found, and what is missing to play. Get-ups and\n"
+        "kicks of a folder are played once in the simulator, and what became of them is printed.\n"
+        "The exit code is 2 if a file has a fault, which is reported with its line, and 1 if the body\n"
+        "cannot walk.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     code = EXIT_OK;

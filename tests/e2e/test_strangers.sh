@@ -53,3 +53,27 @@ for name in light:weigh millimetres:tall; do
     nutmeg new robot odd "${name%:*}.urdf" --dir odd >said 2>&1 || code=$?
     [ $code = 2 ] && grep -q "${name#*:}" said && [ ! -e odd ] || wrong "${name%:*} ended with $code: $(cat said)"
 done
+
+# which carried motions work is not guessed: they are played
+nutmeg robot check kid70 | grep -qE '^  get_up_front +gets up$' || wrong "kid70 does not get up in robot check"
+nutmeg robot check ./small_feet | grep -qE '^  get_up_front +there is none$' || wrong "small_feet has a get-up"
+
+# two cameras, each with pictures of its own where a line-up reads them
+other=$(sed -nE 's/^([a-z][^:]*):$/\1/p' coupled_knees/cameras.yaml | sed -n 2p)
+mkdir lineups
+cp "$root"/lineups/*.yaml lineups
+cat >lineups/two.yaml <<END
+extends: striker_vision
+cycles:
+  other:
+    trigger: $other/image_raw
+    cost: 1 ms
+    modules:
+      - {module: field_color, name: other_color, topics: {camera/image_raw: $other/image_raw, field_color: other_color}}
+remote: [$other/image_raw]
+END
+nutmeg sim see_ball --lineup lineups/two.yaml --robot ./coupled_knees --seeds 1 --seconds 0.5 --log log >said 2>&1 || true
+nutmeg bag export log/red1.mcap pictures --topics '*image_raw*' >/dev/null
+one=(pictures/camera_image_raw_compressed/*) second=(pictures/"$other"_image_raw_compressed/*)
+[ -s "${one[0]}" ] && [ -s "${second[0]}" ] || wrong "a camera has no pictures: $(cat said; find pictures)"
+! cmp -s "${one[-1]}" "${second[-1]}" || wrong "both cameras show the same"
