@@ -63,7 +63,7 @@ other=$(sed -nE 's/^([a-z][^:]*):$/\1/p' coupled_knees/cameras.yaml | sed -n 2p)
 mkdir lineups
 cp "$root"/lineups/*.yaml lineups
 cat >lineups/two.yaml <<END
-extends: striker_vision
+extends: [striker, vision]
 cycles:
   other:
     trigger: $other/image_raw
@@ -73,7 +73,7 @@ cycles:
 remote: [$other/image_raw]
 END
 nutmeg sim see_ball --lineup lineups/two.yaml --robot ./coupled_knees --seeds 1 --seconds 0.5 --log log >said 2>&1 || true
-nutmeg bag export log/red1.mcap pictures --topics '*image_raw*' >/dev/null
+nutmeg bag export log/red1.mcap pictures --topics '*image_raw*' >/dev/null || wrong "no log: $(cat said)"
 one=(pictures/camera_image_raw_compressed/*) second=(pictures/"$other"_image_raw_compressed/*)
 [ -s "${one[0]}" ] && [ -s "${second[0]}" ] || wrong "a camera has no pictures: $(cat said; find pictures)"
 ! cmp -s "${one[-1]}" "${second[-1]}" || wrong "both cameras show the same"
