@@ -252,14 +252,16 @@ static void look_after(struct sim_wire *w, struct member *m, double now)
 
 static void pause_for(double seconds) { nanosleep(&(struct timespec){.tv_nsec = (long)(1e9 * seconds)}, NULL); }
 
-static bool there(const struct member *m)
+/* A topic that its process does not have yet; NULL: it has all. */
+static const char *missing(const struct member *m)
 {
     const struct nm_lineup *lineup = nm_player_lineup(m->player);
-    bool all = true;
-    for (uint32_t t = 0; t < lineup->n_topics; t++)
-        if (lineup->topics[t].remote && lineup->topics[t].role == NM_ROLE_TOPIC)
-            all &= nm_dds_matched(m->dds, lineup->topics[t].name) > 0;
-    return all;
+    for (uint32_t t = 0; t < lineup->n_topics; t++) {
+        const struct nm_topic *topic = &lineup->topics[t];
+        if (topic->remote && topic->role == NM_ROLE_TOPIC && nm_dds_matched(m->dds, topic->name) <= 0)
+            return topic->name;
+    }
+    return NULL;
 }
 
 static void tell_time(struct sim_wire *w)
@@ -276,12 +278,13 @@ static int await(struct sim_wire *w, struct member *m, struct nm_err *err)
     char how[120];
     double began = nm_clock_seconds();
     if (!w->options->processes && !w->options->json) say_how(w, m);
-    while (!there(m) && !stopping()) {
+    while (missing(m) && !stopping()) {
         if (ended(m, how, sizeof how))
             return nm_fail(err, "robot %s: %s before it had joined the world; its output is in %s/%s.txt",
                            row_of(w, m)->name, how, w->options->photo_folder, row_of(w, m)->name);
         if (w->options->processes && nm_clock_seconds() - began > START_PATIENCE)
-            return nm_fail(err, "robot %s did not join the world within %g s", row_of(w, m)->name, START_PATIENCE);
+            return nm_fail(err, "robot %s did not join the world within %g s: it has no topic %s", row_of(w, m)->name,
+                           START_PATIENCE, missing(m));
         for (uint32_t i = 0; i < w->n; i++) nm_dds_poll(w->members[i].dds);
         pause_for(0.01);
     }
@@ -333,7 +336,7 @@ static bool let_go(struct sim_wire *w, struct member *m)
     if (!behind(w, m)) m->waited = 0;
     if (!behind(w, m)) return true;
     if (!(m->waited > 0)) m->waited = now;
-    if (there(m) && now - m->waited < PATIENCE) return false;
+    if (!missing(m) && now - m->waited < PATIENCE) return false;
     m->silent = true;
     m->waited = 0;
     if (m->made >= 0) tell(w, m, INK_YELLOW, "sends no goals any more; its joints are damped");

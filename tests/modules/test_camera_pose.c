@@ -95,7 +95,7 @@ static void a_camera_pose_is_invalid_when_nothing_is_known_of_its_time(void **st
     struct moment m;
     walker_begin(&w, body);
     walker_at(&w, -1, &m);
-    Image *image = nm_harness_set(h, "camera/image_raw");
+    Image *image = nm_harness_set(h, "image");
     image->header.stamp = stamp_of(0.001);
     nm_harness_step(h, dt);
     assert_true(nm_harness_fresh(h, "camera/pose")); /* so that stages look at the image without a pose */

@@ -27,8 +27,8 @@ struct camera_pose {
     nm_queue(BodyState) bodies;
     const Imu *imu;
     const SupportState *support;
-    const Image *image;
-    const CameraInfo *info; /* tells when an image was taken where there are no images, but what a vision would see */
+    const Image *image;     /* named by line-ups that look at images; others need not have any drawn or sent */
+    const CameraInfo *info; /* tells them when an image was taken */
     /* out */
     CameraPose *pose;
     JointState *joints_then;
@@ -188,7 +188,7 @@ static const struct nm_port ports[] = {
     NM_QUEUE(bodies, BodyState, "body_state", 64),
     NM_IN(imu, Imu, "imu/data"),
     NM_IN(support, SupportState, "support_state"),
-    NM_IN(image, Image, "camera/image_raw", .optional = true),
+    NM_IN(image, Image, "image", .optional = true),
     NM_IN(info, CameraInfo, "camera/camera_info", .optional = true),
     NM_OUT(pose, CameraPose, "camera/pose"),
     NM_OUT(joints_then, JointState, "camera/joint_states"),
