@@ -158,6 +158,7 @@ static inline void game_speak(struct game *g, int i, const StrategyPlan *plan)
 {
     int team = i / GAME_TEAM;
     struct pose2 me = game_turned(team, g->flat.robots[i].pose);
+    double sign = team ? -1 : 1;
     if ((g->step + i) % 11) return;
     for (int j = team * GAME_TEAM; j < (team + 1) * GAME_TEAM; j++) {
         if (j == i) continue;
@@ -173,6 +174,9 @@ static inline void game_speak(struct game *g, int i, const StrategyPlan *plan)
         m->message.state = g->flat.robots[i].fallen ? TeamMessage_STATE_FALLEN : TeamMessage_STATE_ACTIVE;
         m->message.pose.pose = (Pose2D){me.x, me.y, me.theta};
         m->message.pose.weight = 1;
+        m->message.header.stamp = m->heard;
+        m->message.ball = (Point){sign * g->flat.ball.x, sign * g->flat.ball.y, 0};
+        m->message.ball_velocity = (Vector3){sign * g->flat.ball_velocity.x, sign * g->flat.ball_velocity.y, 0};
         for (uint32_t k = 0; k < plan->players.n; k++) {
             uint8_t number = plan->players.at[k];
             if (m->message.proposed_roles.n < number) m->message.proposed_roles.n = number;

@@ -245,7 +245,7 @@ async function clicks() {
 const groups = [
   [system, "sim", "kickabout", "--seeds", "1", "--seconds", "3600", "--speed", "1"],
   [match, "play"],
-  [camera, "play", "--fidelity", "camera", "--players", "1", "--half", "5m"],
+  [camera, "play", "--fidelity", "camera", "--players", "1", "--half", "5m", "--red", "match:vision", "--blue", "match:vision"],
   [clicks, "sim", "calibrate", "--seconds", "3600", "--speed", "1"],
 ].filter(([group]) => !chosen.length || chosen.includes(group.name));
 for (const [group, ...words] of groups) {
