@@ -53,7 +53,7 @@ struct walk_engine {
     double nearest;           /* m, ankles may not come closer: the feet would touch                */
     double outwards;          /* m that a foot reaches outwards from its ankle                      */
     double narrow;            /* how much of what the ankles leave to the steps its narrow feet add         */
-    double bears;             /* Nm about y, on one foot: from there on it tips                         */
+    double push;              /* Nm about y: hips that push harder only tip a short foot              */
     double upright;           /* m between the ankles, for feet that cannot roll; 0: any            */
     double most_hip;          /* s, of the gyroscope's feedback to the hips                         */
     double lag[2][NM_GROUP];  /* s, of each servo behind a moving goal                              */

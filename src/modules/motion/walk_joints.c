@@ -7,7 +7,7 @@
 static const double PASSES_OVER = 0.15; /* of a step, in which the weight goes from foot to foot; feedback too     */
 static const double MOST_LAG = 0.25, MOST_GIVE = 0.12, MOST_ANKLE = 0.25; /* rad that a goal is moved at most      */
 static const double NARROW = 0.03, TO_STEPS = 0.65; /* m, half of a foot for legs of WALK_LEG; see `narrow`        */
-static const double HIPS_MORE = 2;  /* of the torque at which a foot tips: hips that push harder only tip it        */
+static const double SMALL = 0.05, HIPS_MORE = 2;    /* m, half of a short foot for legs of WALK_LEG; see `push` */
 static const double STANDING = 0.4; /* of the feedback: two legs do it, and one that stands needs little           */
 
 /* ---- what follows from the body ---- */
@@ -94,7 +94,8 @@ int walk_joints_init(struct walk_engine *e, struct nm_err *err)
     e->nearest = reach_of(body, NM_LEFT, right) + reach_of(body, NM_RIGHT, left);
     e->outwards = fmin(reach_of(body, NM_LEFT, left), reach_of(body, NM_RIGHT, right));
     e->narrow = TO_STEPS * walk_clip(1 - 0.5 * (0.5 * e->nearest + e->outwards) / (NARROW * e->size), 0, 1);
-    e->bears = e->weight * fmin(reach_of(body, NM_LEFT, front), reach_of(body, NM_LEFT, vec3_scale(front, -1)));
+    double foot = fmin(reach_of(body, NM_LEFT, front), reach_of(body, NM_LEFT, vec3_scale(front, -1)));
+    e->push = foot < SMALL * e->size ? HIPS_MORE * e->weight * foot : INFINITY;
     e->upright = leg->released & 1 ? leg->home.pos.y - e->leg[NM_RIGHT].chain.home.pos.y : 0;
     e->most_hip = most_feedback(e, &kin, hip);
     e->com_in_torso = nm_com(body, &kin);
@@ -226,7 +227,7 @@ void walk_balance(struct walk_engine *e, const struct walk_params *p, const stru
         if (e->mode == WALK_STAND) share = STANDING;
         add(goals[side], e->ankle_pitch[side], share * walk_clip(ankle_pitch, -MOST_ANKLE, MOST_ANKLE));
         add(goals[side], e->ankle_roll[side], share * walk_clip(ankle_roll, -MOST_ANKLE, MOST_ANKLE));
-        double give = e->give[side][e->hip_pitch[side].at], most = give > 0 ? HIPS_MORE * e->bears * give : INFINITY,
+        double give = e->give[side][e->hip_pitch[side].at], most = give > 0 ? e->push * give : INFINITY,
                hip_pitch = fmin(p->gyro_hip_pitch, e->most_hip) * e->gyro.y;
         add(goals[side], e->hip_pitch[side], share * walk_clip(hip_pitch, -most, most));
         add(goals[side], e->hip_roll[side], share * fmin(p->gyro_hip_roll, e->most_hip) * e->gyro.x);
