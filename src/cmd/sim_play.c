@@ -52,9 +52,9 @@ void sim_control_free(struct sim_control *c)
     c->n = 0;
 }
 
-static const double KEYBOARD = 0.05; /* s between two looks at it         */
-static const double PAUSED = 0.01;   /* s between two looks at anything, while the clock stands */
-static const double LATE = 0.1;      /* s behind the clock                */
+static const double KEYBOARD = 0.05;      /* s between two looks at it         */
+static const double PAUSED = 0.01;        /* s between two looks at anything, while the clock stands */
+static const double LATE = 0.1, LOST = 1; /* s behind the clock: with robots on the wire; else */
 
 struct playing {
     const struct sim_options *options;
@@ -262,7 +262,7 @@ static void keep_pace(struct playing *p)
         if (p->prompt.repace) repace(p);
     }
     double left = ahead(p);
-    if (p->wire && left < -LATE) repace(p); /* time that was waited for a robot is not caught up with */
+    if (left < (p->wire ? -LATE : -LOST)) repace(p); /* time that was lost is not caught up with in a hurry */
     if (left < PAUSED) sleep_for(left);
 }
 
