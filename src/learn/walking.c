@@ -11,12 +11,14 @@ static const double SMOOTH = 0.2;           /* s over which speed is averaged, s
 static const double FULL = 0.6, WHOLE = 5;  /* of the pace, and rad/s: full speed, for the growth of commands */
 static const double USUAL_HURRY = 2;        /* 1/s, where nobody draws it */
 static const double LEANS = 0.2;            /* of the weight: how strongly another body may lean on it */
+static const double REVERSES = 0.2;         /* share of the commands that ask for the way back at once */
+static const double LOW = 0.12, SOFT = 0.2; /* of the leg, and of the pace: here a foot comes down no faster */
 enum { HALF = 8000000 };                    /* ns between two readings of the sensors */
 
 /* Prices of the reward, a period each. */
 static const struct {
-    double speed, turn, alive, tilt, rate, duty, smooth, jerk, contact, clear, slip, flat, apart, pose, fall, impact,
-        power, rest;
+    double speed, turn, alive, tilt, rate, duty, smooth, jerk, contact, clear, land, slip, flat, apart, pose, fall,
+        impact, power, rest;
 } PRICE = {.speed = 1.5,
            .turn = 0.8,
            .alive = 0.5,
@@ -27,6 +29,7 @@ static const struct {
            .jerk = 0.008,
            .contact = 0.4,
            .clear = 0.3,
+           .land = 20,
            .slip = 0.56,
            .flat = 0.5,
            .apart = 0.3,
@@ -72,9 +75,19 @@ void nm_walking_free(struct nm_walking *w) { nm_world_free(w->world); }
 
 /* ---- commands and pushes ---- */
 
-static void new_command(struct nm_walking *w)
+/* Straight back the way it came: the hardest change of a command. */
+static void reverse(struct nm_walking *w)
 {
-    static const double until[NM_WALK_WAYS + 1] = {0.25, 0.36, 0.50, 0.64, 0.88}; /* shares of the kinds, summed */
+    const double *most = w->limits->most, backs = most[NM_WALK_BACK] / most[NM_WALK_FORWARD];
+    w->target[0] *= w->target[0] > 0 ? -backs : -1 / backs;
+    w->target[1] = -w->target[1];
+    w->target[2] = -w->target[2];
+    if (w->kind == NM_WALK_FORWARD || w->kind == NM_WALK_BACK) w->kind = NM_WALK_FORWARD + NM_WALK_BACK - w->kind;
+}
+
+static void new_target(struct nm_walking *w)
+{
+    static const double until[NM_WALK_WAYS + 1] = {0.25, 0.39, 0.50, 0.61, 0.89}; /* shares of the kinds, summed */
     const double *most = w->limits->most;
     struct nm_dice *d = &w->dice;
     double r = nm_dice_roll(d), side = nm_dice_roll(d) < 0.5 ? -1 : 1;
@@ -95,8 +108,16 @@ static void new_command(struct nm_walking *w)
         to[2] = s * u[2] * most[NM_WALK_TURN];
     }
     }
-    w->hurry = between(d, 1, 3);
-    w->command_until = nm_world_now(w->world) + (int64_t)(between(d, 1.5, 6) * 1e9);
+}
+
+static void new_command(struct nm_walking *w)
+{
+    if (w->kind <= NM_WALK_WAYS && nm_dice_roll(&w->dice) < REVERSES)
+        reverse(w);
+    else
+        new_target(w);
+    w->hurry = between(&w->dice, 1, 4);
+    w->command_until = nm_world_now(w->world) + (int64_t)(between(&w->dice, 0.8, 5) * 1e9);
 }
 
 static void follow_target(struct nm_walking *w)
@@ -195,6 +216,8 @@ void nm_walking_reset(struct nm_walking *w)
     w->height = t.base_to_field.pos.z;
     w->begun = nm_world_now(w->world);
     memset(w->command, 0, sizeof w->command);
+    memset(w->target, 0, sizeof w->target);
+    w->kind = NM_WALK_WAYS + 1;
     if (!w->limits) return;
     new_command(w);
     w->push_at = w->begun + (int64_t)(between(d, 1, 6) * 1e9);
@@ -268,16 +291,23 @@ static double squares(const float *a, uint32_t n)
 
 struct period { /* means over its steps, unless said */
     double duty, rate, deepest;
+    bool touched[2]; /* at its begin */
     struct nm_truth from, to;
     struct nm_kin kin; /* at its end */
     struct vec3 slide[2];
 };
+
+static bool touches(const struct nm_walking *w, int side)
+{
+    return w->force[side] > 0.06 * w->gait->body->mass * GRAVITY;
+}
 
 static void run_world(struct nm_walking *w, struct period *p)
 {
     uint32_t n = (uint32_t)(2 * HALF / nm_world_tick(w->world));
     const struct nm_gait *g = w->gait;
     nm_world_truth(w->world, 0, &p->from);
+    for (int side = 0; side < 2; side++) p->touched[side] = touches(w, side);
     w->force[0] = w->force[1] = w->hit = w->watts = 0;
     for (uint32_t i = 0; i < n; i++) {
         nm_world_step(w->world, 1);
@@ -312,20 +342,24 @@ static void measure_speed(struct nm_walking *w, const struct period *p)
     w->height = p->to.base_to_field.pos.z;
 }
 
-/* How well feet keep to the clock, how high they swing, how they stand. */
+/* How well feet keep to the clock, how high they swing, how softly they come down, how they stand. The force of a
+ * footfall has a price of its own, but it comes too late and too seldom to learn from it how to land. */
 static double price_feet(const struct nm_walking *w, const struct period *p)
 {
     const struct nm_gait *g = w->gait;
     double sum = 0, clock = nm_gait_swing(&w->state), high = 0.078 * g->leg;
     for (int side = 0; side < 2; side++) {
         double swing = side == NM_LEFT ? clock : -clock;
-        bool touches = w->force[side] > 0.06 * g->body->mass * GRAVITY;
+        bool down = touches(w, side);
+        double falls = fmax(0, -p->slide[side].z / g->pace - SOFT);
         if (w->state.stands)
-            sum += touches ? 0.5 * PRICE.contact : -0.5 * PRICE.contact;
+            sum += down ? 0.5 * PRICE.contact : -0.5 * PRICE.contact;
         else if (fabs(swing) > 0.25)
-            sum += (swing > 0) != touches ? 0.5 * PRICE.contact : -0.5 * PRICE.contact;
+            sum += (swing > 0) != down ? 0.5 * PRICE.contact : -0.5 * PRICE.contact;
         if (swing > 0.3) sum -= PRICE.clear * fmax(0, high * swing - w->sole[side].z) / high;
-        if (touches) sum -= strict(w) * PRICE.slip * fmin(hypot(p->slide[side].x, p->slide[side].y), 1.5) / g->pace;
+        if (!p->touched[side] && w->sole[side].z < LOW * g->leg)
+            sum -= strict(w) * PRICE.land * fmin(falls * falls, 0.5);
+        if (down) sum -= strict(w) * PRICE.slip * fmin(hypot(p->slide[side].x, p->slide[side].y), 1.5) / g->pace;
         struct vec3 up = quat_apply(p->kin.pose[g->body->foot[side].sole].rot, (struct vec3){0, 0, 1});
         sum -= PRICE.flat * fmin(1 - up.z, 0.5);
     }
