@@ -34,8 +34,6 @@ static const char source[] =
     "    nm_put(m->nm, m->smooth);\n"
     "}\n"
     "\n"
-    "static void reset(struct @NAME@ *m) { m->value = 0; }\n"
-    "\n"
     "#define SELF struct @NAME@\n"
     "static const struct nm_port ports[] = {\n"
     "    NM_IN(raw, Float64, \"@NAME@/raw\"),\n"
@@ -46,8 +44,7 @@ static const char source[] =
     "    NM_PARAM(gain, 0.25, 0, 1, \"1\", \"share of the new value: higher follows faster, lower is smoother\"),\n"
     "    {0},\n"
     "};\n"
-    "NM_MODULE(@NAME@, \"Smooths a number.\", NM_PORTS(ports), NM_PARAMS(params), .reset = NM_CALL(reset),\n"
-    "          .step = NM_CALL(step))\n";
+    "NM_MODULE(@NAME@, \"Smooths a number.\", NM_PORTS(ports), NM_PARAMS(params), .step = NM_CALL(step))\n";
 
 static const char test[] = "/* What @NAME@ promises. */\n"
                            "#include <setjmp.h>\n"

@@ -63,7 +63,7 @@
 
 /* This number changes when the meaning of anything in this file changes. A plug-in that was built with another number
  * is refused. */
-#define NM_ABI 4
+#define NM_ABI 5
 
 /* ---- context ---- */
 
@@ -358,9 +358,9 @@ struct nm_module {
     const struct nm_port *ports;   /* ends with {0}                                                    */
     const struct nm_param *params; /* ends with {0}, or NULL                                           */
     uint32_t n_ports, n_params;    /* rows of the tables, counting the last row {0}                    */
-    int (*init)(void *self);       /* called once, with parameters set; may take memory; -1 refuses    */
-    void (*reset)(void *self);     /* brings the module back to its first state                        */
-    void (*changed)(void *self);   /* called when parameters have changed, before the next step        */
+    int (*init)(void *self);       /* called once, with parameters set and all other state zero; may take
+                                    * memory; -1 refuses                                               */
+    void (*changed)(void *self);   /* called after init and whenever parameters changed, before a step */
     void (*step)(void *self);      /* called once in every run of the cycle                            */
     void (*close)(void *self);     /* called once, at the end                                          */
     const char *like;              /* a module whose parameters it has too: what files say of that one

@@ -43,6 +43,7 @@ int instance_start(struct nm_instance *instance, const struct nm_module *module,
 {
     instance->nm.err = err;
     int result = module->init ? module->init(self) : 0;
+    if (!result && module->changed) module->changed(self);
     instance->nm.err = NULL;
     return result;
 }

@@ -362,4 +362,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(soccer, "Plays soccer: obeys the referee, takes its role, searches, walks, kicks, keeps the goal.",
-          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .reset = NM_CALL(reset), .step = NM_CALL(step))
+          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step))

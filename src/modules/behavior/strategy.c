@@ -448,14 +448,6 @@ static void step(struct strategy *f)
     f->role = f->plan->own_role;
 }
 
-static void reset(struct strategy *f)
-{
-    memset(f->voices, 0, sizeof f->voices);
-    f->striker = f->role = 0;
-    f->moved = 0;
-    f->rested = (struct vec3){0};
-}
-
 #define SELF struct strategy
 static const struct nm_port ports[] = {
     NM_IN(match, MatchState, "match_state"),
@@ -484,4 +476,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(strategy, "Agrees with the team on roles, positions and who plays the ball.", NM_PORTS(ports),
-          NM_PARAMS(params), .step = NM_CALL(step), .reset = NM_CALL(reset))
+          NM_PARAMS(params), .step = NM_CALL(step))

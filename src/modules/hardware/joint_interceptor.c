@@ -76,8 +76,6 @@ static void step(struct joint_interceptor *f)
     nm_put(f->nm, f->joints);
 }
 
-static void reset(struct joint_interceptor *f) { memset(f->of, 0, sizeof f->of); }
-
 static int init(struct joint_interceptor *f) { return nm_need_body(f->nm); }
 
 #define SELF struct joint_interceptor
@@ -96,4 +94,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(joint_interceptor, "Overrides measured joint angles by those of another sensor while they are plausible.",
-          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step), .reset = NM_CALL(reset))
+          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step))

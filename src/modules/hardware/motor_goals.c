@@ -128,8 +128,6 @@ static void step(struct motor_goals *f)
     nm_put(f->nm, f->servos);
 }
 
-static void reset(struct motor_goals *f) { f->refused = (struct nm_fault){0}; }
-
 static int init(struct motor_goals *f)
 {
     const struct nm_body *body = f->nm->body;
@@ -146,4 +144,4 @@ static const struct nm_port ports[] = {
     {0},
 };
 NM_MODULE(motor_goals, "Joint goals to servo goals, held inside the joints' limits.", NM_PORTS(ports),
-          .init = NM_CALL(init), .step = NM_CALL(step), .reset = NM_CALL(reset))
+          .init = NM_CALL(init), .step = NM_CALL(step))

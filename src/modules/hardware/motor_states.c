@@ -66,12 +66,6 @@ static void step(struct motor_states *f)
     nm_put(f->nm, f->joints);
 }
 
-static void reset(struct motor_states *f)
-{
-    memset(f->known, 0, sizeof f->known);
-    f->told = false;
-}
-
 static int init(struct motor_states *f)
 {
     const struct nm_body *body = f->nm->body;
@@ -88,4 +82,4 @@ static const struct nm_port ports[] = {
     {0},
 };
 NM_MODULE(motor_states, "Servo angles to joint angles; a silent servo's joint keeps its last angle.", NM_PORTS(ports),
-          .init = NM_CALL(init), .step = NM_CALL(step), .reset = NM_CALL(reset))
+          .init = NM_CALL(init), .step = NM_CALL(step))

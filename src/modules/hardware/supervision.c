@@ -246,20 +246,10 @@ static void step(struct supervision *f)
     if (changed || f->nm->now - f->told >= nm_ns(f->every)) diagnose(f);
 }
 
-static void reset(struct supervision *f)
-{
-    memset(f->servos, 0, sizeof f->servos);
-    for (int i = 0; i < NM_JOINTS; i++) f->servos[i].voltage = f->servos[i].temperature = NAN;
-    f->voltage = 0;
-    f->readings = 0;
-    f->is_low = f->is_critical = (struct nm_fault){0};
-    f->told = 0;
-}
-
 static int init(struct supervision *f)
 {
     if (nm_need_body(f->nm)) return -1;
-    reset(f);
+    for (int i = 0; i < NM_JOINTS; i++) f->servos[i].voltage = f->servos[i].temperature = NAN;
     return 0;
 }
 
@@ -286,4 +276,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(supervision, "Health of battery and servos: one warning for each fault, and a diagnosis of every part.",
-          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step), .reset = NM_CALL(reset))
+          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step))

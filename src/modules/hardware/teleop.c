@@ -51,8 +51,6 @@ static void step(struct teleop *f)
     nm_put(f->nm, f->velocity);
 }
 
-static void reset(struct teleop *f) { f->driving = false; }
-
 #define SELF struct teleop
 static const struct nm_port ports[] = {
     NM_IN(joy, Joy, "joy"),
@@ -75,4 +73,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(teleop, "Joystick or keyboard to walking velocity, while the enable button is held.", NM_PORTS(ports),
-          NM_PARAMS(params), .step = NM_CALL(step), .reset = NM_CALL(reset))
+          NM_PARAMS(params), .step = NM_CALL(step))

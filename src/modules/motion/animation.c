@@ -199,13 +199,6 @@ static void step(struct animation *f)
         advance(f);
 }
 
-static void reset(struct animation *f)
-{
-    f->playing = -1;
-    f->moving = false;
-    f->known = 0;
-}
-
 /* The last joints of a leg that turn about x and y. */
 static void find_ankles(struct animation *f)
 {
@@ -228,7 +221,7 @@ static int init(struct animation *f)
     for (uint32_t i = 0; i < body->n_animations; i++)
         faults += nm_animation_check(body, &body->animations[i], f->nm->err);
     find_ankles(f);
-    reset(f);
+    f->playing = -1;
     return faults ? -1 : 0;
 }
 
@@ -250,4 +243,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(animation, "Plays key-frame motions of the robot's folder.", NM_PORTS(ports), NM_PARAMS(params),
-          .init = NM_CALL(init), .reset = NM_CALL(reset), .step = NM_CALL(step))
+          .init = NM_CALL(init), .step = NM_CALL(step))

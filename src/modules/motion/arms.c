@@ -168,19 +168,13 @@ static void step(struct arms *f)
     if (f->goals->name.n) nm_put(f->nm, f->goals);
 }
 
-static void reset(struct arms *f)
-{
-    memset(f->arm, 0, sizeof f->arm);
-    f->until = INT64_MAX;
-}
-
 static int init(struct arms *f)
 {
     if (nm_need_body(f->nm)) return -1;
     uint32_t twin[NM_JOINTS];
     nm_mirror_joints(f->nm->body, twin, f->mirror);
     for (uint32_t k = 0; k < f->nm->body->arm[NM_LEFT].n; k++) f->mirror[f->nm->body->arm[NM_LEFT].joints[k]] = 1;
-    reset(f);
+    f->until = INT64_MAX;
     return 0;
 }
 
@@ -203,4 +197,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(arms, "Moves arms through key states, out of the way of others.", NM_PORTS(ports), NM_PARAMS(params),
-          .init = NM_CALL(init), .reset = NM_CALL(reset), .step = NM_CALL(step))
+          .init = NM_CALL(init), .step = NM_CALL(step))

@@ -784,28 +784,14 @@ static void step(struct hcm *f)
     nm_show(f->nm, "tilt", fall_tilt(f->up));
 }
 
-static void reset(struct hcm *f)
-{
-    f->state = f->previous = STARTUP;
-    f->begun = f->felt_load = f->drained = false;
-    f->told = INT64_MIN / 2;
-    f->lifted_since = INT64_MAX;
-    f->up = (struct vec3){0, 0, 1};
-    f->turning = (struct vec3){0, 0, 0};
-    f->watch = (struct fall_watch){0};
-    f->fall = FALL_NONE;
-    f->play = PLAY_NONE;
-    f->tried = 0;
-    f->wants_walk = f->wants_shutdown = f->wants_record = f->wants_off = false;
-    f->power_told = INT64_MIN;
-    f->refused[0] = 0;
-    nm_text(f->reason, "%s", "started");
-}
-
 static int init(struct hcm *f)
 {
     if (nm_need_body(f->nm)) return -1;
-    reset(f);
+    f->told = INT64_MIN / 2;
+    f->lifted_since = INT64_MAX;
+    f->up = (struct vec3){0, 0, 1};
+    f->power_told = INT64_MIN;
+    nm_text(f->reason, "%s", "started");
     return 0;
 }
 
@@ -870,4 +856,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(hcm, "The hardware control manager: states, falls, get-ups, and who moves which joints.", NM_PORTS(ports),
-          NM_PARAMS(params), .init = NM_CALL(init), .reset = NM_CALL(reset), .step = NM_CALL(step))
+          NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step))

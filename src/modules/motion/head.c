@@ -154,13 +154,6 @@ static bool find_axes(struct head *f)
     return found[PAN] && found[TILT];
 }
 
-static void reset(struct head *f)
-{
-    f->known = false;
-    f->corner = 0;
-    memset(f->speed, 0, sizeof f->speed);
-}
-
 static int init(struct head *f)
 {
     const struct nm_body *body = f->nm->body;
@@ -169,7 +162,6 @@ static int init(struct head *f)
     uint32_t camera = body->n_cameras ? body->cameras[0].frame : body->head.end;
     if (f->still || f->joint[PAN] != body->head.joints[0] || nm_neck_init(&f->neck, body, camera, NULL))
         f->neck.chain.n = 0; /* it takes angles only */
-    reset(f);
     return 0;
 }
 
@@ -195,4 +187,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(head, "Looks at points, holds angles and sweeps along patterns.", NM_PORTS(ports), NM_PARAMS(params),
-          .init = NM_CALL(init), .reset = NM_CALL(reset), .step = NM_CALL(step))
+          .init = NM_CALL(init), .step = NM_CALL(step))

@@ -116,19 +116,12 @@ static void changed(struct hold_pose *f)
     f->begun = -1;
 }
 
-static void reset(struct hold_pose *f)
-{
-    f->known = 0;
-    f->begun = -1;
-}
-
 static int init(struct hold_pose *f)
 {
     if (nm_need_body(f->nm)) return -1;
     find_mirrors(f);
     choose(f);
     if (!f->moves) return nm_fail(f->nm->err, "robot %s has no legs, arms or head to pose", f->nm->body->name);
-    reset(f);
     return 0;
 }
 
@@ -152,4 +145,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(hold_pose, "Holds a named pose: stands, sits, or stands straight.", NM_PORTS(ports), NM_PARAMS(params),
-          .init = NM_CALL(init), .step = NM_CALL(step), .changed = NM_CALL(changed), .reset = NM_CALL(reset))
+          .init = NM_CALL(init), .step = NM_CALL(step), .changed = NM_CALL(changed))

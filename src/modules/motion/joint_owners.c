@@ -132,12 +132,6 @@ static void step(struct joint_owners *f)
     nm_put(f->nm, f->goals);
 }
 
-static void reset(struct joint_owners *f)
-{
-    memset(f->owner, HcmState_OWNER_NOBODY, sizeof f->owner);
-    f->known = 0;
-}
-
 static int init(struct joint_owners *f)
 {
     const struct nm_body *body = f->nm->body;
@@ -152,7 +146,6 @@ static int init(struct joint_owners *f)
     memset(f->group, LEFT_LEG, sizeof f->group);
     for (uint8_t g = 0; g < GROUPS; g++)
         for (uint32_t i = 0; i < groups[g]->n; i++) f->group[groups[g]->joints[i]] = g;
-    reset(f);
     return 0;
 }
 
@@ -173,4 +166,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(joint_owners, "Lets every group of joints follow its one owner.", NM_PORTS(ports), NM_PARAMS(params),
-          .init = NM_CALL(init), .reset = NM_CALL(reset), .step = NM_CALL(step))
+          .init = NM_CALL(init), .step = NM_CALL(step))

@@ -366,19 +366,10 @@ static void step(struct kick *f)
         go_on(f);
 }
 
-static void reset(struct kick *f)
-{
-    f->stage = IDLE;
-    f->known = 0;
-    f->told_place = 0;
-}
-
 static int init(struct kick *f)
 {
     if (nm_need_body(f->nm)) return -1;
     if (kick_engine_init(&f->engine, f->nm->body, f->nm->err)) return -1;
-    take_params(f);
-    reset(f);
     return 0;
 }
 
@@ -410,4 +401,4 @@ static const struct nm_param params[] = {
 };
 #undef X
 NM_MODULE(kick, "Kicks the ball to a target and stays upright.", NM_PORTS(ports), NM_PARAMS(params),
-          .init = NM_CALL(init), .reset = NM_CALL(reset), .changed = NM_CALL(take_params), .step = NM_CALL(step))
+          .init = NM_CALL(init), .changed = NM_CALL(take_params), .step = NM_CALL(step))

@@ -16,13 +16,11 @@ struct walk {
 
 static void take_params(struct walk *f) { walk_front_take(f); }
 
-static void reset(struct walk *f) { walk_front_reset(&f->front); }
-
 static int init(struct walk *f)
 {
     if (walk_front_init(&f->front, f->nm)) return -1;
     take_params(f);
-    reset(f);
+    walk_front_reset(&f->front);
     return 0;
 }
 
@@ -45,5 +43,5 @@ static void step(struct walk *f)
 static const struct nm_port ports[] = {WALK_FRONT_PORTS, {0}};
 static const struct nm_param params[] = {WALK_FRONT_PARAMS{0}};
 NM_MODULE(walk, "Walks by cmd_vel or walk_command: steps timed by the feet, placed where they catch the body.",
-          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .reset = NM_CALL(reset),
-          .changed = NM_CALL(take_params), .step = NM_CALL(step))
+          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .changed = NM_CALL(take_params),
+          .step = NM_CALL(step))

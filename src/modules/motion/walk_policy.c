@@ -500,24 +500,6 @@ static void step_policy(struct walk_policy *f, const struct walk_sense *s, doubl
         to_model(f, s);
 }
 
-static void reset(struct walk_policy *f)
-{
-    walk_front_reset(&f->front);
-    nm_gait_start(&f->gait, &f->state, 0);
-    f->by = MODEL;
-    f->waited = 0;
-    f->worry[0] = 0;
-    f->lost = f->stuck = f->far = false;
-    f->same_legs = 0;
-    f->halts = false;
-    memset(f->usual, 0, sizeof f->usual);
-    memset(f->power, 0, sizeof f->power);
-    memset(f->rough, 0, sizeof f->rough);
-    memset(f->wary, 0, sizeof f->wary);
-    for (int i = 0; i < WAYS; i++) f->factor[i] = 1;
-    memset(f->offset, 0, sizeof f->offset);
-}
-
 static void step(struct walk_policy *f)
 {
     struct walk_front *w = &f->front;
@@ -547,7 +529,9 @@ static int init(struct walk_policy *f)
     if (walk_front_init(&f->front, f->nm)) return -1;
     take_params(f);
     if (nm_gait_init(&f->gait, f->nm->body, f->nm->err) || load(f)) return -1;
-    reset(f);
+    walk_front_reset(&f->front);
+    nm_gait_start(&f->gait, &f->state, 0);
+    for (int i = 0; i < WAYS; i++) f->factor[i] = 1;
     return 0;
 }
 
@@ -575,5 +559,5 @@ NM_MODULE(
     walk_policy,
     "Walks by cmd_vel or walk_command as it has learned to; stands, kicks and ends at targets by the module walk's "
     "engine.",
-    NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .reset = NM_CALL(reset), .changed = NM_CALL(take_params),
-    .step = NM_CALL(step), .close = NM_CALL(end), .like = "walk")
+    NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .changed = NM_CALL(take_params), .step = NM_CALL(step),
+    .close = NM_CALL(end), .like = "walk")

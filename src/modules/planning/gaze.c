@@ -466,5 +466,5 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(gaze, "Decides where to look: what a head mode wants to know, by what each gaze is expected to tell.",
-          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .reset = NM_CALL(reset),
-          .changed = NM_CALL(take_params), .step = NM_CALL(step))
+          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .changed = NM_CALL(take_params),
+          .step = NM_CALL(step))

@@ -802,4 +802,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(planner, "Walks where a navigation goal says, around robots, goals and the ball, and kicks in passing.",
-          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .reset = NM_CALL(reset), .step = NM_CALL(step))
+          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step))

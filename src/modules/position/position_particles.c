@@ -324,21 +324,6 @@ static void changed(struct position_particles *f)
     if (f->cloud.n > (uint32_t)f->particles) f->cloud.n = (uint32_t)f->particles;
 }
 
-static int init(struct position_particles *f)
-{
-    changed(f);
-    return 0;
-}
-
-static void reset(struct position_particles *f)
-{
-    f->past = (struct position_past){0};
-    f->story = (struct position_story){0};
-    f->seen = (struct sight_memory){0};
-    f->others = (struct side_seen){0};
-    f->moving = false;
-}
-
 #define SELF struct position_particles
 static const struct nm_port ports[] = {
     POSITION_PORTS,
@@ -376,5 +361,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(position_particles, "Where the robot is on the field: a particle filter that scores percepts by angle.",
-          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step), .changed = NM_CALL(changed),
-          .reset = NM_CALL(reset))
+          NM_PORTS(ports), NM_PARAMS(params), .step = NM_CALL(step), .changed = NM_CALL(changed))

@@ -415,22 +415,6 @@ static void changed(struct position_ukf *f)
                                   .height = position_eye_height(f->nm, f->camera_height)};
 }
 
-static int init(struct position_ukf *f)
-{
-    changed(f);
-    return 0;
-}
-
-static void reset(struct position_ukf *f)
-{
-    f->past = (struct position_past){0};
-    f->story = (struct position_story){0};
-    f->seen = (struct sight_memory){0};
-    f->others = (struct side_seen){0};
-    f->n = 0;
-    f->moving = false;
-}
-
 #define SELF struct position_ukf
 static const struct nm_port ports[] = {POSITION_PORTS, {0}};
 static const struct nm_param params[] = {
@@ -467,5 +451,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(position_ukf, "Where the robot is on the field: particles that each carry an unscented Kalman filter.",
-          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step), .changed = NM_CALL(changed),
-          .reset = NM_CALL(reset))
+          NM_PORTS(ports), NM_PARAMS(params), .step = NM_CALL(step), .changed = NM_CALL(changed))

@@ -32,12 +32,6 @@ static void step(struct look_around *f)
     nm_put(f->nm, f->head);
 }
 
-static void reset(struct look_around *f)
-{
-    f->poses = 0;
-    f->until = 0;
-}
-
 #define SELF struct look_around
 static const struct nm_port ports[] = {
     NM_QUEUE(clicks, PointStamped, "clicked_point", 8),
@@ -53,4 +47,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(look_around, "Looks at one place after the other, for a calibration of the camera.", NM_PORTS(ports),
-          NM_PARAMS(params), .step = NM_CALL(step), .reset = NM_CALL(reset))
+          NM_PARAMS(params), .step = NM_CALL(step))

@@ -266,19 +266,10 @@ static void step(struct training *f)
     nm_put(f->nm, f->score);
 }
 
-static void reset(struct training *f)
-{
-    f->stage = SLALOM;
-    f->ahead = 0.2; /* until the kick has said where the ball lies best */
-    f->aside = 0.05;
-    f->passed = f->shot = f->missed = f->falls = 0;
-    f->down = false;
-    f->since = 0;
-}
-
 static int init(struct training *f)
 {
-    reset(f);
+    f->ahead = 0.2; /* until the kick has said where the ball lies best */
+    f->aside = 0.05;
     return 0;
 }
 
@@ -308,4 +299,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(training, "Walks a slalom, goes to the ball and shoots at the goal; for practice in the simulator.",
-          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step), .reset = NM_CALL(reset))
+          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step))

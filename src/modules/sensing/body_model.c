@@ -306,20 +306,10 @@ static void step(struct body_model *f)
     if (nm_fresh(f->nm, f->goals)) tell_goal(f);
 }
 
-static void reset(struct body_model *f)
-{
-    nm_state_reset(&f->state, f->nm->body, (struct pose2){0});
-    f->attitude = (struct attitude){0};
-    memset(f->q, 0, sizeof f->q);
-    f->time = 0;
-    f->com_velocity = f->com_acceleration = (struct vec3){0};
-    f->unsure = (struct drift){0};
-}
-
 static int init(struct body_model *f)
 {
     if (needs_legs(f->nm)) return -1;
-    reset(f);
+    nm_state_reset(&f->state, f->nm->body, (struct pose2){0});
     return 0;
 }
 
@@ -350,4 +340,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(body_model, "Torso over ground, soles, centre of mass, zero-moment point, odometry.", NM_PORTS(ports),
-          NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step), .reset = NM_CALL(reset))
+          NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step))

@@ -154,12 +154,6 @@ static void step(struct features *f)
     tell(f);
 }
 
-static void reset(struct features *f)
-{
-    f->n = 0;
-    f->known_ball.confidence = f->known_goal.confidence = 0;
-}
-
 #define SELF struct features
 static const struct nm_port ports[] = {
     NM_IN(ball_seen, BallRelative, "ball_relative"), NM_IN(goal_seen, GoalRelative, "goal_relative"),
@@ -172,4 +166,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(features, "Ball and goal posts as last seen, relative to where the robot is now.", NM_PORTS(ports),
-          NM_PARAMS(params), .step = NM_CALL(step), .reset = NM_CALL(reset))
+          NM_PARAMS(params), .step = NM_CALL(step))

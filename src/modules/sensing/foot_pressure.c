@@ -184,15 +184,6 @@ static void changed(struct foot_pressure *f)
     }
 }
 
-static void reset(struct foot_pressure *f)
-{
-    memset(f->given, 0, sizeof f->given);
-    memset(f->zero, 0, sizeof f->zero);
-    changed(f);
-    memset(&f->taring, 0, sizeof f->taring);
-    memset(f->q, 0, sizeof f->q);
-}
-
 static int init(struct foot_pressure *f)
 {
     const struct nm_body *body = f->nm->body;
@@ -208,7 +199,6 @@ static int init(struct foot_pressure *f)
             f->place[side][i] = pose_apply(link_to_sole, cell->to_link.pos);
         }
     }
-    reset(f);
     return 0;
 }
 
@@ -233,5 +223,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(foot_pressure, "Force and centre of pressure under each foot and both, from the load cells.", NM_PORTS(ports),
-          NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step), .changed = NM_CALL(changed),
-          .reset = NM_CALL(reset))
+          NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step), .changed = NM_CALL(changed))

@@ -80,19 +80,6 @@ static void step(struct odometry *f)
     tell(f, pose2_mul(f->robot_to_odom, part));
 }
 
-static void reset(struct odometry *f)
-{
-    f->steps = (struct nm_steps){0};
-    f->robot_to_odom = (struct pose2){0};
-    f->unsure = (struct drift){0};
-}
-
-static int init(struct odometry *f)
-{
-    take_params(f);
-    return 0;
-}
-
 #define SELF struct odometry
 static const struct nm_port ports[] = {
     NM_IN(told, Odometry, "odometry_raw"),
@@ -123,4 +110,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(odometry, "Odometry with every step corrected by a calibrated model.", NM_PORTS(ports), NM_PARAMS(params),
-          .init = NM_CALL(init), .changed = NM_CALL(take_params), .step = NM_CALL(step), .reset = NM_CALL(reset))
+          .changed = NM_CALL(take_params), .step = NM_CALL(step))

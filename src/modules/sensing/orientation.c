@@ -32,13 +32,6 @@ static int init(struct orientation *f)
     return 0;
 }
 
-static void reset(struct orientation *f)
-{
-    nm_tilt_start(&f->tilt);
-    f->watch = (struct imu_watch){0};
-    f->last = 0;
-}
-
 static struct nm_tilt_params tilt_params(const struct orientation *f)
 {
 #define X(name, value, least, most, unit, about) .name = f->name,
@@ -84,4 +77,4 @@ static const struct nm_param params[] = {
         {0},
 };
 NM_MODULE(orientation, "Orientation of the trunk from gyroscope and accelerometer.", NM_PORTS(ports), NM_PARAMS(params),
-          .init = NM_CALL(init), .reset = NM_CALL(reset), .step = NM_CALL(step))
+          .init = NM_CALL(init), .step = NM_CALL(step))

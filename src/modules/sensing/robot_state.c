@@ -111,12 +111,6 @@ static void step(struct robot_state *f)
 
 static void changed(struct robot_state *f) { f->again = f->nm->now; }
 
-static void reset(struct robot_state *f)
-{
-    memset(f->q, 0, sizeof f->q);
-    f->told = false;
-}
-
 /* Names must fit into the messages, or two frames could become one. */
 static int init(struct robot_state *f)
 {
@@ -143,5 +137,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(robot_state, "Joint states to transforms of all links, under the names of the URDF and of the REPs.",
-          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step), .changed = NM_CALL(changed),
-          .reset = NM_CALL(reset))
+          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step), .changed = NM_CALL(changed))

@@ -91,15 +91,6 @@ static void step(struct support *f)
     nm_put(f->nm, out);
 }
 
-static void reset(struct support *f)
-{
-    memset(f->q, 0, sizeof f->q);
-    f->joints_known = false;
-    f->foot = SupportState_NONE;
-    f->changes = 0;
-    f->since = 0;
-}
-
 static int init(struct support *f) { return needs_legs(f->nm); }
 
 #define SELF struct support
@@ -123,4 +114,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(support, "Which foot carries the robot: by weight, or by height where the feet feel nothing.",
-          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step), .reset = NM_CALL(reset))
+          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step))

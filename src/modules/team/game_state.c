@@ -730,17 +730,11 @@ static void step(struct game_state *f)
     nm_show(f->nm, "ignored_old", f->n_ignored[IGNORED_OLD]);
 }
 
-static void reset(struct game_state *f)
+static int init(struct game_state *f)
 {
-    memset(&f->heard, 0, sizeof *f - offsetof(struct game_state, heard));
     nm_text(f->reason, "started");
     f->since = f->nm->now;
     f->kick.team = NM_GAME_NOBODY;
-}
-
-static int init(struct game_state *f)
-{
-    reset(f);
     return 0;
 }
 
@@ -778,4 +772,4 @@ static const struct nm_param params[] = {
 };
 NM_MODULE(game_state,
           "The game by packets, whistle and buttons: what this robot may do now; answers the game controller.",
-          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .reset = NM_CALL(reset), .step = NM_CALL(step))
+          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step))

@@ -76,15 +76,9 @@ static void step(struct robot_status *f)
     to->port = (uint16_t)(NM_GAME_STATUS_PORT + s->team_number);
 }
 
-static void reset(struct robot_status *f)
-{
-    f->spoke = INT64_MIN / 2;
-    memset(&f->status, 0, sizeof f->status);
-}
-
 static int init(struct robot_status *f)
 {
-    reset(f);
+    f->spoke = INT64_MIN / 2;
     return 0;
 }
 
@@ -100,4 +94,4 @@ static const struct nm_port ports[] = {
     {0},
 };
 NM_MODULE(robot_status, "Tells people beside the field how this robot is, one way and rarely.", NM_PORTS(ports),
-          .init = NM_CALL(init), .reset = NM_CALL(reset), .step = NM_CALL(step))
+          .init = NM_CALL(init), .step = NM_CALL(step))

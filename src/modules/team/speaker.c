@@ -91,12 +91,6 @@ static void step(struct speaker *f)
     }
 }
 
-static void reset(struct speaker *f)
-{
-    memset(f->n, 0, sizeof f->n);
-    f->said = 0;
-}
-
 #define SELF struct speaker
 static const struct nm_port ports[] = {
     NM_QUEUE(asked, Speak, "speak", 16),
@@ -112,4 +106,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(speaker, "Decides what is said aloud, by three priorities.", NM_PORTS(ports), NM_PARAMS(params),
-          .reset = NM_CALL(reset), .step = NM_CALL(step))
+          .step = NM_CALL(step))

@@ -667,17 +667,11 @@ static void step(struct team_radio *f)
                 f->n_ignored[IGNORED_IMPOSSIBLE] + f->n_ignored[IGNORED_OLD]);
 }
 
-static void reset(struct team_radio *f)
+static int init(struct team_radio *f)
 {
-    memset(&f->begun, 0, sizeof *f - offsetof(struct team_radio, begun));
     f->length = f->half;
     f->spoke = INT64_MIN / 2;
     f->interval = INFINITY;
-}
-
-static int init(struct team_radio *f)
-{
-    reset(f);
     return 0;
 }
 
@@ -709,4 +703,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(team_radio, "Speaks to team mates within the message budget, and hears them.", NM_PORTS(ports),
-          NM_PARAMS(params), .init = NM_CALL(init), .reset = NM_CALL(reset), .step = NM_CALL(step))
+          NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step))

@@ -241,8 +241,6 @@ static void step(struct team_report *f)
     nm_put(f->nm, m);
 }
 
-static void reset(struct team_report *f) { f->whistled = f->failed = 0; }
-
 #define SELF struct team_report
 static const struct nm_port ports[] = {
     NM_IN(match, MatchState, "match_state"),
@@ -272,4 +270,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(team_report, "Collects what this robot tells its team.", NM_PORTS(ports), NM_PARAMS(params),
-          .reset = NM_CALL(reset), .step = NM_CALL(step))
+          .step = NM_CALL(step))

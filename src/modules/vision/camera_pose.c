@@ -169,18 +169,7 @@ static void step(struct camera_pose *f)
         tell(f, &f->info->header);
 }
 
-static void reset(struct camera_pose *f)
-{
-    f->n = 0;
-    f->jointed = false;
-    memset(f->q, 0, sizeof f->q);
-}
-
-static int init(struct camera_pose *f)
-{
-    reset(f);
-    return nm_need_body(f->nm);
-}
+static int init(struct camera_pose *f) { return nm_need_body(f->nm); }
 
 #define SELF struct camera_pose
 static const struct nm_port ports[] = {
@@ -205,4 +194,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(camera_pose, "Where the camera was, and which way the joints were, when an image was taken.", NM_PORTS(ports),
-          NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step), .reset = NM_CALL(reset))
+          NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step))

@@ -131,12 +131,6 @@ static void step(struct field_color *f)
     nm_put(f->nm, f->color);
 }
 
-static void reset(struct field_color *f)
-{
-    f->last = (FieldColor){0};
-    f->trusted = 0;
-}
-
 #define SELF struct field_color
 static const struct nm_port ports[] = {
     NM_IN(image, Image, "camera/image_raw"),
@@ -156,4 +150,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(field_color, "The colour of the carpet, found anew in every image.", NM_PORTS(ports), NM_PARAMS(params),
-          .step = NM_CALL(step), .reset = NM_CALL(reset))
+          .step = NM_CALL(step))

@@ -88,12 +88,6 @@ static void step(struct rectify *f)
     nm_put(f->nm, to);
 }
 
-static void reset(struct rectify *f)
-{
-    f->taken = 0;
-    f->mapped = 0;
-}
-
 #define SELF struct rectify
 static const struct nm_port ports[] = {
     NM_IN(image, Image, "camera/image_raw"),
@@ -105,4 +99,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(rectify, "The camera's image without distortion, in colour.", NM_PORTS(ports), NM_PARAMS(params),
-          .step = NM_CALL(step), .reset = NM_CALL(reset))
+          .step = NM_CALL(step))

@@ -132,12 +132,6 @@ static void step(struct regions_of_interest *f)
 }
 
 static void changed(struct regions_of_interest *f) { f->n_landmarks = nm_pitch_landmarks(&f->field, f->landmarks); }
-static int init(struct regions_of_interest *f)
-{
-    changed(f);
-    return 0;
-}
-
 #define SELF struct regions_of_interest
 static const struct nm_port ports[] = {
     NM_IN(image, Image, "camera/image_raw"),
@@ -161,4 +155,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(regions_of_interest, "Where in the image things are expected, from what was known a moment ago.",
-          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .changed = NM_CALL(changed), .step = NM_CALL(step))
+          NM_PORTS(ports), NM_PARAMS(params), .changed = NM_CALL(changed), .step = NM_CALL(step))

@@ -172,19 +172,7 @@ static void step(struct visual_compass *f)
     if (f->learnt >= f->learn) find(f, &l, robot);
 }
 
-static void reset(struct visual_compass *f)
-{
-    memset(f->around, 0, sizeof f->around);
-    f->learnt = 0;
-    f->last = 0;
-}
-
-static int init(struct visual_compass *f)
-{
-    if (nm_need_body(f->nm)) return -1;
-    reset(f);
-    return 0;
-}
+static int init(struct visual_compass *f) { return nm_need_body(f->nm); }
 
 #define SELF struct visual_compass
 static const struct nm_port ports[] = {
@@ -204,4 +192,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(visual_compass, "Which way the robot looks, by what stands around the field.", NM_PORTS(ports),
-          NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step), .reset = NM_CALL(reset))
+          NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step))

@@ -204,21 +204,7 @@ static void step(struct visual_odometry *f)
     tell(f);
 }
 
-static void reset(struct visual_odometry *f)
-{
-    f->at = f->key_at = f->before = f->last_legs = (struct pose2){0};
-    f->begun = f->planned = false;
-    f->lost = 0;
-    f->unsure = 0;
-    f->last = 0;
-}
-
-static int init(struct visual_odometry *f)
-{
-    if (nm_need_body(f->nm)) return -1;
-    reset(f);
-    return 0;
-}
+static int init(struct visual_odometry *f) { return nm_need_body(f->nm); }
 
 #define SELF struct visual_odometry
 static const struct nm_port ports[] = {
@@ -236,4 +222,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(visual_odometry, "How far the robot has moved, by the carpet that it sees.", NM_PORTS(ports),
-          NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step), .reset = NM_CALL(reset))
+          NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step))

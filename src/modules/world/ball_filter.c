@@ -416,21 +416,12 @@ static void step(struct ball_filter *f)
     nm_put(f->nm, f->ball);
 }
 
-static void reset(struct ball_filter *f)
+static int init(struct ball_filter *f)
 {
-    for (int i = 0; i < TRACKS; i++) f->tracks[i].on = false;
     f->best = -1;
-    f->time = f->looked = 0;
-    f->trail.n = 0;
     tilt_start(&f->tilt);
     f->learned = f->brake;
     f->learned_variance = f->learn_brake ? 0.04 : 0;
-    f->kick_until = 0;
-}
-
-static int init(struct ball_filter *f)
-{
-    reset(f);
     return 0;
 }
 
@@ -475,4 +466,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(ball_filter, "Tracks the ball on the ground: resting, rolling or kicked, and where it can be met.",
-          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step), .reset = NM_CALL(reset))
+          NM_PORTS(ports), NM_PARAMS(params), .init = NM_CALL(init), .step = NM_CALL(step))

@@ -256,19 +256,13 @@ static void step(struct ball_search *f)
     show_map(f);
 }
 
-static void reset(struct ball_search *f)
+static void changed(struct ball_search *f)
 {
     search_start(&f->map, f->field.length, f->field.width, f->cell);
     memset(f->has_point, 0, sizeof f->has_point);
     f->updated = f->planned = f->known = f->shown = 0;
     f->trail.n = 0;
     f->set_play = 0;
-}
-
-static int init(struct ball_search *f)
-{
-    reset(f);
-    return 0;
 }
 
 #define SELF struct ball_search
@@ -292,5 +286,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(ball_search, "Where a lost ball may be, and which robot looks for it where.", NM_PORTS(ports),
-          NM_PARAMS(params), .init = NM_CALL(init), .changed = NM_CALL(reset), .step = NM_CALL(step),
-          .reset = NM_CALL(reset))
+          NM_PARAMS(params), .changed = NM_CALL(changed), .step = NM_CALL(step))

@@ -399,13 +399,6 @@ static void step(struct robot_tracker *f)
     nm_put(f->nm, f->team_obstacles);
 }
 
-static void reset(struct robot_tracker *f)
-{
-    for (int i = 0; i < TRACKS; i++) f->tracks[i].on = false;
-    f->time = 0;
-    f->trail.n = 0;
-}
-
 #define SELF struct robot_tracker
 static const struct nm_port ports[] = {
     NM_IN(percepts, Percepts, "percepts"),
@@ -426,4 +419,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(robot_tracker, "Other robots and goal posts: where they are, how they move, whose they are.", NM_PORTS(ports),
-          NM_PARAMS(params), .step = NM_CALL(step), .reset = NM_CALL(reset))
+          NM_PARAMS(params), .step = NM_CALL(step))

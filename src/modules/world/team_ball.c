@@ -383,14 +383,6 @@ static void step(struct team_ball *f)
     nm_put(f->nm, f->result);
 }
 
-static void reset(struct team_ball *f)
-{
-    f->trail.n = 0;
-    f->placed = false;
-    f->rule_until = 0;
-    memset(f->doubt, 0, sizeof f->doubt);
-}
-
 #define SELF struct team_ball
 static const struct nm_port ports[] = {
     NM_IN(ball, BallModel, "ball"),
@@ -418,4 +410,4 @@ static const struct nm_param params[] = {
     {0},
 };
 NM_MODULE(team_ball, "The ball as the team believes it to be, and who says so.", NM_PORTS(ports), NM_PARAMS(params),
-          .step = NM_CALL(step), .reset = NM_CALL(reset))
+          .step = NM_CALL(step))

@@ -114,8 +114,6 @@ static void step(struct world_model *f)
     if (place.known && (f->team_ball->ball.valid || f->team_obstacles->obstacles.n)) tell_frames(f);
 }
 
-static void reset(struct world_model *f) { f->trail.n = 0; }
-
 #define SELF struct world_model
 static const struct nm_port ports[] = {
     NM_IN(ball, BallModel, "ball"),
@@ -131,4 +129,4 @@ static const struct nm_port ports[] = {
     {0},
 };
 NM_MODULE(world_model, "The world as this robot and as its team believe it to be, and its things as frames.",
-          NM_PORTS(ports), .step = NM_CALL(step), .reset = NM_CALL(reset))
+          NM_PORTS(ports), .step = NM_CALL(step))
