@@ -20,7 +20,7 @@
 enum {
     FIRST_GAME = 50001,
     GAMES = 4,
-    FIRST = 500001,
+    FIRST = 800001, /* images that nothing is tuned on */
     IMAGES = 1000,
     QUICK = 150,
     ROUNDS = 400,
@@ -117,103 +117,116 @@ static void bench_loops(struct nm_bench *bench, const struct vision_shot *shot)
     free(l);
 }
 
-/* ---- the line-up ---- */
+/* ---- what the line-ups find ---- */
 
+enum { JUDGED = 6 };
 static const struct {
     enum vision_kind kind;
+    const char *name;
     double recall, precision;
     const char *goals[2];
-} finds[] = {
-    {VISION_BALL, 0.95, 0.97, {">= 0.95", ">= 0.97"}},   {VISION_LINE, 0.85, 0.9, {">= 0.85", ">= 0.9"}},
-    {VISION_CROSSING, 0.85, 0.9, {">= 0.85", ">= 0.9"}}, {VISION_POST, 0.85, 0.9, {">= 0.85", ">= 0.9"}},
-    {VISION_ROBOT, 0.85, 0.9, {">= 0.85", ">= 0.9"}},    {VISION_MARK, 0.85, 0.9, {">= 0.85", ">= 0.9"}},
+} finds[JUDGED] = {
+    {VISION_BALL, "ball", 0.95, 0.97, {">= 0.95", ">= 0.97"}},
+    {VISION_LINE, "lines", 0.85, 0.9, {">= 0.85", ">= 0.9"}},
+    {VISION_CROSSING, "crossings", 0.85, 0.9, {">= 0.85", ">= 0.9"}},
+    {VISION_POST, "posts", 0.85, 0.9, {">= 0.85", ">= 0.9"}},
+    {VISION_ROBOT, "robots", 0.85, 0.9, {">= 0.85", ">= 0.9"}},
+    {VISION_MARK, "penalty mark", 0.85, 0.9, {">= 0.85", ">= 0.9"}},
 };
 
-static void report_finds(struct nm_bench *bench, const char *who, const struct vision_score *s)
+/* `tells`: what of it is shown, a bit for each kind. What the mixed line-up does not decide by itself is the classic
+ * one's; colour similarity alone is reported, not judged. */
+enum rival { BOTH, CLASSIC, SIMILAR, MIXED, NET, RIVALS };
+enum { BALLS = 1 << VISION_BALL, LINES = 1 << VISION_LINE, POSTS = 1 << VISION_POST, NO_LINES = ~LINES, ALL = ~0 };
+static const struct {
+    const char *name, *about, *lineup, *set;
+    int tells;
+} rivals[RIVALS] = {
+    [BOTH] = {"vision_both", "the eyes of make play", "vision_both", NULL, ALL},
+    [CLASSIC] = {"vision", "classic line-up", "vision", NULL, ALL},
+    [SIMILAR] = {"similarity", "classic, colour similarity alone", "vision", "field_color.method=similarity",
+                 BALLS | LINES | POSTS},
+    [MIXED] = {"vision_mixed", "mixed line-up", "vision_mixed", NULL, BALLS},
+    [NET] = {"vision_net", "network line-up", "vision_net", NULL, NO_LINES},
+};
+
+struct finds {
+    struct vision_score all, near; /* near: where the ball is about 2 m away */
+};
+
+static uint64_t first_image(const struct nm_bench *bench)
 {
-    char name[96];
-    for (uint32_t i = 0; i < sizeof finds / sizeof *finds; i++) {
-        enum vision_kind k = finds[i].kind;
-        if (!s->told[k]) continue; /* not every line-up tells everything */
-        double recall = s->there[k] ? (double)s->found[k] / s->there[k] : NAN;
-        double precision = s->told[k] ? (double)s->right[k] / s->told[k] : NAN;
-        snprintf(name, sizeof name, "%s%s: recall", who, vision_kinds[k]);
-        nm_bench_report(bench, name, recall, "1", NAN, finds[i].goals[0], recall >= finds[i].recall);
-        snprintf(name, sizeof name, "%s%s: precision", who, vision_kinds[k]);
-        nm_bench_report(bench, name, precision, "1", NAN, finds[i].goals[1], precision >= finds[i].precision);
-    }
+    uint64_t told = nm_bench_options(bench)->first_seed;
+    return told ? told : FIRST;
 }
 
-enum rival { CLASSIC, SIMILAR, MIXED, NET, BOTH, RIVALS };
-static const struct {
-    const char *lineup, *set;
-} rivals[RIVALS] = {
-    [CLASSIC] = {"vision", NULL},     [SIMILAR] = {"vision", "field_color.method=similarity"},
-    [MIXED] = {"vision_mixed", NULL}, [NET] = {"vision_net", NULL},
-    [BOTH] = {"vision_both", NULL},
-};
-
-/* All of them look at the same images. `near`: the classic one, where the ball is about 2 m away. */
-static int look(struct setup *setup, const struct nm_body *body, struct vision_studio *studio, uint32_t images,
-                struct vision_score scores[RIVALS], struct vision_score *near, struct nm_err *err)
+/* All of them look at the same images. */
+static int look(struct nm_bench *bench, struct setup *setup, const struct nm_body *body, struct vision_studio *studio,
+                struct finds to[RIVALS], struct nm_err *err)
 {
     static struct vision_shot shot;
+    const struct nm_bench_options *o = nm_bench_options(bench);
     struct vision_rig *rigs[RIVALS] = {0};
+    uint64_t first = first_image(bench), images = nm_bench_quick(bench) ? QUICK : IMAGES;
+    if (o->first_seed && o->last_seed - first + 1 < images) images = o->last_seed - first + 1;
     int bad = 0;
-    for (int k = 0; k < RIVALS && !bad; k++)
-        bad =
-            (rigs[k] = vision_rig_new(setup, rivals[k].lineup, body, &rivals[k].set, rivals[k].set != NULL, NULL, err))
-                ? 0
-                : -1;
-    for (uint32_t i = 0; i < images && !bad; i++) {
-        vision_studio_shoot(studio, FIRST + i, &shot);
+    for (int k = 0; k < RIVALS && !bad; k++) {
+        rigs[k] = vision_rig_new(setup, rivals[k].lineup, body, &rivals[k].set, rivals[k].set != NULL, NULL, err);
+        bad = rigs[k] ? 0 : -1;
+    }
+    for (uint64_t i = 0; i < images && !bad; i++) {
+        vision_studio_shoot(studio, first + i, &shot);
         const struct vision_thing *ball = &shot.truth.things[0];
         bool close = ball->counts && fabs(hypot(ball->x, ball->y) - 2) < 0.5;
         for (int k = 0; k < RIVALS; k++) {
             struct vision_found found;
             vision_rig_look(rigs[k], shot.yuyv, shot.width, shot.height, &shot.camera_to_robot, shot.q, &found);
             if (i == 0) continue; /* what it costs to begin is not measured */
-            vision_score(&shot.truth, &found, &scores[k]);
-            if (k == CLASSIC && close) vision_score(&shot.truth, &found, near);
+            vision_score(&shot.truth, &found, &to[k].all);
+            if (close) vision_score(&shot.truth, &found, &to[k].near);
         }
     }
     for (int k = 0; k < RIVALS; k++) vision_rig_free(rigs[k]);
     return bad;
 }
 
-static double mean_ms(const struct vision_score *s) { return 1e3 * s->seconds / s->images; }
+static double share(uint32_t part, uint32_t whole) { return whole ? (double)part / whole : NAN; }
+
+static void report_finds(struct nm_bench *bench, enum rival k, const struct finds *found)
+{
+    const struct vision_score *s = &found->all, *near = &found->near;
+    double ms = 1e3 * s->seconds / s->images, slow = 1e3 * s->slowest / ms;
+    bool judged = k != SIMILAR, timed = k == CLASSIC;
+    char name[96];
+    snprintf(name, sizeof name, "%s (%s): all stages, 644x482", rivals[k].name, rivals[k].about);
+    nm_bench_report(bench, name, ms, "ms", NAN, timed ? "<= 2.5 ms" : "", !timed || ms <= 2.5);
+    if (timed) nm_bench_report(bench, "vision: slowest image over the mean", slow, "1", NAN, "<= 3", slow <= 3);
+    for (uint32_t i = 0; i < JUDGED; i++) {
+        enum vision_kind what = finds[i].kind;
+        if (!(rivals[k].tells & 1 << what)) continue;
+        double recall = share(s->found[what], s->there[what]), precision = share(s->right[what], s->told[what]);
+        snprintf(name, sizeof name, "%s: %s: recall", rivals[k].name, finds[i].name);
+        nm_bench_report(bench, name, recall, "1", NAN, judged ? finds[i].goals[0] : "",
+                        !judged || recall >= finds[i].recall);
+        snprintf(name, sizeof name, "%s: %s: precision", rivals[k].name, finds[i].name);
+        nm_bench_report(bench, name, precision, "1", NAN, judged ? finds[i].goals[1] : "",
+                        !judged || precision >= finds[i].precision);
+    }
+    double far = near->found[VISION_BALL] ? near->share[VISION_BALL] / near->found[VISION_BALL] : NAN;
+    snprintf(name, sizeof name, "%s: ball: distance error at 2 m", rivals[k].name);
+    nm_bench_report(bench, name, 100 * far, "%", NAN, judged ? "<= 6 %" : "", !judged || far <= 0.06);
+    if (rivals[k].tells != ALL) return;
+    double border = s->borders ? s->border / s->borders : NAN;
+    snprintf(name, sizeof name, "%s: field border", rivals[k].name);
+    nm_bench_report(bench, name, border, "px", NAN, "<= 6 px", border <= 6);
+}
 
 static int bench_finds(struct nm_bench *bench, struct setup *setup, const struct nm_body *body,
                        struct vision_studio *studio, struct nm_err *err)
 {
-    struct vision_score s[RIVALS] = {0}, near = {0};
-    if (look(setup, body, studio, nm_bench_quick(bench) ? QUICK : IMAGES, s, &near, err) < 0) return -1;
-    double ms = mean_ms(&s[CLASSIC]), slow = 1e3 * s[CLASSIC].slowest / ms;
-    nm_bench_report(bench, "classic line-up, 644x482, all stages", ms, "ms", NAN, "<= 2.5 ms", ms <= 2.5);
-    nm_bench_report(bench, "  slowest image over the mean", slow, "1", NAN, "<= 3", slow <= 3);
-    report_finds(bench, "", &s[CLASSIC]);
-    double share = near.found[VISION_BALL] ? near.share[VISION_BALL] / near.found[VISION_BALL] : NAN;
-    nm_bench_report(bench, "ball at 2 m: error of the distance", 100 * share, "%", NAN, "<= 6 %", share <= 0.06);
-    double border = s[CLASSIC].borders ? s[CLASSIC].border / s[CLASSIC].borders : NAN;
-    nm_bench_report(bench, "field border", border, "px", NAN, "<= 6 px", border <= 6);
-    nm_bench_report(bench, "colour similarity alone, all stages", mean_ms(&s[SIMILAR]), "ms", NAN, "", true);
-    static const enum vision_kind shown[] = {VISION_BALL, VISION_LINE, VISION_POST};
-    for (uint32_t i = 0; i < sizeof shown / sizeof *shown; i++) {
-        enum vision_kind k = shown[i];
-        char name[96];
-        snprintf(name, sizeof name, "  %s: recall", vision_kinds[k]);
-        nm_bench_report(bench, name, (double)s[SIMILAR].found[k] / fmax(s[SIMILAR].there[k], 1), "1", NAN, "", true);
-        snprintf(name, sizeof name, "  %s: precision", vision_kinds[k]);
-        nm_bench_report(bench, name, (double)s[SIMILAR].right[k] / fmax(s[SIMILAR].told[k], 1), "1", NAN, "", true);
-    }
-    /* of the mixed line-up only the balls are its own */
-    nm_bench_report(bench, "mixed line-up, 644x482", mean_ms(&s[MIXED]), "ms", NAN, "", true);
-    for (int k = 0; k < VISION_KINDS; k++) s[MIXED].told[k] = k == VISION_BALL ? s[MIXED].told[k] : 0;
-    report_finds(bench, "  ", &s[MIXED]);
-    nm_bench_report(bench, "network line-up, 644x482", mean_ms(&s[NET]), "ms", NAN, "", true);
-    report_finds(bench, "  ", &s[NET]);
-    nm_bench_report(bench, "network and classic lines, 644x482", mean_ms(&s[BOTH]), "ms", NAN, "", true);
-    report_finds(bench, "  ", &s[BOTH]);
+    struct finds found[RIVALS] = {0};
+    if (look(bench, setup, body, studio, found, err) < 0) return -1;
+    for (int k = 0; k < RIVALS; k++) report_finds(bench, (enum rival)k, &found[k]);
     return 0;
 }
 
@@ -222,13 +235,14 @@ static int bench_finds(struct nm_bench *bench, struct setup *setup, const struct
 static int bench_troubles(struct nm_bench *bench, struct setup *setup, const struct nm_body *body,
                           struct vision_studio *studio, struct nm_err *err)
 {
+    uint64_t first = first_image(bench);
     uint32_t scenes = nm_bench_quick(bench) ? 2 : 10;
     char name[96];
     for (int t = 0; t < VISION_TROUBLES; t++) {
         double worst = 0;
         uint32_t n = 0, wrong = 0;
         bool fault = t >= TROUBLE_UNPLUGGED;
-        for (uint64_t number = FIRST; n < scenes && number < FIRST + IMAGES; number++) {
+        for (uint64_t number = first; n < scenes && number < first + IMAGES; number++) {
             struct trouble_result r;
             if (vision_trouble(setup, body, studio, number, (enum vision_trouble)t, &r, err)) return -1;
             if (!r.seen) continue;
@@ -263,7 +277,7 @@ static void bench_real(struct nm_bench *bench)
     if (own) pclose(own);
     static const char *const what[2][3] = {
         {"real pictures, network line-up: ball: recall", "\"ball_recall\": ", ">= 0.85"},
-        {"  precision", "\"ball_precision\": ", ">= 0.9"}};
+        {"real pictures, network line-up: ball: precision", "\"ball_precision\": ", ">= 0.9"}};
     for (int i = 0; i < 2; i++) {
         const char *at = strstr(line, what[i][1]);
         double value = at ? strtod(at + strlen(what[i][1]), NULL) : NAN;
@@ -274,20 +288,22 @@ static void bench_real(struct nm_bench *bench)
 /* ---- matches from pictures ---- */
 
 struct season { /* games of one fidelity */
-    double goals, falls, error, simulated, wall;
+    double goals, falls, error, simulated, wall, cpu;
     uint64_t poses;
 };
 
-static int play_season(struct setup *setup, const char *fidelity, struct season *s, struct nm_err *err)
+static int play_season(struct setup *setup, const char *fidelity, double half, uint64_t first, uint32_t games,
+                       struct season *s, struct nm_err *err)
 {
-    for (uint64_t seed = FIRST_GAME; seed < FIRST_GAME + GAMES; seed++) {
+    for (uint64_t seed = first; seed < first + games; seed++) {
         struct match_options o = {
-            .league = "hsl", .fidelity = fidelity, .half = 60, .seed = seed, .air = {MATCH_AIR, MATCH_AIR}};
+            .league = "hsl", .fidelity = fidelity, .half = half, .seed = seed, .air = {MATCH_AIR, MATCH_AIR}};
         struct match_result r;
         int64_t began = nm_clock();
         match_play(setup, &o, 2, &r);
         if (!r.done) return nm_fail(err, "match %llu: %s", (unsigned long long)seed, r.died);
         s->wall += nm_seconds(nm_clock() - began);
+        s->cpu += r.cpu;
         s->simulated += r.simulated;
         for (int t = 0; t < 2; t++) {
             s->goals += r.score[t];
@@ -299,23 +315,34 @@ static int play_season(struct setup *setup, const char *fidelity, struct season 
     return 0;
 }
 
-/* The same seeds from pictures and from percepts, 4 against 4, two workers. Whole benches only: it takes long. */
+/* The same seeds from pictures, with the eyes of `make play`, and from percepts: 4 against 4, two workers. */
 static int bench_games(struct nm_bench *bench, struct setup *setup, struct nm_err *err)
 {
+    const struct nm_bench_options *o = nm_bench_options(bench);
+    bool quick = nm_bench_quick(bench);
+    uint64_t first = o->first_seed ? o->first_seed : FIRST_GAME;
+    uint32_t games = quick ? 1 : GAMES;
+    if (o->first_seed && o->last_seed - first + 1 < games) games = (uint32_t)(o->last_seed - first + 1);
+    double half = quick ? 20 : 60;
     struct season camera = {0}, percept = {0};
-    if (play_season(setup, "camera", &camera, err) || play_season(setup, "percept", &percept, err)) return -1;
-    double place = camera.error / (double)camera.poses / (percept.error / (double)percept.poses);
-    double goals = camera.goals / percept.goals, falls = camera.falls / percept.falls,
-           speed = camera.simulated / camera.wall;
-    nm_bench_report(bench, "matches from pictures against percepts: position error", place, "x", NAN, "<= 1.5 x",
-                    place <= 1.5);
-    nm_bench_report(bench, "  goals", goals, "x", NAN, ">= 0.6 x", goals >= 0.6);
-    nm_bench_report(bench, "  falls", falls, "x", NAN, "<= 1.2 x", falls <= 1.2);
-    nm_bench_report(bench, "  eight cameras at 15 Hz, two workers", speed, "x real time", NAN, ">= 1.5 x",
+    if (play_season(setup, "camera", half, first, games, &camera, err) ||
+        play_season(setup, "percept", half, first, games, &percept, err))
+        return -1;
+    double place = 100 * camera.error / (double)camera.poses, told = 100 * percept.error / (double)percept.poses;
+    double speed = camera.simulated / camera.wall;
+    nm_bench_report(bench, "match from pictures against percepts: position error", place, "cm", place / told,
+                    "<= 1.5 x", place <= 1.5 * told);
+    nm_bench_report(bench, "match from pictures against percepts: goals", camera.goals, "1",
+                    camera.goals / percept.goals, ">= 0.6 x", camera.goals >= 0.6 * percept.goals);
+    nm_bench_report(bench, "match from pictures against percepts: falls", camera.falls, "1",
+                    camera.falls / percept.falls, "<= 1.2 x", camera.falls <= 1.2 * percept.falls);
+    nm_bench_report(bench, "4 against 4, eight cameras at 15 Hz, two workers", speed, "x real time", NAN, ">= 1.5 x",
                     speed >= 1.5);
-    nm_bench_say(bench, "%d matches of 2 x 1 min each: %g and %g goals, %g and %g falls, %.1f and %.1f cm", GAMES,
-                 camera.goals, percept.goals, camera.falls, percept.falls, 100 * camera.error / (double)camera.poses,
-                 100 * percept.error / (double)percept.poses);
+    nm_bench_say(bench,
+                 "%u matches of 2 x %g s each, seeds from %llu: %g and %g goals, %g and %g falls, %.1f and %.1f cm; "
+                 "a second from pictures costs %.2f s of CPU time",
+                 games, half, (unsigned long long)first, camera.goals, percept.goals, camera.falls, percept.falls,
+                 place, told, camera.cpu / camera.simulated);
     return 0;
 }
 
@@ -332,7 +359,7 @@ void bench_vision(struct nm_bench *bench)
     int bad = studio ? 0 : -1;
     if (!bad && nm_bench_wants(bench, "finds")) bad = bench_finds(bench, &setup, body, studio, &err);
     if (!bad && nm_bench_wants(bench, "loops")) {
-        vision_studio_shoot(studio, FIRST, &shot);
+        vision_studio_shoot(studio, first_image(bench), &shot);
         bench_loops(bench, &shot);
     }
     if (!bad && nm_bench_wants(bench, "networks")) bench_vision_networks(bench, setup.root);
@@ -342,7 +369,9 @@ void bench_vision(struct nm_bench *bench)
     if (!bad && nm_bench_wants(bench, "around")) bench_around(bench, &setup, body);
     if (!bad && nm_bench_wants(bench, "calibration")) bench_calibration(bench, &setup, folder);
     if (!bad && nm_bench_wants(bench, "troubles")) bad = bench_troubles(bench, &setup, body, studio, &err);
-    if (!bad && nm_bench_wants(bench, "games") && !nm_bench_quick(bench)) bad = bench_games(bench, &setup, &err);
+    bool games = nm_bench_options(bench)->only || !nm_bench_quick(bench);
+    if (!bad && nm_bench_wants(bench, "games") && games) bad = bench_games(bench, &setup, &err);
+    if (!games) nm_bench_say(bench, "no matches were played: --only games plays some, also with --quick");
     if (bad) nm_bench_fail(bench, &err);
     setup_end(&setup);
 }

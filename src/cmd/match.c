@@ -20,9 +20,8 @@ enum { PORT_WHISTLE, PORT_POSE, PORT_BEHAVIOR, PORTS };
 static const uint32_t NETWORK = 0x0a000000;                         /* 10.0.0.0; the referee is 10.0.0.1    */
 static const uint8_t TEAM_NUMBERS[2] = {1, 2}, COLOURS[2] = {1, 0}; /* red and blue                        */
 static const int64_t LOOK = 100000000;                              /* ns between two looks at the poses    */
-static const char *const EYES = "vision_both"; /* line-up that sees for those that have no vision */
-static const double PICTURES = 1.0 / 15;       /* s between two pictures of a camera     */
-static const double LONGEST = 20;              /* times the two halves: then it has hung */
+static const double PICTURES = 1.0 / 15;                            /* s between two pictures of a camera   */
+static const double LONGEST = 20;                                   /* times the two halves: then it has hung */
 
 /* ---- words ---- */
 
@@ -155,7 +154,7 @@ static int add_player(struct writer *w, struct setup *setup, uint32_t team, uint
     struct nm_lineup *lineup = nm_lineup_load(who.lineup, &setup->registry, &options, err);
     size_t stem = strlen(who.lineup) - strlen(".yaml");
     if (lineup && fidelity == NM_FIDELITY_CAMERA && is_blind(lineup)) { /* it gets the usual eyes */
-        who.lineup = nm_take_format(&setup->arena, "%.*s:%s.yaml", (int)stem, who.lineup, eyes ? eyes : EYES);
+        who.lineup = nm_take_format(&setup->arena, "%.*s:%s.yaml", (int)stem, who.lineup, eyes ? eyes : MATCH_EYES);
         nm_lineup_free(lineup);
         lineup = nm_lineup_load(who.lineup, &setup->registry, &options, err);
     }

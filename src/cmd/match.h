@@ -13,7 +13,7 @@
 struct match_options {
     const char *league;   /* hl, spl, hsl                                                          */
     const char *fidelity; /* camera, percept, flat                                                 */
-    const char *eyes;     /* camera: line-up that sees for those without a vision; NULL: vision_both */
+    const char *eyes;     /* camera: line-up that sees for those without a vision; NULL: MATCH_EYES  */
     const char *field;    /* NULL: kid, or spl                                                     */
     const char *teams[2]; /* red and blue: a robot, a line-up, or both with a comma between; NULL;
                              with + between, one for each player                                   */
@@ -26,6 +26,7 @@ struct match_options {
     bool (*step)(void *user, const struct nm_judge *judge, struct nm_stage *stage);
     void *user;
 };
+#define MATCH_EYES "vision_both"
 /* What a robot's radio has in a hall with a good network. */
 #define MATCH_AIR                                                                                                      \
     ((struct nm_air_options){                                                                                          \

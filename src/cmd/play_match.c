@@ -189,46 +189,63 @@ static struct nm_player *referee(void *user, struct nm_err *err)
 
 /* ---- pictures or percepts ---- */
 
-struct trial {
-    int64_t from, began,
-        until;    /* ns: simulated and real time where it begins to be measured; simulated where it ends */
-    double speed; /* of simulated against real time; 0: not yet known */
+void play_choose_eyes(double speed, play_trial *trial, void *user, struct play_eyes *to)
+{
+    static const char *const eyes[] = {MATCH_EYES, "vision"}; /* the better ones, and the cheaper ones */
+    const double reserve = 1.2;
+    char reason[200] = "";
+    *to = (struct play_eyes){.fidelity = nm_fidelity_names[NM_FIDELITY_CAMERA]};
+    for (uint32_t i = 0; i < sizeof eyes / sizeof *eyes; i++) {
+        double fast = trial(user, eyes[i], reason, sizeof reason);
+        to->lineup = eyes[i];
+        if (fast > speed * reserve) return;
+        if (fast > 0)
+            snprintf(reason, sizeof reason, "with %s this machine would play at %.1f x real time", eyes[i], fast);
+        snprintf(to->sentence, sizeof to->sentence, "robots see with the line-up vision, not with " MATCH_EYES ": %s",
+                 reason);
+    }
+    to->fidelity = nm_fidelity_names[NM_FIDELITY_PERCEPT];
+    snprintf(to->sentence, sizeof to->sentence, "robots get percepts of the simulator, not pictures: %s", reason);
+}
+
+struct second { /* of a match that is tried */
+    struct setup *setup;
+    struct match_options match;
+    int64_t began; /* ns, real time, where it begins to be measured */
+    double speed;  /* of simulated against real time; 0: not yet known */
 };
 
-static bool time_trial(void *user, const struct nm_judge *judge, struct nm_stage *stage)
+static bool time_second(void *user, const struct nm_judge *judge, struct nm_stage *stage)
 {
-    struct trial *t = user;
-    int64_t now = nm_stage_now(stage);
+    struct second *t = user;
+    const int64_t from = nm_ns(0.3), until = nm_ns(1.3), now = nm_stage_now(stage);
     (void)judge;
-    if (now >= t->from && !t->began) t->began = nm_clock();
-    if (now >= t->until) t->speed = nm_seconds(now - t->from) / nm_seconds(nm_clock() - t->began);
+    if (now >= from && !t->began) t->began = nm_clock();
+    if (now >= until) t->speed = nm_seconds(now - from) / nm_seconds(nm_clock() - t->began);
     return t->speed > 0 || stopping();
 }
 
-/* Robots see pictures if this machine simulates eight cameras fast enough, with the best eyes that it can run: a second
- * of the match is tried. If not, `reason` says why. */
-static const char *choose_fidelity(struct setup *setup, struct match_options *match, double speed, char *reason,
-                                   size_t size)
+static double try_second(void *user, const char *lineup, char *reason, size_t size)
 {
-    static const char *const eyes[] = {NULL, "vision"}; /* the better ones, and the cheaper ones */
-    const double reserve = 1.2;                         /* robots that walk cost more than those that wait */
-    struct trial trial = {0};
-    struct match_options o = *match;
+    struct second *t = user;
     struct match_result result = {0};
-    o.fidelity = nm_fidelity_names[NM_FIDELITY_CAMERA];
-    o.step = time_trial;
-    o.user = &trial;
-    for (uint32_t i = 0; i < sizeof eyes / sizeof *eyes && !stopping(); i++) {
-        trial = (struct trial){.from = nm_ns(0.3), .until = nm_ns(1.3)};
-        o.eyes = match->eyes = eyes[i];
-        match_play(setup, &o, WORKERS, &result);
-        if (trial.speed > speed * reserve) return o.fidelity;
-    }
-    if (trial.speed > 0)
-        snprintf(reason, size, "this machine would play from pictures at %.1f x real time", trial.speed);
-    else
-        snprintf(reason, size, "%s", result.died);
-    return nm_fidelity_names[NM_FIDELITY_PERCEPT];
+    t->began = 0;
+    t->speed = 0;
+    t->match.eyes = lineup;
+    if (!stopping()) match_play(t->setup, &t->match, WORKERS, &result);
+    if (!(t->speed > 0)) snprintf(reason, size, "%s", result.died);
+    return t->speed;
+}
+
+static void choose_eyes(struct setup *setup, struct match_options *match, double speed, struct play_eyes *eyes)
+{
+    struct second second = {setup, *match, 0, 0};
+    second.match.fidelity = nm_fidelity_names[NM_FIDELITY_CAMERA];
+    second.match.step = time_second;
+    second.match.user = &second;
+    play_choose_eyes(speed, try_second, &second, eyes);
+    match->fidelity = eyes->fidelity;
+    match->eyes = eyes->lineup;
 }
 
 /* ---- at the end ---- */
@@ -246,10 +263,10 @@ int play_match(struct setup *setup, const struct playing_options *options, struc
     struct nm_err err = {0};
     struct show show = {0};
     struct sim_outcome outcome;
-    char reason[200] = "";
+    struct play_eyes eyes = {0};
     match->seed = options->seed ? (uint64_t)options->seed : 1;
     stop_by_signals();
-    if (!match->fidelity) match->fidelity = choose_fidelity(setup, match, speed, reason, sizeof reason);
+    if (!match->fidelity) choose_eyes(setup, match, speed, &eyes);
     struct sim_options o = {.scenario = "match",
                             .first = match->seed,
                             .last = match->seed,
@@ -276,7 +293,7 @@ int play_match(struct setup *setup, const struct playing_options *options, struc
     }
     show.match.note = told;
     show.match.user = &show;
-    if (*reason) printf("robots get percepts of the simulator, not pictures: %s\n", reason);
+    if (*eyes.sentence) printf("%s\n", eyes.sentence);
     int code = sim_play(setup, &o, show.match.scenario, match->seed, &outcome, &err) ? EXIT_FAILED : EXIT_OK;
     film_close(&show.film);
     if (code == EXIT_OK) tell(&show, &outcome);

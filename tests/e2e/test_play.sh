@@ -55,6 +55,9 @@ says "2.0 s simulated"
 says "pictures: out/match.png$"
 says "score: red 0, blue 0"
 head -c 8 out/match.png | grep -q PNG || wrong "the sheet is no picture"
+# no machine plays so fast from pictures: it says so
+NM_PLAY_SECONDS=0.5 "$program" play --players 1 --speed 1000 > said 2>&1 || wrong "it ended with $?"
+says "robots get percepts of the simulator, not pictures: with vision this machine would play at [0-9.]* x real time"
 "$program" play --fidelity flat --half 20s --speed max --seed 2 --log out/logs > said 2>&1 || wrong "it ended with $?"
 says "ball in play .* of [1-9][0-9]* s"
 mv said first
