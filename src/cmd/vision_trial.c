@@ -376,6 +376,7 @@ struct vision_studio {
     struct nm_picture_truth *shown;
     double q[NM_JOINTS];
     uint8_t *yuyv;
+    bool duel;                 /* vision_studio_duel  */
     struct nm_shutter shutter; /* of the last image */
     uint32_t *light;           /* of it, while another light falls on the field */
 };
@@ -399,6 +400,8 @@ struct vision_studio *vision_studio_new(struct nm_arena *arena, const char *root
     s->light = nm_take_n(arena, uint32_t, s->lens->stride * s->lens->tiles_y * NM_TILE);
     return s;
 }
+
+void vision_studio_duel(struct vision_studio *s, bool on) { s->duel = on; }
 
 /* Stands there, a little tilted as in a step, its lower sole on the ground. */
 static void stand(const struct nm_body *body, struct pose2 at, struct nm_dice *dice, double q[], struct nm_kin *kin)
@@ -437,21 +440,23 @@ static void place_scene(struct vision_studio *s, struct nm_dice *dice, uint64_t 
     ball.x = nm_clamp(ball.x, -x - 0.3, x + 0.3), ball.y = nm_clamp(ball.y, -y - 0.3, y + 0.3);
     struct quat turn = quat_rpy(3 * nm_dice_both(dice), 3 * nm_dice_both(dice), 3 * nm_dice_both(dice));
     nm_scene_ball(s->scene, (struct pose3){turn, ball});
-    uint32_t others = (uint32_t)(nm_dice_roll(dice) * (OTHERS + 1));
+    uint32_t others = s->duel ? 1 : (uint32_t)(nm_dice_roll(dice) * (OTHERS + 1));
     for (uint32_t i = 1; i <= others; i++) {
         double q[NM_JOINTS];
         struct nm_kin kin;
         struct nm_shirt shirt = {.number = 1 + i % 5};
         struct pose2 at = {x * nm_dice_both(dice), y * nm_dice_both(dice), M_PI * nm_dice_both(dice)};
         if (i == 1) { /* one before the robot, one beside the ball */
-            double d = 0.8 + 3.5 * nm_dice_roll(dice), b = me.theta + pan + 0.4 * nm_dice_both(dice);
+            double d = (s->duel ? 0.3 : 0.8) + (s->duel ? 0.7 : 3.5) * nm_dice_roll(dice),
+                   b = me.theta + pan + 0.4 * nm_dice_both(dice);
             at.x = me.x + d * cos(b), at.y = me.y + d * sin(b);
         }
         if (i == 2) at.x = ball.x + 0.5 * nm_dice_both(dice), at.y = ball.y + 0.5 * nm_dice_both(dice);
         at.x = nm_clamp(at.x, -x - 0.5, x + 0.5), at.y = nm_clamp(at.y, -y - 0.5, y + 0.5);
         pose_robot(body, dice, q);
         nm_shirt_colour(shirts[i & 1][(uint32_t)(3 * nm_dice_roll(dice))], shirt.colour);
-        bool close = hypot(at.x - me.x, at.y - me.y) < 0.5 || hypot(at.x - ball.x, at.y - ball.y) < 0.25;
+        bool close =
+            hypot(at.x - me.x, at.y - me.y) < (s->duel ? 0.28 : 0.5) || hypot(at.x - ball.x, at.y - ball.y) < 0.25;
         if (close) continue;
         stand(body, at, dice, q, &kin);
         nm_scene_robot(s->scene, i, body, &kin, &shirt);

@@ -107,6 +107,8 @@ void vision_score(const struct vision_truth *truth, const struct vision_found *f
 struct vision_studio;
 struct vision_studio *vision_studio_new(struct nm_arena *arena, const char *root, const struct nm_body *body,
                                         struct nm_err *err);
+/* From now on one other robot stands 0.3 to 1 m before the camera, as in a fight for the ball; or as usual again. */
+void vision_studio_duel(struct vision_studio *studio, bool on);
 struct vision_shot {
     uint32_t width, height;
     const uint8_t *yuyv;

@@ -137,11 +137,53 @@ static void without_a_pose_nothing_has_a_place(void **state)
     vision_rig_free(rig);
 }
 
+static bool is_robot(const Percept *p)
+{
+    return p->located && (p->kind == Percept_ROBOT || p->kind == Percept_MATE || p->kind == Percept_RIVAL);
+}
+
+/* A robot that fights for the ball is so near that its feet are below the image: it is seen all the same, about where
+ * it is. */
+static void robots_near_by_are_seen(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"vision", "vision_both"};
+    struct nm_err err = {0};
+    vision_studio_duel(studio, true);
+    for (uint32_t l = 0; l < 2; l++) {
+        struct vision_rig *rig = vision_rig_new(&setup, names[l], body, NULL, 0, NULL, &err);
+        struct vision_found found;
+        uint32_t there = 0, seen = 0;
+        if (!rig) fail_msg("%s", err.text);
+        for (uint32_t i = 0; i < IMAGES / 2; i++) {
+            vision_studio_shoot(studio, FIRST + i, &shot);
+            vision_rig_look(rig, shot.yuyv, shot.width, shot.height, &shot.camera_to_robot, shot.q, &found);
+            for (uint32_t k = 0; k < shot.truth.n; k++) {
+                const struct vision_thing *t = &shot.truth.things[k];
+                if (t->kind != VISION_ROBOT || !t->box_known || t->wide * t->high < 20000) continue;
+                bool hit = false;
+                for (uint32_t p = 0; p < found.percepts->percepts.n; p++) {
+                    const Percept *q = &found.percepts->percepts.at[p];
+                    hit |= is_robot(q) && hypot(q->position.x - t->x, q->position.y - t->y) < 0.25;
+                }
+                there++;
+                seen += hit;
+            }
+        }
+        printf("%s: %u of %u robots near by\n", names[l], seen, there);
+        assert_true(there >= 25);
+        assert_true(seen >= 0.7 * there);
+        vision_rig_free(rig);
+    }
+    vision_studio_duel(studio, false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(line_ups_see_what_is_there),
         cmocka_unit_test(without_a_pose_nothing_has_a_place),
+        cmocka_unit_test(robots_near_by_are_seen),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -211,16 +211,25 @@ static void tell_balls(struct heat_network *f, const struct frame *frame, const 
     }
 }
 
+/* A post's peak is at its middle; what is told as its foot is the side that the camera sees. */
 static void tell_posts(struct heat_network *f, const struct frame *frame, const struct peak *peaks, uint32_t n)
 {
+    const struct vec3 eye = frame->camera_to_robot.pos;
     for (uint32_t i = 0; i < n; i++) {
         PostInImage *p = nm_append(&f->posts->posts, &PostInImage_type);
+        struct pixel foot = {peaks[i].u, peaks[i].v};
         struct vec3 at;
         if (!p) return;
-        *p = (PostInImage){f->image->header, {peaks[i].u, peaks[i].v, 0}, {peaks[i].u, 0, 0}, 0, peaks[i].heat};
-        if (frame_ground(frame, peaks[i].u, peaks[i].v, &at))
-            p->width = (float)(frame->lens->fx * (double)f->post_width /
-                               fmax(vec3_norm(vec3_sub(at, frame->camera_to_robot.pos)), 0.1));
+        if (frame_ground(frame, foot.u, foot.v, &at)) {
+            double away = fmax(hypot(at.x - eye.x, at.y - eye.y), 0.1), near = 1 - (double)f->post_width / 2 / away;
+            struct vec3 side = {eye.x + near * (at.x - eye.x), eye.y + near * (at.y - eye.y), 0};
+            nm_camera_from_world(frame->lens, frame->camera_to_robot, side, &foot);
+            p->width = (float)(frame->lens->fx * (double)f->post_width / fmax(vec3_norm(vec3_sub(at, eye)), 0.1));
+        }
+        p->header = f->image->header;
+        p->foot_point = (Point){foot.u, foot.v, 0};
+        p->top_point = (Point){foot.u, 0, 0};
+        p->confidence = peaks[i].heat;
     }
 }
 

@@ -22,7 +22,7 @@ struct locate {
     const BallInImage *ball_in_image;
     const LineInformationInImage *lines_in_image;
     const GoalPartsInImage *goal_in_image;
-    const ObstaclesInImage *obstacles_in_image;
+    const ObstaclesInImage *obstacles_in_image, *near_obstacles;
     const Percepts *features, *line_features;
     const MatchState *match;
     /* out */
@@ -34,7 +34,7 @@ struct locate {
     /* params */
     struct nm_pitch_size field;
     char ball_by[8];
-    float ball_radius, robot_radius, pixel_noise, size_noise, range;
+    float ball_radius, robot_radius, robot_width, pixel_noise, size_noise, range;
 };
 
 /* Camera of the image whose findings are told; only the lens and the pose of it are used. */
@@ -84,6 +84,20 @@ static Percept *add(struct locate *f, const struct frame *v, uint8_t kind, doubl
     p->position = (Point){at.x + deep * dx / d, at.y + deep * dy / d, 0};
     spread(f, v, 0, INFINITY, p);
     return p;
+}
+
+static bool stands(const Percept *p) { return p->kind == Percept_GOAL_POST || p->kind >= Percept_ROBOT; }
+
+/* What somebody has told already is not told twice. */
+static bool is_known(const Percepts *all, const Percept *p, double apart)
+{
+    for (uint32_t i = 0; i < all->percepts.n; i++) {
+        const Percept *o = &all->percepts.at[i];
+        bool near = hypot(o->position.x - p->position.x, o->position.y - p->position.y) < apart;
+        bool alike = o->kind == p->kind || (stands(o) && stands(p));
+        if (o != p && alike && o->located && p->located && near) return true;
+    }
+    return false;
 }
 
 /* ---- ball ---- */
@@ -169,13 +183,24 @@ static uint8_t shirt_of(uint8_t color)
     return color < 10 ? shirts[color] : 0;
 }
 
-static void locate_robots(struct locate *f, const struct frame *v)
+/* The image ends above its feet: it is nearer than the ground that is seen there, and how wide it is tells how near. */
+static void come_nearer(const struct locate *f, const struct frame *v, double wide, Percept *p)
+{
+    const struct vec3 eye = v->camera_to_robot.pos;
+    double dx = p->position.x - eye.x, dy = p->position.y - eye.y, d = hypot(dx, dy);
+    double by_size = v->lens->fx * (double)f->robot_width / fmax(wide, 1), unsure = 0.25 * by_size;
+    if (!(by_size < d)) return;
+    p->position = (Point){eye.x + dx * by_size / d, eye.y + dy * by_size / d, 0};
+    spread(f, v, 0, unsure * unsure, p);
+}
+
+static void locate_robots(struct locate *f, const struct frame *v, const ObstaclesInImage *in)
 {
     uint8_t ours = shirt_of(f->match->own_color), theirs = shirt_of(f->match->rival_color);
     bool told = nm_slot(f->match)->seq && ours != theirs;
     f->obstacles->header = f->percepts->header;
-    for (uint32_t i = 0; i < f->obstacles_in_image->obstacles.n; i++) {
-        const ObstacleInImage *o = &f->obstacles_in_image->obstacles.at[i];
+    for (uint32_t i = 0; i < in->obstacles.n; i++) {
+        const ObstacleInImage *o = &in->obstacles.at[i];
         bool robot = o->color >= ObstacleInImage_ROBOT_UNDEFINED && o->color <= ObstacleInImage_ROBOT_CYAN;
         uint8_t kind = robot ? Percept_ROBOT : o->color == ObstacleInImage_HUMAN ? Percept_HUMAN : Percept_OBSTACLE;
         if (told && o->color == ours) kind = Percept_MATE;
@@ -183,6 +208,11 @@ static void locate_robots(struct locate *f, const struct frame *v)
         double u = o->top_left.x + o->width / 2.0, foot = o->top_left.y + o->height - 1;
         Percept *p = add(f, v, kind, o->confidence, u, foot, f->robot_radius);
         if (!p) break;
+        if (p->located && foot >= v->height - 3) come_nearer(f, v, o->width, p);
+        if (in == f->near_obstacles && (!p->located || is_known(f->percepts, p, 0.4))) {
+            f->percepts->percepts.n--;
+            continue;
+        }
         p->box = (RegionOfInterest){(uint32_t)fmax(o->top_left.x, 0), (uint32_t)fmax(o->top_left.y, 0), o->height,
                                     o->width, false};
         p->player_number = o->player_number;
@@ -291,17 +321,6 @@ static void locate_lines(struct locate *f, const struct frame *v)
 
 /* ---- points ---- */
 
-/* What somebody has told already is not told twice. */
-static bool is_known(const Percepts *all, const Percept *p)
-{
-    for (uint32_t i = 0; i < all->percepts.n; i++) {
-        const Percept *o = &all->percepts.at[i];
-        bool near = hypot(o->position.x - p->position.x, o->position.y - p->position.y) < 0.3;
-        if (o != p && o->kind == p->kind && o->located && p->located && near) return true;
-    }
-    return false;
-}
-
 static void locate_features(struct locate *f, const struct frame *v, const Percepts *features)
 {
     for (uint32_t i = 0; i < features->percepts.n; i++) {
@@ -310,7 +329,7 @@ static void locate_features(struct locate *f, const struct frame *v, const Perce
         if (!p) return;
         p->box = in->box;
         p->orientation = in->orientation;
-        if (is_known(f->percepts, p)) f->percepts->percepts.n--;
+        if (is_known(f->percepts, p, 0.3)) f->percepts->percepts.n--;
     }
 }
 
@@ -328,9 +347,10 @@ static void step(struct locate *f)
     bool lines = nm_fresh(f->nm, f->lines_in_image) && of_image(f, f->lines_in_image->header.stamp);
     bool goal = nm_fresh(f->nm, f->goal_in_image) && of_image(f, f->goal_in_image->header.stamp);
     bool robots = nm_fresh(f->nm, f->obstacles_in_image) && of_image(f, f->obstacles_in_image->header.stamp);
+    bool near = nm_fresh(f->nm, f->near_obstacles) && of_image(f, f->near_obstacles->header.stamp);
     bool features = nm_fresh(f->nm, f->features) && of_image(f, f->features->header.stamp);
     bool marks = nm_fresh(f->nm, f->line_features) && of_image(f, f->line_features->header.stamp);
-    if (!(ball || lines || goal || robots || features || marks)) return;
+    if (!(ball || lines || goal || robots || near || features || marks)) return;
     take_view(f, &v);
     f->percepts->header.stamp = f->pose->header.stamp;
     nm_text(f->percepts->header.frame_id, "base_footprint");
@@ -338,7 +358,8 @@ static void step(struct locate *f)
     f->ball->header = f->goal->header = f->obstacles->header = f->lines->header = f->percepts->header;
     if (ball) locate_ball(f, &v);
     if (goal) locate_goal(f, &v);
-    if (robots) locate_robots(f, &v);
+    if (robots) locate_robots(f, &v, f->obstacles_in_image);
+    if (near) locate_robots(f, &v, f->near_obstacles);
     if (lines) locate_lines(f, &v);
     if (features) locate_features(f, &v, f->features);
     if (marks) locate_features(f, &v, f->line_features);
@@ -356,6 +377,7 @@ static const struct nm_port ports[] = {
     NM_IN(lines_in_image, LineInformationInImage, "lines_in_image", .optional = true),
     NM_IN(goal_in_image, GoalPartsInImage, "goal_parts_in_image", .optional = true),
     NM_IN(obstacles_in_image, ObstaclesInImage, "obstacles_in_image", .optional = true),
+    NM_IN(near_obstacles, ObstaclesInImage, "near_obstacles", .optional = true),
     NM_IN(features, Percepts, "features_in_image", .optional = true),
     NM_IN(line_features, Percepts, "line_features", .optional = true),
     NM_LAST(match, MatchState, "match_state", .optional = true),
@@ -372,6 +394,8 @@ static const struct nm_param params[] = {
                   "distance of the ball: where the ray meets the ground, by its size, or both weighed"),
     NM_PARAM(ball_radius, 0.07, 0.02, 0.2, "m", "of the ball"),
     NM_PARAM(robot_radius, 0.05, 0, 0.5, "m", "from the side of a robot that is seen to its middle"),
+    NM_PARAM(robot_width, 0.2, 0.05, 2, "m",
+             "of a robot with its arms: its distance where its feet are below the image"),
     NM_PARAM(pixel_noise, 1, 0.1, 20, "px", "standard deviation of a pixel"),
     NM_PARAM(size_noise, 0.8, 0.1, 20, "px", "standard deviation of a ball's radius"),
     NM_PARAM(range, 12, 1, 100, "m", "what seems to be farther has no place"),

@@ -2,7 +2,7 @@
  * first stretch that is mostly without carpet and as high as a robot's legs has its foot on the ground there: lines and
  * balls are too low. Columns that wear a shirt where a robot of that distance has its chest, and stand together, are
  * one robot; the columns of its feet and arms go with it. What wears no shirt is an obstacle and no robot, unless the
- * image ends below its chest. */
+ * image ends below its chest. Of a robot so near that the image ends above its feet, its width tells how far it is. */
 #include <stdlib.h>
 
 #include "humanoid_league_msgs/BallInImage.h"
@@ -28,7 +28,7 @@ struct robots_in_image {
     /* out */
     ObstaclesInImage *obstacles;
     /* params */
-    float legs, height, solid, apart, narrow, wide, range, shirt, shoulders, inside, carpet;
+    float legs, height, solid, apart, narrow, wide, range, shirt, shoulders, breadth, inside, carpet;
 };
 
 struct foot { /* of what stands in one column */
@@ -44,6 +44,7 @@ struct thing {
     uint32_t n, first, last; /* columns                        */
     double x, y, away;       /* of the nearest foot            */
     double red, blue;        /* sums over its columns          */
+    double beyond[2];        /* px that it reaches beyond the image, left and right */
     uint16_t feet[FEET];     /* rows of the first columns      */
     bool cut, shirt;
 };
@@ -284,27 +285,58 @@ static double foot_row(const struct thing *t)
     return fmin(best, lowest);
 }
 
+/* A thing whose feet are below the image: its arms end higher in the columns beside it, and its chest is where that of
+ * a robot as wide as this is. */
+static void look_near(const struct look *l, struct thing *t)
+{
+    const uint32_t step = 2 * l->f->segments->columns_apart;
+    for (uint32_t i = 0; i < l->n_feet; i++) /* columns are in order */
+        if (l->feet[i].column > t->last && l->feet[i].column <= t->last + step && l->feet[i].away < 2.5 * t->away)
+            t->last = l->feet[i].column;
+    for (uint32_t i = l->n_feet; i-- > 0;)
+        if (l->feet[i].column < t->first && l->feet[i].column + step >= t->first && l->feet[i].away < 2.5 * t->away)
+            t->first = l->feet[i].column;
+    const struct vec3 eye = l->frame.camera_to_robot.pos;
+    double wide = t->last - t->first + l->f->segments->columns_apart;
+    if (t->first < step)
+        t->beyond[0] = 0.3 * wide; /* where a side of the image cuts it, too, about this much is hidden */
+    if (t->last + step >= l->frame.width) t->beyond[1] = 0.3 * wide;
+    wide += t->beyond[0] + t->beyond[1];
+    double near = fmin(l->frame.lens->fx * (double)l->f->breadth / wide / t->away, 1);
+    uint32_t n = 0;
+    t->x = eye.x + near * (t->x - eye.x), t->y = eye.y + near * (t->y - eye.y), t->away *= near;
+    t->red = t->blue = 0;
+    for (uint32_t i = 0; i < l->n_feet; i++) {
+        struct foot chest = {.column = l->feet[i].column, .x = t->x, .y = t->y};
+        if (chest.column < t->first || chest.column > t->last) continue;
+        look_at_chest(l, &chest);
+        t->red += chest.red, t->blue += chest.blue, n++;
+    }
+    t->shirt = t->red + t->blue > 0.5 * l->f->shirt * n;
+}
+
 static void tell(struct look *l)
 {
     for (uint32_t i = 0; i < l->n; i++) {
-        const struct thing *t = &l->things[i];
+        struct thing *t = &l->things[i];
         double width = width_of(l, t), foot = foot_row(t), top, waist, knees;
+        if (t->cut) look_near(l, t);
         if (t->n < 2 || width < l->f->narrow || width > l->f->wide || !row_at(l, t->x, t->y, l->f->height, &top) ||
             !row_at(l, t->x, t->y, 0.45 * l->f->height, &waist) || !row_at(l, t->x, t->y, 0.8 * l->f->legs, &knees))
             continue;
-        if (is_post(l, t) || !on_carpet(l, t, foot)) continue;
+        if (is_post(l, t) || !(on_carpet(l, t, foot) || (t->cut && t->shirt))) continue;
         bool headless = waist < 8 && knees >= 0; /* the image ends between its legs and its shirt */
         ObstacleInImage *to = nm_append(&l->f->obstacles->obstacles, &ObstacleInImage_type);
         if (!to) return;
         double high = fmax(foot - fmax(top, 0), 1);
         to->header = l->f->image->header;
-        to->top_left = (Point){t->first, foot - high, 0};
-        to->width = (uint16_t)(t->last - t->first + 1);
+        to->top_left = (Point){t->first - t->beyond[0], foot - high, 0};
+        to->width = (uint16_t)(t->last - t->first + 1 + t->beyond[0] + t->beyond[1]);
         to->height = (uint16_t)high;
-        to->color = t->cut || (!t->shirt && !headless) ? ObstacleInImage_UNDEFINED
-                    : !t->shirt                        ? ObstacleInImage_ROBOT_UNDEFINED
-                    : t->red > t->blue                 ? ObstacleInImage_ROBOT_MAGENTA
-                                                       : ObstacleInImage_ROBOT_CYAN;
+        to->color = !t->shirt && !headless ? ObstacleInImage_UNDEFINED
+                    : !t->shirt            ? ObstacleInImage_ROBOT_UNDEFINED
+                    : t->red > t->blue     ? ObstacleInImage_ROBOT_MAGENTA
+                                           : ObstacleInImage_ROBOT_CYAN;
         to->confidence = to->color == ObstacleInImage_UNDEFINED ? 0.6f : 0.85f;
     }
 }
@@ -370,6 +402,8 @@ static const struct nm_param params[] = {
     NM_PARAM(inside, 0.3, 0, 2, "m", "what stands nearer to the end of the carpet is no robot"),
     NM_PARAM(carpet, 0.5, 0, 1, "1", "share of carpet beside the feet of a robot, on its better side"),
     NM_PARAM(shoulders, 0.4, 0, 2, "m", "what begins in the image within this width around a robot belongs to it"),
+    NM_PARAM(breadth, 0.2, 0.05, 2, "m",
+             "width of a robot with its arms, where it is so near that its feet are not seen"),
     NM_PARAM(shirt, 0.4, 0.01, 1, "1", "share of a column of its chest that has the shirt's colour"),
     {0},
 };
