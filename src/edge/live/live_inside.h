@@ -28,6 +28,7 @@ enum {
     MESSAGE_MOST = 16 << 20,  /* bytes of one message; a longer one is not shown   */
     SEND_FRAMES = 64,         /* that are handed to the system at once             */
     SEND_BYTES = 256 << 10,   /* and their bytes; the last one may be longer       */
+    CALL_BYTES = 8 << 10,     /* of one system call: it holds up the motion cycle  */
     ASSET_MOST = 32 << 20,    /* bytes of a file                                   */
     JSON_MOST = 8 << 20,      /* bytes of one text                                 */
     KEPT = 64,                /* messages kept for later subscribers               */

@@ -62,11 +62,11 @@ static void connection_close(struct nm_live *live, struct connection *c)
 bool connection_busy(const struct connection *c) { return c->out.n || c->out.file >= 0; }
 bool connection_has_room(const struct connection *c) { return c->out.n < SEND_FRAMES && c->out.bytes < SEND_BYTES; }
 
-/* The bytes of all frames that are not sent yet. Frames that are sent are released. */
+/* The next bytes that are not sent yet, as many as one system call takes. Frames that are sent are released. */
 static size_t pieces_of(struct sending *out, struct iovec to[2 * SEND_FRAMES])
 {
-    size_t n = 0, skip = out->done;
-    for (uint32_t i = out->first; i < out->n; i++) {
+    size_t n = 0, skip = out->done, left = CALL_BYTES;
+    for (uint32_t i = out->first; i < out->n && left; i++) {
         struct payload *payload = out->frames[i].payload;
         struct iovec parts[] = {{out->frames[i].head, out->frames[i].n_head},
                                 {payload ? payload->bytes : NULL, payload ? payload->n : 0}};
@@ -79,11 +79,12 @@ static size_t pieces_of(struct sending *out, struct iovec to[2 * SEND_FRAMES])
             out->first = i + 1;
             continue;
         }
-        for (int k = 0; k < 2; k++) {
-            size_t over = skip < parts[k].iov_len ? skip : parts[k].iov_len;
+        for (int k = 0; k < 2 && left; k++) {
+            size_t over = skip < parts[k].iov_len ? skip : parts[k].iov_len, rest = parts[k].iov_len - over;
             skip -= over;
-            if (over < parts[k].iov_len)
-                to[n++] = (struct iovec){(uint8_t *)parts[k].iov_base + over, parts[k].iov_len - over};
+            if (rest > left) rest = left;
+            if (rest) to[n++] = (struct iovec){(uint8_t *)parts[k].iov_base + over, rest};
+            left -= rest;
         }
     }
     return n;
