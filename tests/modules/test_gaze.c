@@ -147,6 +147,27 @@ static void a_lost_ball_is_searched_everywhere(void **state)
 
 /* The camera of a robot that leans forwards is ahead of its feet, so that a ball near them lies steeply below it. A
  * ball that is not seen may not be there: the head looks straight at the place, and nothing else draws it away. */
+/* Somebody took it away: a second look at the same grass tells nothing. */
+static void a_ball_that_is_not_where_it_should_be_is_searched(void **state)
+{
+    (void)state;
+    struct toy toy;
+    toy_open(&toy, HeadMode_BALL_MODE);
+    toy.has_ball = toy.has_pose = true;
+    toy.ball_x = 2;
+    for (int i = 0; i < 60; i++) tick(&toy);
+    assert_true(sees(&toy, 2, 0));
+    toy.unseen = true;
+    double away = INFINITY;
+    for (int i = 0; i < 60 && !isfinite(away); i++) {
+        tick(&toy);
+        if (!sees(&toy, 2, 0)) away = i * TICK;
+    }
+    assert_true(away > 0.4 && away < 1.5);
+    assert_true(look_around(&toy, 12) < 12);
+    nm_harness_free(toy.h);
+}
+
 static void an_unseen_ball_at_the_feet_is_looked_for_in_the_middle_of_the_picture(void **state)
 {
     (void)state;
@@ -287,6 +308,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_ball_is_kept_in_the_picture),
         cmocka_unit_test(a_lost_ball_is_searched_everywhere),
+        cmocka_unit_test(a_ball_that_is_not_where_it_should_be_is_searched),
         cmocka_unit_test(an_unseen_ball_at_the_feet_is_looked_for_in_the_middle_of_the_picture),
         cmocka_unit_test(it_looks_first_where_the_ball_may_be),
         cmocka_unit_test(it_does_not_stare_where_nothing_can_be_seen),

@@ -58,6 +58,40 @@ static void a_dive_does_not_wait_for_the_walk_to_stop(void **state)
     end(&r);
 }
 
+static void a_dive_does_not_wait_for_a_kick_to_end(void **state)
+{
+    (void)state;
+    struct rig r;
+    begin(&r, NULL);
+    go_on(&r, 1);
+    r.wants_kick = true;
+    go_on(&r, 3 * TICK);
+    r.wants_kick = false, r.kicks = true;
+    go_on(&r, 0.2);
+    r.request = r.hurries = true;
+    assert_int_equal(go_on(&r, 0.05)->left_leg_owner, HcmState_OWNER_ANIMATION);
+    assert_trace(&r, "CONTROLABLE KICKING ANIMATION_RUNNING ");
+    end(&r);
+}
+
+/* It lies already: no pose of a fall, and no wait for its end. */
+static void who_lies_after_a_dive_gets_up_at_once(void **state)
+{
+    (void)state;
+    struct rig r;
+    begin(&r, NULL);
+    go_on(&r, 1);
+    r.request = r.hurries = true;
+    go_on(&r, 0.05);
+    r.request = r.hurries = false, r.animates = true;
+    falls(&r, 0, -M_PI / 2);
+    go_on(&r, 1);
+    r.animates = false;
+    go_on(&r, 3);
+    assert_trace(&r, "CONTROLABLE ANIMATION_RUNNING FALLEN GETTING_UP CONTROLABLE ");
+    end(&r);
+}
+
 static void an_animation_waits_for_the_walk_to_stop(void **state)
 {
     (void)state;
@@ -362,6 +396,8 @@ int main(void)
         cmocka_unit_test(sensors_are_believed_when_they_have_answered_for_a_while),
         cmocka_unit_test(an_animation_waits_for_the_walk_to_stop),
         cmocka_unit_test(a_dive_does_not_wait_for_the_walk_to_stop),
+        cmocka_unit_test(a_dive_does_not_wait_for_a_kick_to_end),
+        cmocka_unit_test(who_lies_after_a_dive_gets_up_at_once),
         cmocka_unit_test(a_kick_is_given_legs_and_arms_when_the_walk_stands),
         cmocka_unit_test(falls_penalties_and_stops_take_the_joints_from_a_kick),
         cmocka_unit_test(an_arm_is_given_while_somebody_moves_it),

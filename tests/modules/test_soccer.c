@@ -431,6 +431,7 @@ static void the_keeper_dives_only_for_balls_that_would_go_in(void **state)
     assert_string_equal(dive_for(0.6, -2.5, 0), "keeper_jump_left");
     assert_string_equal(dive_for(-0.6, -2.5, 0), "keeper_jump_right");
     assert_string_equal(dive_for(0, -2.5, 0), "");     /* into his arms  */
+    assert_string_equal(dive_for(0.8, -2.4, -1), "");  /* the same, from the side */
     assert_string_equal(dive_for(0.6, -2.5, 1.5), ""); /* it misses       */
     assert_string_equal(dive_for(0.6, -0.5, 0), "");   /* it stops before */
 }

@@ -5,14 +5,16 @@
 
 static const double UP_AGAIN = 5; /* s after a dive                                                    */
 static const double BEHIND = 0.2; /* m, he lies so far behind the place where he stood                 */
-static const double UNSURE = 1.4; /* a ball may roll so many times as far as is believed               */
+static const double UNSURE = 1.7; /* a ball may roll so many times as far as is believed               */
 static const double LOOKS = 0.1;  /* s that he watches a ball before he dives                          */
 static const double LAST = 0.75;  /* of dive_time: later than this he does not step nearer to the ball */
 static const double HOPE = 0.2;   /* m beyond his reach where a late dive is better than nothing       */
 
-/* Where the ball crosses the line on which the keeper will lie, in his own frame, if it will go in. */
+/* Where the ball crosses the line on which the keeper will lie, and that of his feet, in his own frame, if it will go
+ * in. */
 struct crossing {
-    double y, time; /* m to the left, s; infinite: it does not come */
+    double y, feet; /* m to the left                 */
+    double time;    /* s; infinite: it does not come */
 };
 
 static struct crossing crossing_of(const struct soccer *f)
@@ -21,14 +23,15 @@ static struct crossing crossing_of(const struct soccer *f)
     struct pose2 at = pose2_mul(pose2_inv(f->me), (struct pose2){b->x, b->y, 0});
     double c = cos(f->me.theta), s = sin(f->me.theta), goal_x = -f->field.length / 2;
     double vx = c * b->vx + s * b->vy, vy = -s * b->vx + c * b->vy, speed = hypot(vx, vy);
-    struct crossing none = {0, INFINITY};
-    at.x += BEHIND;
-    if (!b->known || !b->own || vx > -0.1 || at.x <= 0 || b->vx >= -0.05) return none;
+    double lying = at.x + BEHIND;
+    struct crossing none = {0, 0, INFINITY};
+    if (!b->known || !b->own || vx > -0.1 || lying <= 0 || b->vx >= -0.05) return none;
     double in_goal = b->y + (goal_x - b->x) * b->vy / b->vx;
     double way = UNSURE * b->way;
     if (fabs(in_goal) > f->field.goal_width / 2 + 0.1) return none; /* it misses the goal */
     if (hypot(b->x - goal_x, b->y - in_goal) > way) return none;    /* it stops before    */
-    return (struct crossing){at.y + at.x * vy / -vx, time_to_roll(at.x * speed / -vx, speed, way)};
+    return (struct crossing){at.y + lying * vy / -vx, at.y + at.x * vy / -vx,
+                             time_to_roll(lying * speed / -vx, speed, way)};
 }
 
 OPTION(guard)
@@ -53,12 +56,12 @@ OPTION(guard)
     STATE(blocking)
     {
         double off = fabs(c.y);
-        bool comes = isfinite(c.time), aside = off > f->body, near = off < f->reach;
+        bool comes = isfinite(c.time), aside = fabs(c.feet) > f->body, near = off < f->reach;
         bool dive = (near && c.time < f->dive_time) || (off < f->reach + HOPE && c.time < LAST * f->dive_time);
         if (!comes && state_time() > 0.5) go(walking, "the ball does not come any more");
         if (f->dives && aside && dive && state_time() > LOOKS) go(diving, "only a dive reaches the ball");
         /* who can dive stands until then: between the legs of one who steps aside a ball rolls through */
-        if (comes && aside && !(f->dives && near)) walk_with(f, 0, nm_within(4 * c.y, f->save_speed), 0);
+        if (comes && aside && !(f->dives && near)) walk_with(f, 0, nm_within(4 * c.feet, f->save_speed), 0);
     }
     STATE(diving)
     {

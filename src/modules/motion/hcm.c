@@ -9,7 +9,7 @@
  * no flag with all other goals, and `last` at the end. Silence for 0.1 s is an end, too. The goals of a kick are on
  *   `kick_goals`; a kick gets legs and arms, but not the head. When the owner changes, the joints are taken away: by a
  *   fall, a penalty or a stop. Falls are caught during a kick, but not during an animation, because a dive is one.
- *   `first` together with `request` asks for them at once: a dive does not wait until the walk has stopped.
+ *   `first` together with `request` asks for them at once: a dive waits neither for the walk nor for a kick.
  * - The arms are asked for on `arm_goals`: goals that name joints of an arm ask for this arm. It is given (OWNER_ARMS)
  *   where the walk would have it, until the goals end. A fall, an animation and a kick come first. */
 #include <string.h>
@@ -374,7 +374,7 @@ static enum state animation_running(struct hcm *f)
 {
     f->commanded = f->nm->now;
     if (f->animator.moves || f->animator.wants || in_state(f) < 0.1) return STATES;
-    if (is_falling(f) && !is_still(f)) return go(f, FALLING, "fell during an animation");
+    if (is_falling(f) && fall_tilt(f->up) < LIES) return go(f, FALLING, "fell during an animation");
     return lies_or_stands(f, "the animation is over");
 }
 
@@ -382,6 +382,7 @@ static enum state kicking(struct hcm *f)
 {
     f->commanded = f->nm->now;
     if (is_falling(f)) return go(f, FALLING, "falls while kicking");
+    if (f->animator.hurries) return go(f, ANIMATION_RUNNING, "an animation cannot wait for the kick to end");
     if (f->kicker.moves || in_state(f) < 0.1) return STATES;
     return lies_or_stands(f, "the kick is over");
 }

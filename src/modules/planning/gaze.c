@@ -28,10 +28,11 @@ enum { ROBOTS = 8, SECTORS = 24, RINGS = 3, PANS = 11, TILTS = 3, AT_BALL = 3, G
 static const double EDGE = 0.85; /* of half the picture: nearer to its edge things are easily lost            */
 static const double rings[RINGS] = {0.3, 0.8, 3}; /* m, where directions are looked at: before the feet, near, far */
 static const double likely[RINGS] = {0.3, 1, 1};  /* shares of the balls that lie there */
-static const double BALL = 0.07; /* m, height of its middle                                                   */
-static const double SEEN = 0.2;  /* s; a ball that was not seen for longer must be near the middle of the picture   */
-static const double NEWS = 3;    /* s, a pose that is older says nothing                                      */
-static const double UNREST = 1;  /* m/s2, with which a ball may begin to move while nobody looks              */
+static const double BALL = 0.07;  /* m, height of its middle                                                   */
+static const double SEEN = 0.2;   /* s; a ball that was not seen for longer must be near the middle of the picture   */
+static const double STARED = 0.6; /* s at the place of a ball beyond BUSY without seeing it: then it searches */
+static const double NEWS = 3;     /* s, a pose that is older says nothing                                      */
+static const double UNREST = 1;   /* m/s2, with which a ball may begin to move while nobody looks              */
 static const double BALL_RANGE = 5, POST_RANGE = 6, MARK_RANGE = 3, FADE = 0.7; /* m, half of them are found there */
 static const double SETTLE = 0.05; /* s, until the picture of a head that has arrived is sharp                  */
 static const double STALE = 4;     /* s, in which a direction becomes worth a look                              */
@@ -72,6 +73,7 @@ struct gaze {
     struct pose2 robot;           /* in odom */
     int64_t seen[RINGS][SECTORS]; /* ns, when a direction of odom was looked at */
     int64_t way_seen;             /* ns, when it looked where it walked         */
+    double stared;                /* s that it looked where the ball should be, and did not see it */
     struct look {
         double pan, tilt; /* rad; pan in odom, or both relative to the ball */
         bool at_ball;
@@ -138,6 +140,7 @@ static void look_out_for_ball(const struct gaze *f, struct outlook *o)
 {
     const BallModel *b = f->ball;
     double far = hypot(b->position.x, b->position.y);
+    o->seen = false;
     o->ball = b->valid && isfinite(far);
     if (!o->ball) return;
     double unseen = fmax(nm_seconds(f->nm->now - nm_stamp_ns(b->last_seen)), 0) + f->dwell;
@@ -359,6 +362,10 @@ static void remember(struct gaze *f, const struct outlook *o)
     for (uint32_t i = 0; i < o->n; i++)
         if (within(f, f->pan, f->tilt, &o->marks[i].at, EDGE)) f->landmark_seen[o->marks[i].landmark] = f->nm->now;
     if (o->way && within(f, f->pan, f->tilt, &o->way_at, EDGE)) f->way_seen = f->nm->now;
+    if (!o->ball || o->seen)
+        f->stared = 0;
+    else if (within(f, f->pan, f->tilt, &o->ball_at, EDGE) && hypot(f->ball->position.x, f->ball->position.y) > BUSY)
+        f->stared += nm_seconds(f->nm->dt);
     for (int ring = 0; ring < RINGS; ring++)
         for (int s = 0; s < SECTORS; s++)
             if (within(f, f->pan, f->tilt, &o->cells[ring][s], EDGE)) f->seen[ring][s] = f->nm->now;
@@ -386,6 +393,7 @@ static void step(struct gaze *f)
     struct outlook o;
     look_out(f, &o);
     remember(f, &o);
+    o.ball &= f->stared < STARED;
     if (mode == HeadMode_DONT_MOVE && known) {
         f->command->mode = HeadCommand_HOLD;
         nm_put(f->nm, f->command);
@@ -428,6 +436,7 @@ static void reset(struct gaze *f)
     for (int ring = 0; ring < RINGS; ring++)
         for (int s = 0; s < SECTORS; s++) f->seen[ring][s] = nm_ns(-10);
     f->way_seen = nm_ns(-10);
+    f->stared = 0;
     for (uint32_t i = 0; i < NM_PITCH_LANDMARKS; i++) f->landmark_seen[i] = nm_ns(-10);
 }
 
