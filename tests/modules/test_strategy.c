@@ -27,13 +27,14 @@ struct robot {
     struct pose2 pose;
     TeamMate mates[TEAM]; /* as last heard, by number - 1; received 0: never */
     int64_t now;
-    uint8_t state, kicking, set_play;
+    uint8_t state, kicking, set_play, phase;
     bool may_play, penalised[TEAM];
     double ball_x, ball_y;
     double ball_vx, ball_way; /* m/s, m that it rolls along x */
     bool sees;                /* the ball itself, not only by its mates ... */
     double sees_aside;        /* m, ... or something so far ahead of it that it takes for the ball */
-    bool seen;                /* a mate that does not speak ... */
+    bool seen;                /* a mate that does not speak, or a rival ... */
+    uint8_t seen_kind;
     struct pose2 seen_at;
 };
 
@@ -43,6 +44,7 @@ static struct robot robot(uint8_t number, double x, double y)
                           .number = number,
                           .pose = {x, y, 0},
                           .state = MatchState_PLAYING,
+                          .seen_kind = Obstacle_MATE,
                           .may_play = true};
 }
 
@@ -65,6 +67,7 @@ static const StrategyPlan *think(struct robot *r)
     MatchState *match = nm_harness_set(r->h, "match_state");
     match->state = r->state;
     match->kicking = r->kicking;
+    match->phase = r->phase;
     match->set_play = r->set_play;
     match->player_number = r->number;
     match->goalkeeper = 1;
@@ -94,7 +97,7 @@ static const StrategyPlan *think(struct robot *r)
     if (r->seen) {
         others->obstacles.n = 1;
         others->obstacles.at[0] = (Obstacle){
-            .kind = Obstacle_MATE, .position = {r->seen_at.x, r->seen_at.y, 0}, .last_seen = nm_stamp(r->now)};
+            .kind = r->seen_kind, .position = {r->seen_at.x, r->seen_at.y, 0}, .last_seen = nm_stamp(r->now)};
     }
     nm_harness_step(r->h, STEP);
     r->now += nm_ns(STEP);
@@ -257,6 +260,46 @@ static void the_keeper_comes_out_only_if_he_is_first(void **state)
     hear(&r, 2, -4, 2);
     plan = think(&r);
     assert_int_equal(plan->striker, 2);
+    nm_harness_free(r.h);
+}
+
+static void the_keeper_leaves_the_ball_to_a_rival_who_is_first(void **state)
+{
+    (void)state;
+    struct robot r = robot(1, -4.2, 0);
+    r.ball_x = -3.2;
+    r.seen = true;
+    r.seen_kind = Obstacle_RIVAL;
+    r.seen_at.x = -2.9;
+    hear(&r, 2, 0, 0);
+    assert_int_equal(think(&r)->striker, 2);
+    assert_false(think(&r)->may_claim_ball);
+    r.seen_at.x = 0;
+    hear(&r, 2, 0, 0);
+    assert_true(think(&r)->may_claim_ball);
+    nm_harness_free(r.h);
+}
+
+static void in_a_shoot_out_the_keeper_is_on_his_line_until_the_kick_and_then_plays(void **state)
+{
+    (void)state;
+    struct robot r = robot(1, -4.4, 0);
+    r.phase = MatchState_PHASE_PENALTY_SHOOTOUT;
+    r.kicking = MatchState_KICK_RIVAL;
+    r.seen = true;
+    r.seen_kind = Obstacle_RIVAL;
+    r.seen_at.x = -2.5;
+    r.ball_x = -3;
+    const StrategyPlan *plan = think(&r);
+    assert_true(plan->own_position.x < -4.4 && !plan->may_claim_ball);
+    r.kicking = MatchState_KICK_NOBODY;
+    r.ball_x = -2.8; /* kicked, but he who shoots is nearer */
+    plan = think(&r);
+    assert_true(plan->own_position.x > -4.2 && !plan->may_claim_ball);
+    r.ball_x = -4;
+    r.ball_y = 0.3;
+    assert_true(think(&r)->may_claim_ball);
+    assert_int_equal(think(&r)->own_role, TeamMessage_ROLE_KEEPER);
     nm_harness_free(r.h);
 }
 
@@ -450,6 +493,8 @@ int main(void)
         cmocka_unit_test(a_mate_who_is_only_seen_at_the_ball_is_left_alone_while_it_moves),
         cmocka_unit_test(where_all_speak_nobody_is_silent),
         cmocka_unit_test(the_keeper_comes_out_only_if_he_is_first),
+        cmocka_unit_test(the_keeper_leaves_the_ball_to_a_rival_who_is_first),
+        cmocka_unit_test(in_a_shoot_out_the_keeper_is_on_his_line_until_the_kick_and_then_plays),
         cmocka_unit_test(where_the_keeper_plays_nobody_else_is_striker),
         cmocka_unit_test(a_rolling_ball_is_for_who_meets_it),
         cmocka_unit_test(mates_who_agree_on_a_ball_outvote_one_who_sees_another),

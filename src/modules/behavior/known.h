@@ -6,6 +6,7 @@
 #include "core/stamp.h"
 #include "geometry_msgs/PoseWithCovarianceStamped.h"
 #include "nutmeg_msgs/BallModel.h"
+#include "nutmeg_msgs/ObstacleModel.h"
 #include "nutmeg_msgs/TeamBall.h"
 
 #define KNOWN_NEWS 3.0 /* s; no robot acts on what its own sensors said before that */
@@ -65,3 +66,21 @@ static inline struct known_ball known_ball(const struct nm *nm, struct pose2 me,
         true,          false,         b->position.x, b->position.y,
         b->velocity.x, b->velocity.y, way_of(b),     nm_seconds(nm->now - nm_stamp_ns(b->last_seen))};
 }
+
+/* The rival who is nearest to the ball, of those on their feet, and how far from it he is; NULL, infinite: none. */
+static inline const Obstacle *known_rival(const ObstacleModel *robots, const struct known_ball *ball, double *far)
+{
+    const Obstacle *nearest = NULL;
+    *far = INFINITY;
+    for (uint32_t i = 0; ball->known && i < robots->obstacles.n; i++) {
+        const Obstacle *o = &robots->obstacles.at[i];
+        double d = hypot(o->position.x - ball->x, o->position.y - ball->y);
+        if ((o->kind != Obstacle_RIVAL && o->kind != Obstacle_ROBOT) || o->fallen || d >= *far) continue;
+        *far = d;
+        nearest = o;
+    }
+    return nearest;
+}
+
+/* s until a rival who is so far from the ball plays it, if he walks with this speed. */
+static inline double known_rival_time(double far, double speed) { return fmax(far - 0.3, 0) / speed; }

@@ -130,4 +130,3 @@ void wait_facing(struct soccer *f, double direction);
 void play_ball(struct soccer *f);
 void search_ball(struct soccer *f);
 void shoot_penalty(struct soccer *f);
-void save_penalty(struct soccer *f);

@@ -1,4 +1,5 @@
-/* The shoot-out: one robot shoots, one keeper saves. */
+/* The shoot-out: one robot shoots. The other one keeps its goal as in play; until the ball is kicked the strategy puts
+ * him on his line. */
 #include "modules/behavior/notebook.h"
 
 /* Picks a corner, goes to the ball carefully and shoots there. */
@@ -35,21 +36,5 @@ OPTION(shoot_penalty)
     {
         if (f->ball.known) go(approaching, "the ball is seen");
         play(search_ball);
-    }
-}
-
-/* On the line until the ball is kicked; then as in play. */
-OPTION(save_penalty)
-{
-    STATE(on_the_line)
-    {
-        if (f->ball.known && f->match->kicking == MatchState_KICK_NOBODY && ball_is_mine(f))
-            go(clearing, "the ball lies before the goal");
-        play(guard);
-    }
-    STATE(clearing)
-    {
-        if (!f->ball.known) go(on_the_line, "the ball is away");
-        play(play_ball);
     }
 }

@@ -7,18 +7,11 @@
 
 /* ---- senses ---- */
 
-/* The rival who is nearest to the ball, of those on their feet. */
 static void find_rival(struct soccer *f)
 {
-    f->rival_far = INFINITY;
-    for (uint32_t i = 0; f->ball.known && i < f->obstacles->obstacles.n; i++) {
-        const Obstacle *o = &f->obstacles->obstacles.at[i];
-        double far = hypot(o->position.x - f->ball.x, o->position.y - f->ball.y);
-        if ((o->kind != Obstacle_RIVAL && o->kind != Obstacle_ROBOT) || o->fallen || far >= f->rival_far) continue;
-        f->rival_far = far;
-        f->rival = (struct vec3){o->position.x, o->position.y, 0};
-    }
-    f->rival_first = fmax(f->rival_far - 0.3, 0) / f->speed;
+    const Obstacle *rival = known_rival(f->obstacles, &f->ball, &f->rival_far);
+    if (rival) f->rival = (struct vec3){rival->position.x, rival->position.y, 0};
+    f->rival_first = known_rival_time(f->rival_far, f->speed);
 }
 
 /* Our kick-off lasts until the ball has left its place. */
@@ -187,7 +180,7 @@ static OPTION(in_play)
     STATE(defending) play(hold_place);
     STATE(offering) play(hold_place);
     STATE(shooting) play(shoot_penalty);
-    STATE(saving) play(save_penalty);
+    STATE(saving) play(keep_goal);
     STATE(localising)
     {
         acts(f, Strategy_ACTION_UNDEFINED);

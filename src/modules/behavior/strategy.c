@@ -268,18 +268,29 @@ static uint32_t first_at_ball(const struct strategy *f, const struct board *b)
     return best;
 }
 
-/* The keeper comes out only for a ball near his goal at which he is first by far. */
+/* The keeper, who is at the ball after so many s, comes out for it: it lies near his goal, and no rival is at it before
+ * him. Who has come out goes back only if one is there much earlier. */
+static bool keeper_comes_out(const struct strategy *f, const struct known_ball *ball, double time, bool is_out)
+{
+    double rival;
+    known_rival(f->obstacles, ball, &rival);
+    return ball->known && ball->x < -f->field.length / 2 + f->field.penalty_area_length &&
+           fabs(ball->y) < f->field.penalty_area_width / 2 &&
+           time < known_rival_time(rival, f->speed) + (is_out ? f->stay : 0);
+}
+
+/* And only if he is there long before his mates. */
 static bool keeper_is_first(const struct strategy *f, const struct board *b, uint32_t striker)
 {
-    if (b->keeper == PLAYERS || b->formation.kind != FORMATION_PLAY || !b->ball.known) return false;
-    bool near = b->ball.x < -f->field.length / 2 + f->field.penalty_area_length &&
-                fabs(b->ball.y) < f->field.penalty_area_width / 2;
-    double lead = f->striker == b->players[b->keeper].number ? 0 : f->lead;
-    return near && (striker == PLAYERS || b->players[b->keeper].to_ball + lead < b->players[striker].to_ball);
+    if (b->keeper == PLAYERS || b->formation.kind != FORMATION_PLAY) return false;
+    const struct player *keeper = &b->players[b->keeper];
+    bool is_out = f->striker == keeper->number;
+    return keeper_comes_out(f, &b->ball, keeper->to_ball, is_out) &&
+           (striker == PLAYERS || keeper->to_ball + (is_out ? 0 : f->lead) < b->players[striker].to_ball);
 }
 
 /* Until a penalty is kicked the keeper stands on his line. */
-static struct pose2 on_goal_line(const struct strategy *f) { return (struct pose2){0.03 - f->field.length / 2, 0, 0}; }
+static struct pose2 on_goal_line(const struct strategy *f) { return (struct pose2){0.06 - f->field.length / 2, 0, 0}; }
 
 /* Roles and places of all but the keeper: the striker is fixed while the ball is in play, the others walk least. Where
  * the keeper plays the ball, nobody takes the striker's place. */
@@ -408,16 +419,21 @@ static void put_plan(struct strategy *f, const struct board *b, const TeamMate *
     nm_put(f->nm, plan);
 }
 
-/* In a shoot-out there are only one who shoots and one keeper. */
+/* In a shoot-out there are only one who shoots and one keeper, who is free to play once the ball was kicked. */
 static void shoot_out(struct strategy *f)
 {
-    bool ours = f->match->kicking == MatchState_KICK_OWN;
-    struct pose2 at = ours ? (struct pose2){f->field.length / 2 - f->field.penalty_mark - 0.5, 0, 0} : on_goal_line(f);
+    bool ours = f->match->kicking == MatchState_KICK_OWN, kicked = f->match->kicking == MatchState_KICK_NOBODY;
+    struct pose2 me = known_pose(f->pose), at = on_goal_line(f);
+    struct known_ball ball = known_ball(f->nm, me, f->ball, f->team_ball);
+    if (ours) at = (struct pose2){f->field.length / 2 - f->field.penalty_mark - 0.5, 0, 0};
+    if (kicked && ball.known) at = formation_keeper(&f->field, ball.x, ball.y);
+    bool is_out = f->striker == f->match->player_number;
+    bool plays = ours || (kicked && keeper_comes_out(f, &ball, time_to(f, me, &ball), is_out));
     f->plan->proposer = f->match->player_number;
     f->plan->own_role = f->role = ours ? TeamMessage_ROLE_STRIKER : TeamMessage_ROLE_KEEPER;
     f->plan->own_position = (Pose2D){at.x, at.y, at.theta};
-    f->plan->striker = ours ? f->match->player_number : 0;
-    f->plan->may_claim_ball = ours;
+    f->plan->striker = f->striker = plays ? f->match->player_number : 0;
+    f->plan->may_claim_ball = plays;
     nm_text(f->plan->situation, ours ? "our shot" : "their shot");
     nm_put(f->nm, f->plan);
 }
