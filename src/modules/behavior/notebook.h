@@ -124,9 +124,7 @@ void hold_place(struct soccer *f);
 
 /* ---- skills ---- */
 
-void guard(struct soccer *f);
 void wait_facing(struct soccer *f, double direction);
-
 void play_ball(struct soccer *f);
 void search_ball(struct soccer *f);
 void shoot_penalty(struct soccer *f);

@@ -34,7 +34,7 @@ static struct crossing crossing_of(const struct soccer *f)
                              time_to_roll(lying * speed / -vx, speed, way)};
 }
 
-OPTION(guard)
+static OPTION(guard)
 {
     struct crossing c = crossing_of(f);
     struct pose2 place = own_place(f);
