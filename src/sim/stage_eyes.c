@@ -41,7 +41,9 @@ static int open_eye(struct nm_stage *stage, uint32_t robot, uint32_t camera, str
     const struct nm_lens_map *lens = lens_of(stage, a->body, camera, err);
     if (!lens) return nm_fail(err, "robot %s: its camera %s cannot be simulated", a->row.name, c->name);
     struct lookout *l = &stage->lookouts[stage->n_lookouts++];
-    struct nm_dice dice = nm_dice_new(stage->options.world.seed, 21 + camera, robot);
+    /* cameras of all robots at the same time, so that the workers share their pictures and the visions that look at
+     * them: one picture in a step would leave all workers but one idle */
+    struct nm_dice dice = nm_dice_new(stage->options.world.seed, 21 + camera, 0);
     *l = (struct lookout){.robot = robot,
                           .camera = camera,
                           .eye = nm_eye_new(&stage->arena, lens),

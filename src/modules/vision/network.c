@@ -21,17 +21,38 @@ struct nm_net *network_load(const struct nm *nm, const char *model, struct nm_ne
     return NULL;
 }
 
-static float shade(float x) { return x < 0 ? 0 : x > 255 ? 1 : x * (1 / 255.0f); }
+static inline float shade(float x)
+{
+    x *= 1 / 255.0f;
+    x = x > 0 ? x : 0;
+    return x < 1 ? x : 1;
+}
 
 NM_WIDE static void add_bytes(const uint8_t *restrict bytes, uint32_t n, uint16_t *restrict sums)
 {
     for (uint32_t i = 0; i < n; i++) sums[i] = (uint16_t)(sums[i] + bytes[i]);
 }
 
+/* Sums of brightness and colours of a row to its colours, 0 to 1; `share`: one of the pixels that each covers. */
+NM_WIDE static void colour_row(const uint32_t *restrict sum, const uint32_t *restrict us, const uint32_t *restrict vs,
+                               const float *restrict share, uint32_t n, float *restrict red, float *restrict green,
+                               float *restrict blue)
+{
+    for (uint32_t x = 0; x < n; x++) {
+        float l = (float)(int32_t)sum[x] * share[x], u = (float)(int32_t)us[x] * share[x] - 128,
+              v = (float)(int32_t)vs[x] * share[x] - 128;
+        red[x] = shade(l + 1.402f * v);
+        green[x] = shade(l - 0.344f * u - 0.714f * v);
+        blue[x] = shade(l + 1.772f * u);
+    }
+}
+
 void network_picture(const struct frame *f, uint32_t width, uint32_t height, float *to)
 {
-    float *red = to, *green = red + (size_t)width * height, *blue = green + (size_t)width * height;
+    const size_t plane = (size_t)width * height;
     uint16_t sums[2 * FRAME_SIDE], edge[FRAME_SIDE + 1]; /* of the rows that a pixel covers; where its columns begin */
+    uint32_t sum[FRAME_SIDE], us[FRAME_SIDE], vs[FRAME_SIDE];
+    float share[FRAME_SIDE];
     for (uint32_t x = 0; x <= width; x++) edge[x] = (uint16_t)(x * f->width / width);
     for (uint32_t y = 0; y < height; y++) {
         /* each pixel is the mean of what it covers; an image that is smaller than that is repeated */
@@ -40,17 +61,16 @@ void network_picture(const struct frame *f, uint32_t width, uint32_t height, flo
         memset(sums, 0, sizeof *sums * 2 * f->width);
         for (uint32_t b = y0; b < y1; b++) add_bytes(frame_row(f, b), 2 * f->width, sums);
         for (uint32_t x = 0; x < width; x++) {
-            uint32_t x0 = edge[x], x1 = edge[x + 1] > x0 ? edge[x + 1] : x0 + 1, sum = 0, us = 0, vs = 0;
+            uint32_t x0 = edge[x], x1 = edge[x + 1] > x0 ? edge[x + 1] : x0 + 1;
+            sum[x] = us[x] = vs[x] = 0;
             for (uint32_t a = x0; a < x1; a++) {
                 const uint16_t *pair = sums + 4 * (a / 2);
-                sum += pair[2 * (a & 1)], us += pair[1], vs += pair[3];
+                sum[x] += pair[2 * (a & 1)], us[x] += pair[1], vs[x] += pair[3];
             }
-            float k = 1 / (float)((y1 - y0) * (x1 - x0)), l = (float)sum * k, u = (float)us * k - 128,
-                  v = (float)vs * k - 128;
-            *red++ = shade(l + 1.402f * v);
-            *green++ = shade(l - 0.344f * u - 0.714f * v);
-            *blue++ = shade(l + 1.772f * u);
+            share[x] = 1 / (float)((y1 - y0) * (x1 - x0));
         }
+        float *row = to + (size_t)y * width;
+        colour_row(sum, us, vs, share, width, row, row + plane, row + 2 * plane);
     }
 }
 
