@@ -1,10 +1,17 @@
 #include "base/error.h"
 
 #include <fnmatch.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { LAST_LINE = 48 }; /* room kept for "… and N more" */
+
+/* Whether the newest line is this one already: eight robots that fail alike say so once. */
+static bool said(const struct nm_err *err, const char *line, size_t n)
+{
+    return err->used >= n && !memcmp(line - n, line, n) && (err->used == n || line[-(ptrdiff_t)n - 1] == '\n');
+}
 
 int nm_vfail(struct nm_err *err, const char *format, va_list args)
 {
@@ -17,8 +24,10 @@ int nm_vfail(struct nm_err *err, const char *format, va_list args)
         snprintf(err->text + err->used, LAST_LINE, "… and %u more\n", err->more);
         return -1;
     }
-    err->used += (uint32_t)len;
-    err->text[err->used++] = '\n';
+    char *line = err->text + err->used;
+    size_t n = (size_t)len + 1;
+    line[len] = '\n';
+    if (!said(err, line, n)) err->used += (uint32_t)n;
     err->text[err->used] = '\0';
     return -1;
 }

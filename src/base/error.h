@@ -1,7 +1,7 @@
 /* Sentences about what went wrong, one a line. A function that can fail takes a `struct nm_err *`, adds a line that
  * names the thing, the place and the remedy, and returns -1 (or NULL). Checks that go on after the first fault simply
- * add more lines. The text has fixed room; what does not fit is counted in the last line. NULL is allowed everywhere:
- * then only the return value tells. */
+ * add more lines; the same line twice in a row is said once. The text has fixed room; what does not fit is counted in
+ * the last line. NULL is allowed everywhere: then only the return value tells. */
 #pragma once
 
 #include <stdarg.h>

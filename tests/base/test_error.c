@@ -18,6 +18,12 @@ static void each_fault_is_a_line(void **state)
     assert_string_equal(err.text, "one 1\ntwo\n");
     assert_int_equal(err.n, 2);
     assert_int_equal(nm_fail(NULL, "nobody listens"), -1);
+    nm_fail(&err, "two");
+    nm_fail(&err, "wo");
+    nm_fail(&err, "one 1");
+    nm_fail(&err, "one 1");
+    assert_string_equal(err.text, "one 1\ntwo\nwo\none 1\n"); /* the same sentence twice in a row is one line */
+    assert_int_equal(err.n, 6);
 }
 
 static void what_finds_no_room_is_counted_in_the_last_line(void **state)

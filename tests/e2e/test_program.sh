@@ -221,7 +221,7 @@ says "no robot"
 second=$!
 until_ok nutmeg why ball --to other
 ends 2 nutmeg tasks
-says "several players run here; choose one with --to:"
+says "several players run here; choose one (--to NAME, or nutmeg shell NAME):"
 ends 0 nutmeg tasks --to mine
 wait "$second"
 ends 0 nutmeg stop

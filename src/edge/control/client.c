@@ -67,7 +67,7 @@ static const char *choose(const char *folder, struct nm_arena *arena, const char
     else if (wanted)
         nm_fail(err, "no player with the name %.64s runs here%s", wanted, nm_hint(wanted, names, n).text);
     else if (n > 1)
-        nm_fail(err, "several players run here; choose one with --to: %s", list);
+        nm_fail(err, "several players run here; choose one (--to NAME, or nutmeg shell NAME): %s", list);
     return n == 1 && !wanted ? names[0] : NULL;
 }
 
