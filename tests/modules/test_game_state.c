@@ -532,6 +532,19 @@ static void test_a_goal_is_whistled_in_the_spl(void **state)
 
 /* ---- kick-offs and set plays ---- */
 
+static const MatchState *mate_watches_ball(double seconds, double x)
+{
+    for (double until = r.time + seconds; r.time < until - 1e-6;) {
+        hear_team(0, 1);
+        TeamMessage *m = &((TeamState *)nm_harness_set(r.h, "team_state"))->mates.at[0].message;
+        m->ball_known = true;
+        m->ball_confidence = 0.9F;
+        m->ball.x = x;
+        step();
+    }
+    return nm_harness_get(r.h, "match_state");
+}
+
 static void test_rivals_kick_off_first(void **state)
 {
     (void)state;
@@ -563,6 +576,13 @@ static void test_rivals_kick_off_first(void **state)
         assert_false(watch_ball(2, 0.15, 0.05)->may_play);
         r.roll = 0.6; /* it has not come farther, but rolls */
         assert_true(watch_ball(0.3, 0.15, 0.05)->may_play);
+        end();
+        begin(versions[v]);
+        kick_off_of(THEM);
+        change(MatchState_SET);
+        change(MatchState_PLAYING);
+        assert_false(mate_watches_ball(1.5, 0.2)->may_play);
+        assert_true(mate_watches_ball(0.8, 0.9)->may_play); /* this robot does not see that they have kicked */
         end();
         begin(versions[v]);
         kick_off_of(US);

@@ -21,6 +21,7 @@
 #include "nutmeg_msgs/NavigationGoal.h"
 #include "nutmeg_msgs/NavigationState.h"
 #include "nutmeg_msgs/ObstacleModel.h"
+#include "nutmeg_msgs/TeamBall.h"
 #include "nutmeg_msgs/WalkCommand.h"
 #include "nutmeg_msgs/WalkState.h"
 
@@ -37,6 +38,7 @@ struct toy {
     struct pose2 robot, velocity; /* odom is where it really is */
     struct pose2 map_to_odom;
     bool has_ball, has_pose;
+    bool told_ball; /* by mates, in map */
     double ball_x, ball_y;
     uint32_t n;
     struct {
@@ -66,6 +68,13 @@ static void tell(struct toy *toy)
     if (toy->ticks++ % 4) return; /* the brain thinks less often than the walk walks */
     struct pose2 odom_to_robot = pose2_inv(toy->robot);
     *(NavigationGoal *)nm_harness_set(toy->h, "navigation_goal") = toy->goal;
+    if (toy->told_ball) {
+        TeamBall *ball = nm_harness_set(toy->h, "team_ball");
+        ball->source = TeamBall_SOURCE_MATE;
+        ball->ball.valid = true;
+        ball->ball.position = (Point){toy->ball_x, toy->ball_y, 0};
+        ball->ball.last_seen = nm_stamp(nm_ns(toy->time + 0.001));
+    }
     if (toy->has_ball) {
         BallModel *ball = nm_harness_set(toy->h, "ball");
         struct pose2 at = pose2_mul(odom_to_robot, (struct pose2){toy->ball_x, toy->ball_y, 0});
@@ -314,7 +323,8 @@ static void the_ball_is_kept_at_its_distance(void **state)
         struct toy toy;
         toy_open(&toy, NULL);
         double from = between(&dice, -M_PI, M_PI), to = between(&dice, -M_PI, M_PI);
-        toy.has_ball = true;
+        toy.has_ball = trial % 5;
+        toy.told_ball = toy.has_pose = !toy.has_ball; /* only mates see it */
         toy.robot = (struct pose2){1.6 * cos(from), 1.6 * sin(from), 0};
         toy.goal.mode = trial & 1 ? NavigationGoal_PATH : NavigationGoal_DIRECT;
         toy.goal.ball_distance = 0.75F;

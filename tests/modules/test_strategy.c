@@ -32,7 +32,8 @@ struct robot {
     double ball_x, ball_y;
     double ball_vx, ball_way; /* m/s, m that it rolls along x */
     bool sees;                /* the ball itself, not only by its mates ... */
-    double sees_aside;        /* m, ... or something so far ahead of it that it takes for the ball */
+    double sees_aside;        /* m, ... or something so far ahead of it that it takes for the ball ... */
+    double sees_ago;          /* s, ... or did so long ago */
     bool seen;                /* a mate that does not speak, or a rival ... */
     uint8_t seen_kind;
     struct pose2 seen_at;
@@ -88,7 +89,7 @@ static const StrategyPlan *think(struct robot *r)
         BallModel *own = nm_harness_set(r->h, "ball");
         own->valid = true;
         own->position = own->destination = (Point){r->ball_x + r->sees_aside - r->pose.x, r->ball_y - r->pose.y, 0};
-        own->last_seen = nm_stamp(r->now);
+        own->last_seen = nm_stamp(r->now - nm_ns(r->sees_ago));
     }
     TeamState *team = nm_harness_set(r->h, "team_state");
     for (int i = 0; i < TEAM; i++)
@@ -353,6 +354,39 @@ static void mates_who_agree_on_a_ball_outvote_one_who_sees_another(void **state)
     nm_harness_free(r.h);
 }
 
+static void mates_who_saw_the_ball_since_know_where_it_was_moved(void **state)
+{
+    (void)state;
+    struct robot r = robot(3, 0.4, 0);
+    r.now = nm_ns(5);
+    nm_harness_step(r.h, 5);
+    r.sees = true;
+    r.sees_aside = 0.9;
+    r.sees_ago = 1.2;
+    hear(&r, 2, -0.5, 0);
+    assert_int_equal(think(&r)->striker, 2); /* it lies behind this robot now, not before it */
+    nm_harness_free(r.h);
+}
+
+/* The proposer takes something else for the ball, and wants its keeper to play it. */
+static void who_sees_the_ball_plays_it_if_the_proposal_names_nobody(void **state)
+{
+    (void)state;
+    for (int sees = 0; sees < 2; sees++) {
+        struct robot r = robot(3, -0.4, 0);
+        r.sees = sees;
+        TeamMessage *m = hear(&r, 2, -2, 1);
+        m->proposed_roles.n = 3;
+        m->proposed_roles.at[1] = TeamMessage_ROLE_DEFENDER;
+        m->proposed_roles.at[2] = TeamMessage_ROLE_SUPPORTER;
+        const StrategyPlan *plan = think(&r);
+        assert_int_equal(plan->proposer, 2);
+        assert_int_equal(plan->striker, sees ? 3 : 0);
+        assert_int_equal(plan->may_claim_ball, sees);
+        nm_harness_free(r.h);
+    }
+}
+
 static void who_saw_a_kick_does_not_obey_a_mate_who_did_not(void **state)
 {
     (void)state;
@@ -498,6 +532,8 @@ int main(void)
         cmocka_unit_test(where_the_keeper_plays_nobody_else_is_striker),
         cmocka_unit_test(a_rolling_ball_is_for_who_meets_it),
         cmocka_unit_test(mates_who_agree_on_a_ball_outvote_one_who_sees_another),
+        cmocka_unit_test(mates_who_saw_the_ball_since_know_where_it_was_moved),
+        cmocka_unit_test(who_sees_the_ball_plays_it_if_the_proposal_names_nobody),
         cmocka_unit_test(who_saw_a_kick_does_not_obey_a_mate_who_did_not),
         cmocka_unit_test(for_their_free_kick_nobody_stands_near_the_ball),
         cmocka_unit_test(a_team_has_one_striker),

@@ -124,6 +124,23 @@ static void a_mate_who_sees_the_ball_outvotes_a_ball_remembered(void **state)
     }
 }
 
+static void who_has_not_seen_a_ball_since_its_mates_did_knows_it_from_them(void **state)
+{
+    (void)state;
+    for (int later = 0; later < 2; later++) {
+        struct nm_harness *h = nm_harness_new(&team_ball_module, NULL);
+        stand(h);
+        TeamMessage *m = add_mate(h, nm_harness_set(h, "team_state"), 2, (struct pose2){2, 2, 0});
+        tell_ball(m, 1.1, 0.5, 0.9);
+        m->ball_age = later ? 0.1F : 2;
+        see_earlier(h, 1, 0.5, 2);
+        const TeamBall *b = go(h);
+        assert_int_equal(b->source, later ? TeamBall_SOURCE_MATE : TeamBall_SOURCE_SELF);
+        assert_int_equal(b->players.n, later ? 1 : 2);
+        nm_harness_free(h);
+    }
+}
+
 /* Two sightings with different covariances: the mean by their inverses, which a person can compute. */
 static void agreeing_balls_are_weighed_by_their_certainty(void **state)
 {
@@ -318,6 +335,7 @@ int main(void)
         cmocka_unit_test(who_sees_the_ball_believes_itself_and_who_does_not_believes_a_mate),
         cmocka_unit_test(two_mates_that_agree_outvote_a_ball_remembered),
         cmocka_unit_test(a_mate_who_sees_the_ball_outvotes_a_ball_remembered),
+        cmocka_unit_test(who_has_not_seen_a_ball_since_its_mates_did_knows_it_from_them),
         cmocka_unit_test(agreeing_balls_are_weighed_by_their_certainty),
         cmocka_unit_test(old_unsure_and_lost_mates_are_no_witnesses),
         cmocka_unit_test(a_mates_rolling_ball_rolls_on_while_the_message_travels),

@@ -211,6 +211,7 @@ struct pose2 formation_keeper(const struct nm_pitch_size *field, double ball_x, 
     double angle = dx > 0 ? atan2(ball_y, dx) : ball_y > 0 ? M_PI / 2 : -M_PI / 2;
     double deep = nm_clamp(0.72 * field->goal_area_length * (1.6 - far / (0.6 * field->length)), 0.1,
                            0.85 * field->goal_area_length);
+    deep = nm_clamp(deep, 0.1, fmax(far - 1.5 * BODY, 0.1)); /* behind the ball */
     double wide = field->goal_width / 2 - field->post;
     double x = goal_x + fmax(deep * cos(angle), 0.1), y = nm_within(1.2 * deep * sin(angle), wide);
     return facing(x, y, fmax(ball_x, x + 0.01), ball_y);

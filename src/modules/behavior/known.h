@@ -11,8 +11,9 @@
 
 #define KNOWN_NEWS 3.0 /* s; no robot acts on what its own sensors said before that */
 
-#define KNOWN_APART  1.0 /* m: so far from the ball of the mates the own one is another thing; half of it ... */
-#define KNOWN_AGREED 1.0 /* s: ... if it was not seen for so long. Mates must have seen theirs since then      */
+#define KNOWN_APART 1.0 /* m: so far from the ball of mates who outvote this robot the own one is another thing */
+#define KNOWN_LATER 0.5 /* s: if mates saw the ball so much later ...                                        */
+#define KNOWN_MOVED 0.3 /* m: ... and so far from there, it was moved                                        */
 
 struct known_ball {
     bool known;
@@ -35,8 +36,8 @@ static inline double way_of(const BallModel *b)
     return hypot(b->destination.x - b->position.x, b->destination.y - b->position.y);
 }
 
-/* The own sighting, as long as it is new; otherwise what the team believes. Where mates see the ball far from what this
- * robot takes for it, and outvote it (see team_ball), they are right. */
+/* The own sighting, as long as it is new; otherwise what the team believes. The mates are right where they see the ball
+ * elsewhere and outvote this robot (see team_ball), and where they have seen it since and it was moved. */
 static inline struct known_ball known_ball(const struct nm *nm, struct pose2 me, const BallModel *own,
                                            const TeamBall *team)
 {
@@ -44,12 +45,11 @@ static inline struct known_ball known_ball(const struct nm *nm, struct pose2 me,
     double c = cos(me.theta), s = sin(me.theta);
     if (own->valid && age < KNOWN_NEWS && nm_age(nm, own) < nm_ns(KNOWN_NEWS)) {
         struct pose2 at = pose2_mul(me, (struct pose2){own->position.x, own->position.y, 0});
-        const Point *theirs = &team->ball.position;
-        bool outvoted =
-            team->source == TeamBall_SOURCE_MATE && team->ball.valid &&
-            nm_seconds(nm->now - nm_stamp_ns(team->ball.last_seen)) < KNOWN_AGREED &&
-            hypot(at.x - theirs->x, at.y - theirs->y) > (age < KNOWN_AGREED ? KNOWN_APART : KNOWN_APART / 2);
-        if (!outvoted)
+        double apart = hypot(at.x - team->ball.position.x, at.y - team->ball.position.y);
+        double later = age - nm_seconds(nm->now - nm_stamp_ns(team->ball.last_seen));
+        bool outvoted = team->source == TeamBall_SOURCE_MATE && later > -1 && apart > KNOWN_APART;
+        bool moved = team->source <= TeamBall_SOURCE_MATE && later > KNOWN_LATER && apart > KNOWN_MOVED;
+        if (!team->ball.valid || !(outvoted || moved))
             return (struct known_ball){true,
                                        true,
                                        at.x,

@@ -33,7 +33,7 @@ OPTION(hold_place)
     struct pose2 place = own_place(f);
     double far = hypot(place.x - f->me.x, place.y - f->me.y);
     /* who does not play the ball keeps off it; it may cross the ball's place only where it is far */
-    double keep = f->match->kicking == MatchState_KICK_RIVAL ? f->field.circle_radius + 0.2 : 0.9;
+    double keep = f->match->kicking == MatchState_KICK_RIVAL ? f->field.circle_radius + 0.2 : 1.05;
     if (!f->ball.known && f->lost_since && nm_seconds(f->nm->now - f->lost_since) > 2)
         go(searching, "nobody knows where the ball is");
 

@@ -50,10 +50,11 @@ static void walk_and_kick(struct soccer *f)
 
 /* ---- duels ---- */
 
-static const double DUEL = 0.85;                 /* m from the ball: from here on it looks who is first        */
+static const double DUEL = 0.85, GONE = 1;       /* m from the ball: from here on it looks who is first, and no more */
 static const double AT_BALL = 0.5, LEFT = 0.65;  /* m from the ball: the rival plays it, has left it           */
 static const double SURE = 0.15;                 /* m: who is nearer by this is first                          */
-static const double OFF = 0.55, KEEP = 0.4;      /* m from the ball while a rival plays it; at least             */
+static const double OFF = 0.5, KEEP = 0.4;       /* m from the ball while a rival plays it; at least             */
+static const double AROUND = 0.8;                /* rad that its next place is farther around the ball              */
 static const double SHORTEST = 1, LONGEST = 2.5; /* s that it waits for him                                    */
 static const double INSISTS = 3;                 /* s after that in which it makes way for nobody              */
 
@@ -63,7 +64,8 @@ static bool is_second(const struct soccer *f)
     return f->nm->now >= f->insists && f->ball_far < DUEL && f->rival_far < fmin(AT_BALL, f->ball_far);
 }
 
-/* Where it waits: on the way of the ball to the own goal, unless the rival stands there, or the keeper. */
+/* Where it waits: near the ball, and more and more on its way to the own goal, unless the rival stands there, or the
+ * keeper. */
 static struct pose2 behind_duel(const struct soccer *f)
 {
     bool keeps = f->plan->own_role == TeamMessage_ROLE_KEEPER;
@@ -71,20 +73,20 @@ static struct pose2 behind_duel(const struct soccer *f)
     double home = atan2(-f->ball.y, -f->field.length / 2 - f->ball.x), here = to_ball_angle(f) + M_PI;
     double rival = atan2(f->rival.y - f->ball.y, f->rival.x - f->ball.x);
     bool free = fabs(angle_normal(home - rival)) > M_PI / 3 && (keeps || f->ball.x > front);
-    double from = free ? home : here;
+    double from = here + (free ? nm_within(angle_normal(home - here), AROUND) : 0);
     return (struct pose2){f->ball.x + OFF * cos(from), f->ball.y + OFF * sin(from), from + M_PI};
 }
 
 OPTION(play_ball)
 {
     bool jammed = f->ball_far < 0.5 && f->rival_first <= 0.2 && rests_for(f) > f->jam;
-    struct pose2 off = {f->ball.x - 0.6 * cos(to_ball_angle(f)), f->ball.y - 0.6 * sin(to_ball_angle(f)),
+    struct pose2 off = {f->ball.x - OFF * cos(to_ball_angle(f)), f->ball.y - OFF * sin(to_ball_angle(f)),
                         to_ball_angle(f)};
     STATE(going)
     {
         if (f->ball.own && f->ball_far < f->near) go(aiming, "the ball is near");
         if (is_second(f)) go(making_way, "a rival is at the ball");
-        if (!f->ball.own && f->ball_far < 0.45)
+        if (!f->ball.own && f->ball_far < 0.4)
             go(stepping_off, "the ball must be at its feet, where it does not see it");
         if (f->ball.own) {
             think_about_kick(f);
@@ -107,6 +109,7 @@ OPTION(play_ball)
     {
         ENTRY { f->patience = SHORTEST + (LONGEST - SHORTEST) * nm_random(f->nm); }
         if (f->rival_far > LEFT) go(going, "the rival has left the ball");
+        if (f->ball_far > GONE) go(going, "the ball is away");
         if (f->ball_far + SURE < f->rival_far) go(going, "first at the ball");
         if (state_time() > f->patience) {
             f->insists = f->nm->now + nm_ns(INSISTS);

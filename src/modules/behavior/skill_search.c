@@ -1,15 +1,26 @@
-/* Looking for a ball that nobody sees: first around where the robot stands, then where the team's map of unseen places
- * says. */
+/* Looking for a ball that nobody sees: first where it was last, then around where the robot stands, then where the
+ * team's map of unseen places says. */
 #include "modules/behavior/notebook.h"
+
+static const double INSIDE = 0.2; /* m: a ball that is out is put back near the line where it left */
 
 OPTION(search_ball)
 {
     bool target = nm_age(f->nm, f->search_target) < nm_ns(KNOWN_NEWS);
+    double x = nm_within(f->last_ball.x, f->field.length / 2 - INSIDE);
+    double y = nm_within(f->last_ball.y, f->field.width / 2 - INSIDE);
+    double there = atan2(y - f->me.y, x - f->me.x), away = hypot(x - f->me.x, y - f->me.y);
     STATE(looking)
     {
         acts(f, Strategy_ACTION_POSITIONING);
+        if (state_time() > 1.5 && away > 1.5) go(going_there, "it was last seen over there");
         if (state_time() > 1.5) go(turning, "the head alone does not find it");
-        stand_still(f);
+        step_to(f, (struct pose2){f->me.x, f->me.y, there});
+    }
+    STATE(going_there)
+    {
+        if (away < 1 || state_time() > 8) go(turning, "it is not there");
+        walk_to(f, (struct pose2){x, y, there}, 0);
     }
     STATE(turning)
     {

@@ -196,7 +196,7 @@ static OPTION(take_place)
     {
         if (f->navigation->arrived && state_time() > 1) go(stand, "at its place");
         look(f, HeadMode_FIELD_FEATURES);
-        walk_to(f, own_place(f), 0);
+        walk_to(f, own_place(f), 0.3);
     }
     STATE(stand)
     {

@@ -450,8 +450,7 @@ static void step(struct strategy *f)
     }
     read_situation(f, &b);
     gather(f, &b);
-    uint32_t striker = first_at_ball(f, &b);
-    if (keeper_is_first(f, &b, striker)) striker = b.keeper;
+    uint32_t first = first_at_ball(f, &b), striker = keeper_is_first(f, &b, first) ? b.keeper : first;
     share_places(f, &b, striker);
     const TeamMate *by = proposer(f, &b);
     if (by) adopt(&b, &by->message);
@@ -459,6 +458,11 @@ static void step(struct strategy *f)
     for (uint32_t i = 0; i < b.n; i++)
         if (b.roles[i] == TeamMessage_ROLE_STRIKER) striker = i;
     if (striker == PLAYERS && keeper_is_first(f, &b, PLAYERS)) striker = b.keeper;
+    if (striker == PLAYERS && b.ball.own && first == b.me) { /* the proposer takes something else for the ball */
+        striker = first;
+        b.roles[first] = TeamMessage_ROLE_STRIKER;
+        b.at[first] = b.places[0].pose;
+    }
     put_plan(f, &b, by, striker);
     f->striker = f->plan->striker;
     f->role = f->plan->own_role;

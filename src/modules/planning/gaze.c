@@ -31,6 +31,7 @@ static const double likely[RINGS] = {0.3, 1, 1};  /* shares of the balls that li
 static const double BALL = 0.07;  /* m, height of its middle                                                   */
 static const double SEEN = 0.2;   /* s; a ball that was not seen for longer must be near the middle of the picture   */
 static const double STARED = 0.6; /* s at the place of a ball beyond BUSY without seeing it: then it searches */
+static const double DOUBTED = 1;  /* s; a ball that was not seen for longer is looked for where mates say            */
 static const double NEWS = 3;     /* s, a pose that is older says nothing                                      */
 static const double UNREST = 1;   /* m/s2, with which a ball may begin to move while nobody looks              */
 static const double BALL_RANGE = 5, POST_RANGE = 6, MARK_RANGE = 3, FADE = 0.7; /* m, half of them are found there */
@@ -141,9 +142,10 @@ static void look_out_for_ball(const struct gaze *f, struct outlook *o)
     const BallModel *b = f->ball;
     double far = hypot(b->position.x, b->position.y);
     o->seen = false;
-    o->ball = b->valid && isfinite(far);
-    if (!o->ball) return;
     double unseen = fmax(nm_seconds(f->nm->now - nm_stamp_ns(b->last_seen)), 0) + f->dwell;
+    bool elsewhere = unseen > DOUBTED + f->dwell && nm_age(f->nm, f->search) < nm_ns(NEWS); /* mates know better */
+    o->ball = b->valid && isfinite(far) && !elsewhere;
+    if (!o->ball) return;
     double strayed = 0.5 * UNREST * unseen * unseen, noise = 0.03 + 0.02 * far * far;
     double variance = fmax(0.5 * (b->covariance[0] + b->covariance[5]), 0) + strayed * strayed;
     o->ball_at = spot_of(f, b->position.x, b->position.y, BALL);

@@ -23,6 +23,7 @@
 #include "nutmeg_msgs/NavigationGoal.h"
 #include "nutmeg_msgs/NavigationState.h"
 #include "nutmeg_msgs/ObstacleModel.h"
+#include "nutmeg_msgs/TeamBall.h"
 #include "nutmeg_msgs/WalkCommand.h"
 #include "nutmeg_msgs/WalkState.h"
 
@@ -63,6 +64,7 @@ struct planner {
     const PoseWithCovarianceStamped *pose;
     const Odometry *odometry;
     const BallModel *ball;
+    const TeamBall *team_ball;
     const ObstacleModel *obstacles;
     const MatchState *match;
     const HcmState *hcm;
@@ -287,6 +289,20 @@ static const char *refusal(const struct planner *f)
 
 static bool ball_known(const struct planner *f) { return f->ball->valid && !old(f, nm_stamp_ns(f->ball->last_seen)); }
 
+/* The ball that it keeps off: its own, or the one of its mates if they have seen it later or the rules have put it
+ * there. */
+static bool ball_to_keep_off(const struct planner *f, struct pose2 *at)
+{
+    const BallModel *b = &f->team_ball->ball;
+    bool told =
+        f->team_ball->source != TeamBall_SOURCE_NONE && b->valid && nm_seconds(nm_age(f->nm, f->team_ball)) < NEWS;
+    bool later = !ball_known(f) || nm_stamp_ns(b->last_seen) > nm_stamp_ns(f->ball->last_seen) + nm_ns(SEEN_NOW);
+    *at = f->ball_at;
+    if (!told || !later || !f->located || old(f, f->located)) return ball_known(f);
+    *at = pose2_mul(f->map_to_odom, (struct pose2){b->position.x, b->position.y, 0});
+    return is_finite(*at);
+}
+
 static void add_disc(struct detour_disc *discs, uint32_t *n, double x, double y, double radius)
 {
     if (*n < DETOUR_DISCS) discs[(*n)++] = (struct detour_disc){x, y, radius};
@@ -342,14 +358,14 @@ static void plan_place(struct planner *f, const struct plan *p, double room)
     f->beyond = 0;
     for (uint32_t i = 0; i < n; i++) f->to = out_of(f, f->to, discs[i].x, discs[i].y, discs[i].radius);
     double keep = f->goal->ball_distance;
-    if (keep > 0 && ball_known(f)) {
-        f->to = out_of(f, f->to, f->ball_at.x, f->ball_at.y, keep);
-        bool too_near = hypot(f->robot.x - f->ball_at.x, f->robot.y - f->ball_at.y) < 0.95 * keep;
+    struct pose2 ball;
+    if (keep > 0 && ball_to_keep_off(f, &ball)) {
+        f->to = out_of(f, f->to, ball.x, ball.y, keep);
+        bool too_near = hypot(f->robot.x - ball.x, f->robot.y - ball.y) < 0.95 * keep;
         if (too_near) /* first away from the ball, whatever the target is */
-            f->to = out_of(f, (struct pose2){f->robot.x, f->robot.y, f->to.theta}, f->ball_at.x, f->ball_at.y,
-                           keep + 2 * f->leave);
+            f->to = out_of(f, (struct pose2){f->robot.x, f->robot.y, f->to.theta}, ball.x, ball.y, keep + 2 * f->leave);
         else
-            add_disc(discs, &n, f->ball_at.x, f->ball_at.y, keep);
+            add_disc(discs, &n, ball.x, ball.y, keep);
     }
     detour_find(&f->way, f->robot, f->to, discs, n, f->first_side, HABIT);
 }
@@ -756,6 +772,7 @@ static const struct nm_port ports[] = {
     NM_IN(pose, PoseWithCovarianceStamped, "pose", .optional = true),
     NM_IN(odometry, Odometry, "odometry"),
     NM_IN(ball, BallModel, "ball", .optional = true),
+    NM_IN(team_ball, TeamBall, "team_ball", .optional = true),
     NM_IN(obstacles, ObstacleModel, "obstacles", .optional = true),
     NM_IN(match, MatchState, "match_state", .optional = true),
     NM_IN(hcm, HcmState, "hcm_state", .optional = true),

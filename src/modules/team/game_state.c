@@ -125,6 +125,7 @@ struct game_state {
 #define ROLLED    0.15 /* m: ... is in play when it is so far from where it lay                */
 #define NEARBY    1.5  /* m: of a ball so near to the robot ...                                */
 #define MOVED     0.2  /* m: ... it sees that it has moved so little                           */
+#define TOLD      0.5  /* m: a mate saw that it has moved by so much                            */
 #define LIES      1.5  /* s that a ball must be seen at one place to rest there                         */
 #define TRIAL     3.0  /* s, another game controller must be heard before it replaces a silent one */
 #define OVERTAKEN 1.0  /* s, the longest way of a packet that a newer one overtook             */
@@ -465,11 +466,31 @@ static void follow_kick(struct game_state *f)
     f->kick.taking = p->taking;
 }
 
+/* A mate who sees the ball away from where it lay; for a robot that does not see it itself. */
+static bool mate_saw_it_move(const struct game_state *f)
+{
+    const struct kick *k = &f->kick;
+    for (uint32_t i = 0; i < f->mates->mates.n; i++) {
+        const TeamMessage *m = &f->mates->mates.at[i].message;
+        int64_t seen = nm_stamp_ns(m->header.stamp) - nm_ns(fmax(m->ball_age, 0));
+        bool counts = m->ball_known && m->ball_confidence >= 0.5f && seen > k->opened && ago(f, seen) < 1;
+        if (counts && hypot(m->ball.x - k->x, m->ball.y - k->y) > fmax(f->moved, TOLD)) return true;
+    }
+    return false;
+}
+
+static bool is_away(struct kick *k, bool away, int64_t now, double enough)
+{
+    if (!away) k->away_since = 0;
+    if (away && !k->away_since) k->away_since = now;
+    return away && nm_seconds(now - k->away_since) > enough;
+}
+
 static bool ball_moved(struct game_state *f)
 {
     struct kick *k = &f->kick;
     double x, y;
-    if (!ball_in_map(f, &x, &y)) return false;
+    if (!ball_in_map(f, &x, &y)) return k->rests && is_away(k, mate_saw_it_move(f), f->nm->now, 0.3);
     if (!k->rests) { /* the referee has just placed it: where it lies is known when it has been seen there for a while
                       */
         if (!k->lies_since || hypot(x - k->x, y - k->y) > f->moved) {
@@ -483,11 +504,7 @@ static bool ball_moved(struct game_state *f)
     double far = hypot(x - k->x, y - k->y);
     double most = hypot(f->ball->position.x, f->ball->position.y) < NEARBY ? fmin(f->moved, MOVED) : f->moved;
     bool rolls = far > ROLLED && hypot(f->ball->velocity.x, f->ball->velocity.y) > ROLLS;
-    if (far < most && !rolls)
-        k->away_since = 0;
-    else if (!k->away_since)
-        k->away_since = f->nm->now;
-    return k->away_since && ago(f, k->away_since) > (rolls ? 0.15 : 0.3);
+    return is_away(k, far >= most || rolls, f->nm->now, rolls ? 0.15 : 0.3);
 }
 
 static void judge_kick(struct game_state *f)

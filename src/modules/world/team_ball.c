@@ -367,17 +367,17 @@ static void step(struct team_ball *f)
     f->result->header.stamp = nm_stamp(f->nm->now);
     if (best != UINT32_MAX) {
         const struct witness *own = NULL;
-        for (uint32_t i = 0; i < court.n; i++) {
-            const struct witness *w = &court.each[i];
-            if (w->cluster != best || !(w->vote > 0)) continue;
-            if (w->own) own = w;
-            if (w->number && f->result->players.n < 20) f->result->players.at[f->result->players.n++] = w->number;
-        }
+        for (uint32_t i = 0; i < court.n; i++)
+            if (court.each[i].cluster == best && court.each[i].own) own = &court.each[i];
         bool now = own && own->age < 2 * FRESH; /* who sees it has a ball that does not jump when others speak */
         struct witness all = now ? *own : together(&court, best, verdict.rule && !verdict.own && !verdict.mates);
-        f->result->source = verdict.own     ? TeamBall_SOURCE_SELF
-                            : verdict.mates ? TeamBall_SOURCE_MATE
-                                            : TeamBall_SOURCE_RULE;
+        bool self = own && (now || own->age < all.age + FRESH); /* nobody has seen it since */
+        for (uint32_t i = 0; i < court.n; i++) {
+            const struct witness *w = &court.each[i];
+            if (w->cluster != best || !(w->vote > 0) || !w->number || (w->own && !self)) continue;
+            if (f->result->players.n < 20) f->result->players.at[f->result->players.n++] = w->number;
+        }
+        f->result->source = self ? TeamBall_SOURCE_SELF : verdict.mates ? TeamBall_SOURCE_MATE : TeamBall_SOURCE_RULE;
         tell(f, &court, &all);
     }
     nm_put(f->nm, f->result);
