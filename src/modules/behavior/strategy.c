@@ -285,8 +285,10 @@ static bool keeper_is_first(const struct strategy *f, const struct board *b, uin
     if (b->keeper == PLAYERS || b->formation.kind != FORMATION_PLAY) return false;
     const struct player *keeper = &b->players[b->keeper];
     bool is_out = f->striker == keeper->number;
+    bool his = b->ball.x < f->field.goal_area_length - f->field.length / 2 &&
+               fabs(b->ball.y) < f->field.goal_area_width / 2; /* he stands beside it: two would be one too many */
     return keeper_comes_out(f, &b->ball, keeper->to_ball, is_out) &&
-           (striker == PLAYERS || keeper->to_ball + (is_out ? 0 : f->lead) < b->players[striker].to_ball);
+           (striker == PLAYERS || keeper->to_ball + (is_out || his ? 0 : f->lead) < b->players[striker].to_ball);
 }
 
 /* Until a penalty is kicked the keeper stands on his line. */
