@@ -6,10 +6,12 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "base/trail.h"
 #include "body/stance.h"
 #include "body/state.h"
 #include "cmd/sim_play.h"
 #include "cmd/stopping.h"
+#include "core/poses.h"
 #include "core/stamp.h"
 #include "geometry_msgs/PoseWithCovarianceStamped.h"
 #include "humanoid_league_msgs/VisualCompassRotation.h"
@@ -195,31 +197,6 @@ static int ready(void *user, uint32_t robot, struct nm_player *player, struct nm
     return *edge ? 0 : -1;
 }
 
-static struct pose2 told(struct nm_edge *edge, uint32_t port)
-{
-    const Odometry *o = nm_edge_in(edge, port);
-    const Quaternion *q = &o->pose.pose.orientation;
-    return (struct pose2){o->pose.pose.position.x, o->pose.pose.position.y,
-                          quat_yaw((struct quat){q->w, q->x, q->y, q->z})};
-}
-
-/* Where the robot was lately: images are older than now. */
-struct trail {
-    uint32_t n;
-    struct {
-        int64_t time;
-        struct pose2 at;
-    } last[64];
-};
-
-static struct pose2 was_at(const struct trail *t, int64_t time)
-{
-    uint32_t best = t->n ? (t->n - 1) % 64 : 0;
-    for (uint32_t i = 0; i < 64 && i < t->n; i++)
-        if (llabs(t->last[i].time - time) < llabs(t->last[best].time - time)) best = i;
-    return t->last[best].at;
-}
-
 /* m, between where two ways that began at the same place end */
 static double apart(struct pose2 from, struct pose2 to, struct pose2 begin, struct pose2 end)
 {
@@ -235,7 +212,7 @@ int way_trial(struct setup *setup, struct way_trial *t, struct nm_err *err)
     struct nm_edge *edge = NULL;
     struct nm_run_options options = {.seed = t->seed, .registry = &setup->registry, .ready = ready, .user = &edge};
     struct nm_run *run = scenario ? nm_run_new(scenario, &options, err) : NULL;
-    struct trail trail = {0};
+    struct nm_trail trail = {0}; /* images are older than now */
     struct pose2 first = {0}, first_seen = {0}, first_legs = {0};
     double passed = 0;
     bool begun = false, done = false;
@@ -243,13 +220,12 @@ int way_trial(struct setup *setup, struct way_trial *t, struct nm_err *err)
         struct nm_stage *stage = nm_run_stage(run);
         t->seconds = nm_seconds(nm_stage_now(stage));
         nm_stage_scene(stage);
-        trail.last[trail.n % 64].time = nm_stage_now(stage);
-        trail.last[trail.n++ % 64].at = nm_stage_footprint(stage, 0);
+        nm_trail_put(&trail, nm_stage_now(stage), nm_stage_footprint(stage, 0));
         nm_edge_begin(edge, nm_stage_now(stage));
         if (t->seconds >= begin && nm_edge_fresh(edge, WAY_SEEN)) {
-            const Odometry *message = nm_edge_in(edge, WAY_SEEN);
-            struct pose2 at = was_at(&trail, nm_stamp_ns(message->header.stamp));
-            struct pose2 seen = told(edge, WAY_SEEN), legs = told(edge, WAY_LEGS);
+            const Odometry *by_eye = nm_edge_in(edge, WAY_SEEN), *by_leg = nm_edge_in(edge, WAY_LEGS);
+            struct pose2 at = nm_trail_at(&trail, nm_stamp_ns(by_eye->header.stamp));
+            struct pose2 seen = nm_pose2(&by_eye->pose.pose), legs = nm_pose2(&by_leg->pose.pose);
             if (!begun) first = at, first_seen = seen, first_legs = legs;
             begun = true;
             passed = hypot(at.x - first.x, at.y - first.y);

@@ -9,6 +9,7 @@
 #include "base/cmaes.h"
 #include "base/memory.h"
 #include "codec/cdr.h"
+#include "core/poses.h"
 #include "nav_msgs/Odometry.h"
 #include "nutmeg_msgs/SupportState.h"
 #include "record/bag.h"
@@ -161,9 +162,7 @@ static bool is(struct nm_bytes topic, const char *name)
 /* Messages that are none of ours in form are left out, as in a live robot. */
 static void take(struct drive_steps *d, struct nm_steps *steps, const Odometry *told, uint32_t changes)
 {
-    const Quaternion *q = &told->pose.pose.orientation;
-    struct pose2 at = {told->pose.pose.position.x, told->pose.pose.position.y,
-                       quat_yaw((struct quat){q->w, q->x, q->y, q->z})};
+    struct pose2 at = nm_pose2(&told->pose.pose);
     if (!isfinite(at.x + at.y + at.theta)) return;
     bool ended = nm_steps_take(steps, at, changes, &d->rest);
     if (ended && d->n < DRIVE_STEPS) d->steps[d->n++] = d->rest;

@@ -10,6 +10,7 @@
 #include "cmd/stopping.h"
 #include "codec/cdr.h"
 #include "codec/jpeg.h"
+#include "core/poses.h"
 #include "core/stamp.h"
 #include "record/bag.h"
 #include "record/bag_record.h"
@@ -60,9 +61,8 @@ void look_joints(struct look *l, const JointState *joints)
 void look_body(struct look *l, const BodyState *body)
 {
     const Pose *p = &body->torso;
-    l->torso_to_robot = (struct pose3){
-        quat_normal((struct quat){p->orientation.w, p->orientation.x, p->orientation.y, p->orientation.z}),
-        {p->position.x, p->position.y, p->position.z}};
+    l->torso_to_robot =
+        (struct pose3){quat_normal(nm_quat(&p->orientation)), {p->position.x, p->position.y, p->position.z}};
     l->body_known = true;
 }
 

@@ -11,6 +11,7 @@
 #include "cmd/sim_play.h"
 #include "core/alloc_guard.h"
 #include "core/files.h"
+#include "core/poses.h"
 #include "core/stamp.h"
 #include "geometry_msgs/PoseWithCovarianceStamped.h"
 #include "nutmeg_msgs/BehaviorState.h"
@@ -312,12 +313,10 @@ static void serve_robot(struct match *m, uint32_t i, int64_t now)
     nm_edge_begin(m->edges[i], now);
     const PoseWithCovarianceStamped *pose = nm_edge_in(m->edges[i], PORT_POSE);
     if (pose && nm_edge_fresh(m->edges[i], PORT_POSE)) {
-        const Pose *p = &pose->pose.pose;
-        double yaw = quat_yaw((struct quat){p->orientation.w, p->orientation.x, p->orientation.y, p->orientation.z});
         const struct nm_match *match = nm_judge_match(m->judge);
         const struct nm_scenario_robot *row = &m->scenario->robots[i];
         if (match->state == NM_GAME_PLAYING && !match->teams[row->team].players[row->number - 1].penalised)
-            nm_scorebook_pose(&m->book, i, (struct pose2){p->position.x, p->position.y, yaw});
+            nm_scorebook_pose(&m->book, i, nm_pose2(&pose->pose.pose));
     }
     const BehaviorState *behavior = nm_edge_in(m->edges[i], PORT_BEHAVIOR);
     uint32_t inmost = behavior && behavior->states.n == behavior->options.n ? behavior->options.n - 1 : UINT32_MAX;

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "cmd/stopping.h"
 #include "codec/cdr.h"
+#include "core/poses.h"
 #include "core/stamp.h"
 #include "geometry_msgs/PoseWithCovarianceStamped.h"
 #include "nutmeg_msgs/BallModel.h"
@@ -30,12 +31,6 @@ struct story {
     char robot[64];         /* red2                           */
     bool plays, first_half; /* by the last state of the match */
 };
-
-static struct pose2 flat(const Pose *p)
-{
-    const Quaternion *q = &p->orientation;
-    return (struct pose2){p->position.x, p->position.y, quat_yaw((struct quat){q->w, q->x, q->y, q->z})};
-}
 
 /* ---- messages of a log, one type after another ---- */
 
@@ -102,7 +97,7 @@ static void hear_truth(void *user, uint32_t listener, const void *message, int64
     if (!robot || !ball) return;
     f->moments = nm_more(f->moments, f->n, &f->room, sizeof *f->moments);
     bool turned = f->first_half != !strncmp(f->robot, "red", 3);
-    struct pose2 at = flat(&robot->pose);
+    struct pose2 at = nm_pose2(&robot->pose);
     struct pose2 seen = pose2_mul(pose2_inv(at), (struct pose2){ball->pose.position.x, ball->pose.position.y, 0});
     const Vector3 *v = &ball->twist.linear;
     f->moments[f->n++] = (struct moment){.time = time,
@@ -215,7 +210,7 @@ static void hear_pose(void *user, uint32_t listener, const void *message, int64_
     static const int from[9] = {0, 1, 5, 6, 7, 11, 30, 31, 35}; /* x, y, yaw of a matrix for six numbers */
     struct poses *p = user;
     const PoseWithCovarianceStamped *m = message;
-    struct nm_outing_pose sample = {.fresh = true, .pose = flat(&m->pose.pose)};
+    struct nm_outing_pose sample = {.fresh = true, .pose = nm_pose2(&m->pose.pose)};
     struct moment truth;
     int64_t stamp = nm_stamp_ns(m->header.stamp);
     (void)time;

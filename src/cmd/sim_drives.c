@@ -7,6 +7,7 @@
 #include "cmd/progress.h"
 #include "cmd/sim_play.h"
 #include "cmd/stopping.h"
+#include "core/poses.h"
 #include "nav_msgs/Odometry.h"
 #include "nutmeg_msgs/SupportState.h"
 
@@ -59,10 +60,7 @@ static void follow(struct driving *d, struct nm_steps *steps, struct drive_steps
     const Odometry *told = nm_edge_in(d->edge, PORT_TOLD);
     const SupportState *support = nm_edge_in(d->edge, PORT_SUPPORT);
     if (nm_edge_fresh(d->edge, PORT_TOLD) && now >= BEGIN) {
-        const Quaternion *q = &told->pose.pose.orientation;
-        struct pose2 at = {told->pose.pose.position.x, told->pose.pose.position.y,
-                           quat_yaw((struct quat){q->w, q->x, q->y, q->z})};
-        bool ended = nm_steps_take(steps, at, support->changes, &to->rest);
+        bool ended = nm_steps_take(steps, nm_pose2(&told->pose.pose), support->changes, &to->rest);
         if (ended && to->n < DRIVE_STEPS) to->steps[to->n++] = to->rest;
         if (ended) to->rest = (struct pose2){0};
     }

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/clamp.h"
 #include "base/memory.h"
+#include "core/poses.h"
 #include "geometry_msgs/PoseWithCovarianceStamped.h"
 #include "nutmeg_msgs/HeadCommand.h"
 #include "nutmeg_msgs/MatchState.h"
@@ -88,9 +89,7 @@ static void note_truth(struct nm_outing *o, uint32_t robot)
     w->truths[w->newest] = nm_stage_footprint(o->stage, robot);
     const Odometry *walked = nm_edge_in(w->edge, WALKED);
     if (!walked) return;
-    const Quaternion *q = &walked->pose.pose.orientation;
-    w->walked[w->newest] = (struct pose2){walked->pose.pose.position.x, walked->pose.pose.position.y,
-                                          quat_yaw((struct quat){q->w, q->x, q->y, q->z})};
+    w->walked[w->newest] = nm_pose2(&walked->pose.pose);
 }
 
 static void add_hash(struct nm_outing *o, const void *bytes, size_t size)
@@ -122,9 +121,7 @@ static void hear(struct nm_outing *o, uint32_t robot)
         const PoseWithCovarianceStamped *p = nm_edge_in(w->edge, k);
         to->fresh = p && nm_edge_fresh(w->edge, k);
         if (!to->fresh) continue;
-        const Quaternion *q = &p->pose.pose.orientation;
-        to->pose = (struct pose2){p->pose.pose.position.x, p->pose.pose.position.y,
-                                  quat_yaw((struct quat){q->w, q->x, q->y, q->z})};
+        to->pose = nm_pose2(&p->pose.pose);
         to->truth = w->truths[then(w, nm_stamp_ns(p->header.stamp))];
         for (int i = 0; i < 3; i++)
             for (int j = 0; j < 3; j++) to->covariance[i][j] = p->pose.covariance[6 * members[i] + members[j]];

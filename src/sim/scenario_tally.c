@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/poses.h"
 #include "core/stamp.h"
 #include "geometry_msgs/PointStamped.h"
 #include "humanoid_league_msgs/Animation.h"
@@ -52,13 +53,11 @@ static void hear(struct nm_run *run, uint32_t robot)
     const Odometry *o = nm_edge_in(l->edge, PORT_ODOMETRY);
     const Imu *imu = nm_edge_in(l->edge, PORT_IMU);
     if (o && nm_edge_fresh(l->edge, PORT_ODOMETRY)) {
-        const Quaternion *q = &o->pose.pose.orientation;
         l->odometry_known = true;
-        l->odometry = (struct pose2){o->pose.pose.position.x, o->pose.pose.position.y,
-                                     quat_yaw((struct quat){q->w, q->x, q->y, q->z})};
+        l->odometry = nm_pose2(&o->pose.pose);
     }
     if (imu && nm_edge_fresh(l->edge, PORT_IMU) && (body->imu < 0 || body->frames[body->imu].link == 0)) {
-        struct quat q = {imu->orientation.w, imu->orientation.x, imu->orientation.y, imu->orientation.z};
+        struct quat q = nm_quat(&imu->orientation);
         struct quat mount = body->imu >= 0 ? body->frames[body->imu].to_link.rot : QUAT_IDENTITY;
         l->torso = quat_mul(q, quat_inv(mount));
         l->torso_time = nm_stamp_ns(imu->header.stamp);

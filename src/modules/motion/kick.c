@@ -9,6 +9,7 @@
 
 #include "action_msgs/GoalStatus.h"
 #include "core/action.h"
+#include "core/poses.h"
 #include "geometry_msgs/PointStamped.h"
 #include "humanoid_league_msgs/Animation.h"
 #include "humanoid_league_msgs/Kick.h"
@@ -105,16 +106,9 @@ static void read_told(struct kick *f)
     nm_take_joints(f->nm->body, in->name.at, in->name.n, in->position.at, in->position.n, f->told);
 }
 
-static struct pose2 robot_to_odom(const struct kick *f)
-{
-    const Pose *p = &f->odometry->pose.pose;
-    const Quaternion *o = &p->orientation;
-    return (struct pose2){p->position.x, p->position.y, quat_yaw((struct quat){o->w, o->x, o->y, o->z})};
-}
-
 static struct kick_want want_now(const struct kick *f)
 {
-    struct pose2 at = f->in_odom ? pose2_mul(pose2_inv(robot_to_odom(f)), f->ball) : f->ball;
+    struct pose2 at = f->in_odom ? pose2_mul(pose2_inv(nm_pose2(&f->odometry->pose.pose)), f->ball) : f->ball;
     return (struct kick_want){at.x, at.y, at.theta};
 }
 
@@ -216,7 +210,7 @@ static void take_goal(struct kick *f, const Kick_Goal *goal)
         return;
     }
     f->in_odom = nm_slot(f->odometry)->seq > 0;
-    f->ball = f->in_odom ? pose2_mul(robot_to_odom(f), ball) : ball;
+    f->ball = f->in_odom ? pose2_mul(nm_pose2(&f->odometry->pose.pose), ball) : ball;
     set_strength(f, distance);
     const char *why = refusal(f, text, sizeof text);
     if (why) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "body/animation.h"
+#include "core/poses.h"
 #include "modules/motion/step_planner.h"
 
 enum { FROZEN = 10 };                             /* equal samples in a row that no living sensor gives */
@@ -124,10 +125,8 @@ static void take_command(struct walk_front *f)
 static void follow_odometry(struct walk_front *f)
 {
     const Odometry *in = f->odometry;
-    const Quaternion *q = &in->pose.pose.orientation;
     const Vector3 *v = &in->twist.twist.linear, *turn = &in->twist.twist.angular;
-    struct pose2 at = {in->pose.pose.position.x, in->pose.pose.position.y,
-                       quat_yaw((struct quat){q->w, q->x, q->y, q->z})};
+    struct pose2 at = nm_pose2(&in->pose.pose);
     f->placed = nm_age(f->nm, in) < nm_ns(SILENT) && isfinite(at.x + at.y + at.theta + v->x + v->y + turn->z);
     if (!f->placed) return;
     f->here = at;

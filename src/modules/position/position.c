@@ -4,46 +4,16 @@
 #include <string.h>
 
 #include "body/robot.h"
+#include "core/poses.h"
 #include "core/stamp.h"
 
 /* ---- odometry ---- */
 
-static struct pose2 robot_to_odom(const Odometry *o)
+void position_past_take(struct nm_trail *past, const struct nm *nm, const Odometry *odometry)
 {
-    const Quaternion *q = &o->pose.pose.orientation;
-    return (struct pose2){o->pose.pose.position.x, o->pose.pose.position.y,
-                          quat_yaw((struct quat){q->w, q->x, q->y, q->z})};
-}
-
-void position_past_take(struct position_past *p, const struct nm *nm, const Odometry *odometry, bool fresh)
-{
-    struct pose2 pose = robot_to_odom(odometry);
-    if (!fresh || !isfinite(pose.x + pose.y + pose.theta)) return;
     int64_t at = nm_stamp_ns(odometry->header.stamp);
     if (at <= 0 || at > nm->now) at = nm->now;
-    if (p->n && at <= p->at[p->newest]) return;
-    p->newest = p->n ? (p->newest + 1) % PAST : 0;
-    if (p->n < PAST) p->n++;
-    p->at[p->newest] = at;
-    p->robot_to_odom[p->newest] = pose;
-}
-
-struct pose2 position_past_at(const struct position_past *p, int64_t at)
-{
-    if (!p->n) return (struct pose2){0};
-    uint32_t later = p->newest;
-    for (uint32_t i = 0; i < p->n; i++) {
-        uint32_t k = (p->newest + PAST - i) % PAST;
-        if (p->at[k] <= at) {
-            if (k == later) return p->robot_to_odom[k];
-            struct pose2 a = p->robot_to_odom[k], b = p->robot_to_odom[later];
-            double t = (double)(at - p->at[k]) / (double)(p->at[later] - p->at[k]);
-            return (struct pose2){a.x + t * (b.x - a.x), a.y + t * (b.y - a.y),
-                                  angle_normal(a.theta + t * angle_normal(b.theta - a.theta))};
-        }
-        later = k;
-    }
-    return p->robot_to_odom[later];
+    if (nm_fresh(nm, odometry)) nm_trail_put(past, at, nm_pose2(&odometry->pose.pose));
 }
 
 /* ---- what game and body say ---- */
@@ -128,14 +98,14 @@ static void tell_tf(struct nm *nm, struct position_ports *io, struct pose2 odom_
     t->transform.rotation = yaw(odom_to_map.theta);
 }
 
-void position_tell(struct nm *nm, struct position_ports *io, const struct position_past *past,
+void position_tell(struct nm *nm, struct position_ports *io, const struct nm_trail *past,
                    const struct position_belief *beliefs, uint32_t n, int64_t last_reset, const char *reason)
 {
     static const int members[3] = {0, 1, 5}; /* x, y and turn about z of a pose's six */
     PoseWithCovarianceStamped *pose = io->pose;
     PoseHypotheses *all = io->hypotheses;
     if (!n) return;
-    pose->header.stamp = all->header.stamp = nm_stamp(past->n ? past->at[past->newest] : nm->now);
+    pose->header.stamp = all->header.stamp = nm_stamp(past->n ? past->last[(past->n - 1) % NM_TRAIL].at : nm->now);
     nm_text(pose->header.frame_id, "map");
     nm_text(all->header.frame_id, "map");
     pose->pose.pose.position = (Point){beliefs->pose.x, beliefs->pose.y, 0};
@@ -155,6 +125,6 @@ void position_tell(struct nm *nm, struct position_ports *io, const struct positi
         h->weight = (float)beliefs[i].weight;
     }
     nm_put(nm, all);
-    struct pose2 now = past->n ? past->robot_to_odom[past->newest] : (struct pose2){0};
+    struct pose2 now = nm_trail_newest(past);
     tell_tf(nm, io, pose2_mul(beliefs->pose, pose2_inv(now)));
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/pitch.h"
+#include "base/trail.h"
 #include "core/nm.h"
 #include "geometry_msgs/PoseWithCovarianceStamped.h"
 #include "humanoid_league_msgs/LineInformationRelative.h"
@@ -42,17 +43,8 @@ struct position_ports {
 
 /* ---- odometry ---- */
 
-enum { PAST = 64 };
-struct position_past {
-    int64_t at[PAST]; /* ns */
-    struct pose2 robot_to_odom[PAST];
-    uint32_t n, newest;
-};
-/* Takes the newest odometry in; what is not a number is left out. */
-void position_past_take(struct position_past *past, const struct nm *nm, const Odometry *odometry, bool fresh);
-/* Where the robot was in the odometry's frame, between two samples; the nearest sample outside of the time that is
- * covered. */
-struct pose2 position_past_at(const struct position_past *past, int64_t at);
+/* Takes the newest odometry in. */
+void position_past_take(struct nm_trail *past, const struct nm *nm, const Odometry *odometry);
 
 /* ---- what game and body say ---- */
 
@@ -93,7 +85,7 @@ struct position_belief {
     double weight;
 };
 /* Publishes pose, hypotheses (the first is the pose) and the transform from odom to map. */
-void position_tell(struct nm *nm, struct position_ports *io, const struct position_past *past,
+void position_tell(struct nm *nm, struct position_ports *io, const struct nm_trail *past,
                    const struct position_belief *beliefs, uint32_t n, int64_t last_reset, const char *reason);
 
 static inline struct pose2 position_mirrored(struct pose2 p)

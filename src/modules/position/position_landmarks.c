@@ -23,7 +23,7 @@ struct position_landmarks {
     /* state */
     struct sight_map map;
     double height;
-    struct position_past past;
+    struct nm_trail past;
     struct position_story story;
     struct sight_memory seen;
     struct side_seen others;
@@ -193,7 +193,7 @@ static void happen(struct position_landmarks *f, uint32_t events)
 
 static void move(struct position_landmarks *f, int64_t to)
 {
-    struct pose2 robot = position_past_at(&f->past, to), step = pose2_mul(pose2_inv(f->moved_to), robot);
+    struct pose2 robot = nm_trail_at(&f->past, to), step = pose2_mul(pose2_inv(f->moved_to), robot);
     if (f->moving && hypot(step.x, step.y) < 1) {
         double way = hypot(step.x, step.y), turn = fabs(step.theta);
         f->pose = pose2_mul(f->pose, step);
@@ -230,14 +230,14 @@ static void listen(struct position_landmarks *f)
 
 static void step(struct position_landmarks *f)
 {
-    position_past_take(&f->past, f->nm, f->io.odometry, nm_fresh(f->nm, f->io.odometry));
+    position_past_take(&f->past, f->nm, f->io.odometry);
     happen(f, position_story_read(&f->story, f->nm, &f->io));
     if (nm_fresh(f->nm, f->io.percepts))
         look(f);
     else if (!f->moving || f->nm->now - f->moved_at > 100000000)
         move(f, f->nm->now);
     listen(f);
-    struct pose2 now = f->past.n ? f->past.robot_to_odom[f->past.newest] : (struct pose2){0};
+    struct pose2 now = nm_trail_newest(&f->past);
     const struct position_belief best = {pose2_mul(f->pose, pose2_mul(pose2_inv(f->moved_to), now)),
                                          {{f->variance, 0, 0}, {0, f->variance, 0}, {0, 0, f->turn_variance}},
                                          1};

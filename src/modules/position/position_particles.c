@@ -34,7 +34,7 @@ struct position_particles {
     /* state */
     struct sight_map map;
     struct cloud_score score;
-    struct position_past past;
+    struct nm_trail past;
     struct position_story story;
     struct sight_memory seen;
     struct side_seen others;
@@ -250,7 +250,7 @@ static void happen(struct position_particles *f, uint32_t events)
 
 static void move(struct position_particles *f, int64_t to)
 {
-    struct pose2 robot = position_past_at(&f->past, to);
+    struct pose2 robot = nm_trail_at(&f->past, to);
     if (f->moving) {
         struct pose2 step = pose2_mul(pose2_inv(f->moved_to), robot);
         if (hypot(step.x, step.y) > 1) step = (struct pose2){0}; /* odometry began anew */
@@ -268,7 +268,7 @@ static void look(struct position_particles *f)
     if (f->story.blind || camera_is_wrong(f)) return;
     const Twist *v = &f->io.odometry->twist.twist;
     bool walks = hypot(v->linear.x, v->linear.y) > f->walks || fabs(v->angular.z) > 3 * f->walks;
-    struct pose2 robot = position_past_at(&f->past, at);
+    struct pose2 robot = nm_trail_at(&f->past, at);
     const struct sight_limits limits = {walks ? f->range_walks : f->range_stands, f->min_confidence, 1e-4, 1e-5,
                                         f->score.height};
     uint32_t n = sight_gather(f->nm, &f->io, &limits, f->now);
@@ -289,7 +289,7 @@ static void listen(struct position_particles *f)
 
 static void tell(struct position_particles *f)
 {
-    struct pose2 now = f->past.n ? f->past.robot_to_odom[f->past.newest] : (struct pose2){0};
+    struct pose2 now = nm_trail_newest(&f->past);
     struct position_belief best = f->best;
     best.pose = pose2_mul(best.pose, pose2_mul(pose2_inv(f->moved_to), now));
     for (uint32_t i = 0; i < 128 && f->nm->watched; i++) {
@@ -303,7 +303,7 @@ static void tell(struct position_particles *f)
 
 static void step(struct position_particles *f)
 {
-    position_past_take(&f->past, f->nm, f->io.odometry, nm_fresh(f->nm, f->io.odometry));
+    position_past_take(&f->past, f->nm, f->io.odometry);
     happen(f, position_story_read(&f->story, f->nm, &f->io));
     if (!f->moving) {
         move(f, f->nm->now);

@@ -37,7 +37,7 @@ struct position_ukf {
     /* state */
     struct sight_map map;
     struct ukf_noise noise;
-    struct position_past past;
+    struct nm_trail past;
     struct position_story story;
     struct sight_memory seen;
     struct side_seen others;
@@ -315,7 +315,7 @@ static void happen(struct position_ukf *f, uint32_t events)
 
 static double move(struct position_ukf *f, int64_t to)
 {
-    struct pose2 robot = position_past_at(&f->past, to);
+    struct pose2 robot = nm_trail_at(&f->past, to);
     double dt = f->moving ? nm_within(nm_seconds(to - f->moved_at), 1) : 0;
     if (f->moving) {
         struct pose2 step = pose2_mul(pose2_inv(f->moved_to), robot);
@@ -360,8 +360,7 @@ static void listen(struct position_ukf *f)
 static void tell(struct position_ukf *f)
 {
     struct position_belief beliefs[16];
-    struct pose2 step =
-        pose2_mul(pose2_inv(f->moved_to), f->past.n ? f->past.robot_to_odom[f->past.newest] : (struct pose2){0});
+    struct pose2 step = pose2_mul(pose2_inv(f->moved_to), nm_trail_newest(&f->past));
     struct particle *best = best_of(f);
     double sum = 0;
     uint32_t n = 0;
@@ -388,7 +387,7 @@ static void tell(struct position_ukf *f)
 
 static void step(struct position_ukf *f)
 {
-    position_past_take(&f->past, f->nm, f->io.odometry, nm_fresh(f->nm, f->io.odometry));
+    position_past_take(&f->past, f->nm, f->io.odometry);
     happen(f, position_story_read(&f->story, f->nm, &f->io));
     if (nm_fresh(f->nm, f->io.percepts))
         look(f);

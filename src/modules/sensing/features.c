@@ -143,7 +143,7 @@ static void tell(struct features *f)
 static void step(struct features *f)
 {
     const Pose *pose = &f->odometry->pose.pose;
-    struct quat q = quat_of(&pose->orientation);
+    struct quat q = nm_quat(&pose->orientation);
     bool good = isfinite(pose->position.x + pose->position.y + q.w + q.x + q.y + q.z);
     if (nm_fresh(f->nm, f->odometry) && good)
         remember_place(f, (struct place){nm_stamp_ns(f->odometry->header.stamp),

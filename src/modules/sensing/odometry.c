@@ -69,9 +69,7 @@ static void tell(struct odometry *f, struct pose2 now)
 static void step(struct odometry *f)
 {
     if (!nm_fresh(f->nm, f->told)) return;
-    const Point *at = &f->told->pose.pose.position;
-    const Quaternion *q = &f->told->pose.pose.orientation;
-    struct pose2 told = {at->x, at->y, quat_yaw((struct quat){q->w, q->x, q->y, q->z})}, part;
+    struct pose2 told = nm_pose2(&f->told->pose.pose), part;
     if (!isfinite(told.x + told.y + told.theta)) return;
     if (nm_steps_take(&f->steps, told, f->support->changes, &part)) {
         f->robot_to_odom = pose2_mul(f->robot_to_odom, nm_step_correct(&f->model, part));

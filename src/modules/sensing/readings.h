@@ -4,12 +4,11 @@
 
 #include "body/kinematics.h"
 #include "core/nm.h"
+#include "core/poses.h"
 #include "core/stamp.h"
-#include "geometry_msgs/Pose.h"
 #include "modules/imu.h"
 #include "sensor_msgs/JointState.h"
 
-static inline struct quat quat_of(const Quaternion *q) { return (struct quat){q->w, q->x, q->y, q->z}; }
 static inline Quaternion to_quaternion(struct quat q) { return (Quaternion){q.x, q.y, q.z, q.w}; }
 static inline Point to_point(struct vec3 v) { return (Point){v.x, v.y, v.z}; }
 static inline Vector3 to_vector(struct vec3 v) { return (Vector3){v.x, v.y, v.z}; }

@@ -15,6 +15,7 @@
 #include "base/pitch.h"
 #include "codec/gamecontroller.h"
 #include "core/nm.h"
+#include "core/poses.h"
 #include "core/stamp.h"
 #include "geometry_msgs/PoseWithCovarianceStamped.h"
 #include "humanoid_league_msgs/GameState.h"
@@ -328,14 +329,10 @@ static void serve(struct game_state *f)
 static bool ball_in_map(const struct game_state *f, double *x, double *y)
 {
     const BallModel *ball = f->ball;
-    const Pose *p = &f->pose->pose.pose;
     bool known = nm_slot(f->pose)->seq && nm_slot(ball)->seq && ball->valid && ball->confidence >= 0.5f &&
                  ago(f, nm_stamp_ns(ball->last_seen)) < 0.5;
     if (!known) return false;
-    const struct pose2 robot = {
-        p->position.x, p->position.y,
-        quat_yaw((struct quat){p->orientation.w, p->orientation.x, p->orientation.y, p->orientation.z})};
-    struct pose2 at = pose2_mul(robot, (struct pose2){ball->position.x, ball->position.y, 0});
+    struct pose2 at = pose2_mul(nm_pose2(&f->pose->pose.pose), (struct pose2){ball->position.x, ball->position.y, 0});
     *x = at.x;
     *y = at.y;
     return isfinite(at.x) && isfinite(at.y);
@@ -691,14 +688,13 @@ static bool is_fallen(const struct game_state *f)
 
 static void fill_return(struct game_state *f, struct nm_game_return *say)
 {
-    const Pose *p = &f->pose->pose.pose;
     say->fallen = is_fallen(f);
     say->ball_age = -1;
     if (nm_slot(f->pose)->seq) {
-        say->x = (float)p->position.x;
-        say->y = (float)p->position.y;
-        say->theta =
-            (float)quat_yaw((struct quat){p->orientation.w, p->orientation.x, p->orientation.y, p->orientation.z});
+        struct pose2 at = nm_pose2(&f->pose->pose.pose);
+        say->x = (float)at.x;
+        say->y = (float)at.y;
+        say->theta = (float)at.theta;
     }
     int64_t seen = nm_stamp_ns(f->ball->last_seen);
     if (!nm_slot(f->ball)->seq || !seen) return;

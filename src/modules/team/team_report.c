@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/nm.h"
+#include "core/poses.h"
 #include "core/stamp.h"
 #include "diagnostic_msgs/DiagnosticArray.h"
 #include "geometry_msgs/PoseArray.h"
@@ -55,13 +56,6 @@ static double ago(const struct team_report *f, int64_t then) { return nm_seconds
 
 static bool is_new(const struct team_report *f, const void *in) { return nm_seconds(nm_age(f->nm, in)) < f->remember; }
 
-static struct pose2 robot_to_map(const struct team_report *f)
-{
-    const Pose *p = &f->pose->pose.pose;
-    const Quaternion *q = &p->orientation;
-    return (struct pose2){p->position.x, p->position.y, quat_yaw((struct quat){q->w, q->x, q->y, q->z})};
-}
-
 static bool is_down(const struct team_report *f)
 {
     uint8_t s = f->hcm->state;
@@ -83,7 +77,7 @@ static uint8_t state_of(const struct team_report *f)
 static void tell_pose(struct team_report *f, TeamMessage *m)
 {
     static const int from[9] = {0, 1, 5, 6, 7, 11, 30, 31, 35}; /* x, y, yaw of a matrix for six numbers */
-    struct pose2 at = robot_to_map(f);
+    struct pose2 at = nm_pose2(&f->pose->pose.pose);
     bool known = is_new(f, f->pose), judged = known && nm_slot(f->hypotheses)->seq && f->hypotheses->hypotheses.n;
     m->pose.pose = (Pose2D){at.x, at.y, at.theta};
     for (int i = 0; i < 9; i++) m->pose.covariance[i] = f->pose->pose.covariance[from[i]];
@@ -107,7 +101,8 @@ static void turn_covariance(const double *c, uint32_t columns, double theta, dou
 static void tell_ball(struct team_report *f, TeamMessage *m)
 {
     const BallModel *b = f->ball;
-    struct pose2 robot = robot_to_map(f), at = pose2_mul(robot, (struct pose2){b->position.x, b->position.y, 0});
+    struct pose2 robot = nm_pose2(&f->pose->pose.pose),
+                 at = pose2_mul(robot, (struct pose2){b->position.x, b->position.y, 0});
     double age = ago(f, nm_stamp_ns(b->last_seen)), c = cos(robot.theta), s = sin(robot.theta);
     m->time_to_ball = INFINITY;
     m->ball_known = m->pose.weight > 0 && is_new(f, b) && b->valid && age < f->remember;
@@ -127,7 +122,7 @@ static void tell_ball(struct team_report *f, TeamMessage *m)
 static void tell_obstacles(struct team_report *f, TeamMessage *m)
 {
     const ObstacleModel *in = f->obstacles;
-    struct pose2 robot = robot_to_map(f);
+    struct pose2 robot = nm_pose2(&f->pose->pose.pose);
     uint64_t taken = 0;
     if (!(m->pose.weight > 0) || !is_new(f, in)) return;
     for (uint32_t k = 0; k < sizeof m->obstacles.at / sizeof *m->obstacles.at; k++) {
@@ -184,7 +179,7 @@ static void tell_goal(struct team_report *f, TeamMessage *m)
     const NavigationGoal *goal = f->goal;
     if (!is_new(f, goal) || goal->mode == NavigationGoal_STAND || goal->mode == NavigationGoal_VELOCITY) return;
     bool in_map = !strcmp(goal->header.frame_id, "map");
-    struct pose2 frame = in_map ? (struct pose2){0} : robot_to_map(f);
+    struct pose2 frame = in_map ? (struct pose2){0} : nm_pose2(&f->pose->pose.pose);
     struct pose2 target = pose2_mul(frame, (struct pose2){goal->target.x, goal->target.y, goal->target.theta});
     struct pose2 kick = pose2_mul(frame, (struct pose2){goal->kick_target.x, goal->kick_target.y, 0});
     m->walk_target = (Pose2D){target.x, target.y, target.theta};
@@ -216,7 +211,6 @@ static void listen(struct team_report *f)
 static void step(struct team_report *f)
 {
     TeamMessage *m = f->message;
-    const Quaternion *q = &f->camera->pose.orientation;
     listen(f);
     m->header.stamp = nm_stamp(f->nm->now);
     nm_text(m->header.frame_id, "map");
@@ -233,7 +227,7 @@ static void step(struct team_report *f)
     m->max_kick_distance = (float)f->kick;
     m->battery = nm_slot(f->battery)->seq && isfinite(f->battery->percentage) ? f->battery->percentage : 1;
     if (nm_slot(f->camera)->seq) {
-        struct vec3 axis = quat_apply((struct quat){q->w, q->x, q->y, q->z}, (struct vec3){0, 0, 1});
+        struct vec3 axis = quat_apply(nm_quat(&f->camera->pose.orientation), (struct vec3){0, 0, 1});
         m->head_pan = (float)atan2(axis.y, axis.x);
     }
     m->whistle = f->whistled && ago(f, f->whistled) < 2;

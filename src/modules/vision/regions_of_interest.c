@@ -2,6 +2,7 @@
  * ago, seen from where the camera is now. They are the regions of interest of the thesis (figure 4.4). Stages look more
  * closely there, or believe what they see a little earlier. */
 #include "base/pitch.h"
+#include "core/poses.h"
 #include "geometry_msgs/PoseWithCovarianceStamped.h"
 #include "modules/vision/regions.h"
 #include "modules/vision/sketch.h"
@@ -85,12 +86,9 @@ static void expect_robots(struct regions_of_interest *f, const struct frame *fra
 /* Of robots and landmarks the place on the ground is expected, which is where they are found. */
 static void expect_landmarks(struct regions_of_interest *f, const struct frame *frame)
 {
-    const Pose *p = &f->where->pose.pose;
     const double *c = f->where->pose.covariance;
     if (!nm_slot(f->where)->seq || isnan(ahead(f, &f->where->header))) return;
-    struct pose2 map_to_robot = pose2_inv((struct pose2){
-        p->position.x, p->position.y,
-        quat_yaw((struct quat){p->orientation.w, p->orientation.x, p->orientation.y, p->orientation.z})});
+    struct pose2 map_to_robot = pose2_inv(nm_pose2(&f->where->pose.pose));
     for (uint32_t i = 0; i < f->n_landmarks; i++) {
         const struct nm_landmark *l = &f->landmarks[i];
         struct pose2 at = pose2_mul(map_to_robot, (struct pose2){l->x, l->y, 0});

@@ -3,6 +3,7 @@
  * is seen is taken to stand on a circle around the field, so that the robot may have moved meanwhile. The field looks
  * the same from both ends, so the robot may also be where it does not believe to be: at the mirrored place. */
 #include "base/clamp.h"
+#include "core/poses.h"
 #include "geometry_msgs/PoseWithCovarianceStamped.h"
 #include "humanoid_league_msgs/VisualCompassRotation.h"
 #include "modules/vision/frame.h"
@@ -158,8 +159,7 @@ static void step(struct visual_compass *f)
         !frame.level)
         return;
     const PoseWithCovariance *p = &f->pose->pose;
-    const Quaternion *q = &p->pose.orientation;
-    struct pose2 robot = {p->pose.position.x, p->pose.position.y, quat_yaw((struct quat){q->w, q->x, q->y, q->z})};
+    struct pose2 robot = nm_pose2(&p->pose);
     look_around(&frame, &l);
     if (l.n < 4) return; /* it looks at the ground */
     bool sure = fmax(p->covariance[0], p->covariance[7]) < f->sure * f->sure && p->covariance[35] < 0.05;

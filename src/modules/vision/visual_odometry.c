@@ -4,6 +4,7 @@
  * square begins there. The odometry of the legs gives the heading, says where to begin to search, and stands in where
  * nothing is seen. */
 #include "base/clamp.h"
+#include "core/poses.h"
 #include "modules/vision/frame.h"
 #include "nav_msgs/Odometry.h"
 
@@ -180,10 +181,7 @@ static void step(struct visual_odometry *f)
 {
     struct frame frame;
     if (!nm_fresh(f->nm, f->camera) || !frame_take(f->nm, f->image, f->camera, &frame) || !frame.level) return;
-    const Pose *p = &f->legs->pose.pose;
-    const Quaternion *q = &p->orientation;
-    struct pose2 legs = {p->position.x, p->position.y, quat_yaw((struct quat){q->w, q->x, q->y, q->z})};
-    struct pose2 guess = f->at;
+    struct pose2 legs = nm_pose2(&f->legs->pose.pose), guess = f->at;
     if (f->begun) guess = pose2_mul(f->at, pose2_mul(pose2_inv(f->last_legs), legs));
     f->last_legs = legs;
     f->begun = true;

@@ -76,7 +76,7 @@ struct ball_filter {
     int32_t best;               /* -1: none */
     int64_t time;               /* ns, of the tracks */
     struct pose2 robot_to_odom; /* at that time */
-    struct trail trail;
+    struct nm_trail trail;
     struct camera_tilt tilt;
     int64_t looked;                   /* ns, the time of the last image with percepts */
     double learned, learned_variance; /* m/s^2: the brake as the last rolling balls had it */
@@ -271,7 +271,7 @@ static void advance(struct ball_filter *f, const struct ball_params *params, int
 {
     if (to <= f->time) return;
     double dt = nm_seconds(to - f->time), share = (double)f->odometry_noise * f->odometry_noise;
-    struct pose2 robot = trail_at(&f->trail, to), moved = pose2_mul(pose2_inv(f->robot_to_odom), robot);
+    struct pose2 robot = nm_trail_at(&f->trail, to), moved = pose2_mul(pose2_inv(f->robot_to_odom), robot);
     for (int i = 0; i < TRACKS; i++) {
         struct track *t = &f->tracks[i];
         if (!t->on) continue;
@@ -338,7 +338,7 @@ static void look(struct ball_filter *f)
     if (nm_slot(f->percepts)->seq) {
         if (!nm_fresh(f->nm, f->percepts)) return;
         int64_t stamp = valid_at(f->percepts, f->percepts->header.stamp);
-        struct pose2 robot = trail_at(&f->trail, stamp);
+        struct pose2 robot = nm_trail_at(&f->trail, stamp);
         const struct tilt_params tilt = {f->tilt_share, f->image_share, f->tilt_time, f->odometry_noise};
         look_at_field(f, &tilt, stamp, robot);
         for (uint32_t i = 0; i < f->percepts->percepts.n; i++) {
@@ -349,7 +349,7 @@ static void look(struct ball_filter *f)
         take_image(f, stamp, &s);
     } else if (nm_fresh(f->nm, f->seen)) {
         int64_t stamp = valid_at(f->seen, f->seen->header.stamp);
-        add_sighting(f, &s, f->seen->ball_relative, NULL, f->seen->confidence, trail_at(&f->trail, stamp), NULL);
+        add_sighting(f, &s, f->seen->ball_relative, NULL, f->seen->confidence, nm_trail_at(&f->trail, stamp), NULL);
         take_image(f, stamp, &s);
     }
 }
@@ -366,7 +366,7 @@ static void tell(struct ball_filter *f)
     h = now.at[0];
 
     BallModel *ball = f->ball;
-    struct pose2 robot = trail_at(&f->trail, f->nm->now), odom_to_robot = pose2_inv(robot);
+    struct pose2 robot = nm_trail_at(&f->trail, f->nm->now), odom_to_robot = pose2_inv(robot);
     double c = cos(odom_to_robot.theta), s = sin(odom_to_robot.theta), meet[2],
            speed = hypot(h.x[BALL_VX], h.x[BALL_VY]);
     double to_rest = fmin(ball_rest_time(speed, h.x[BALL_BRAKE], f->friction), 60);

@@ -46,7 +46,7 @@ struct ball_search {
     struct search_map map;
     int64_t updated, planned, known, shown; /* ns */
     uint8_t set_play;
-    struct trail trail;
+    struct nm_trail trail;
     bool has_point[PLAYERS + 1];
     double point[PLAYERS + 1][2]; /* m: proposed for each number */
 };

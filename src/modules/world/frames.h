@@ -4,18 +4,14 @@
 
 #include <string.h>
 
+#include "base/trail.h"
 #include "body/robot.h"
 #include "core/nm.h"
+#include "core/poses.h"
 #include "core/stamp.h"
 #include "geometry_msgs/PoseWithCovarianceStamped.h"
 #include "nav_msgs/Odometry.h"
 #include "nutmeg_msgs/CameraPose.h"
-
-static inline struct pose2 pose2_of(const Pose *p)
-{
-    struct quat q = {p->orientation.w, p->orientation.x, p->orientation.y, p->orientation.z};
-    return (struct pose2){p->position.x, p->position.y, quat_yaw(q)};
-}
 
 static inline struct pose2 pose2_point(double x, double y) { return (struct pose2){x, y, 0}; }
 
@@ -28,42 +24,9 @@ static inline int64_t valid_at(const void *message, Time stamp)
 
 /* ---- the odometry of the last seconds ---- */
 
-enum { TRAIL = 64 };
-
-struct trail {
-    uint32_t n; /* that were ever put */
-    struct {
-        int64_t at; /* ns */
-        struct pose2 robot_to_odom;
-    } last[TRAIL];
-};
-
-static inline void trail_put(struct trail *t, int64_t at, struct pose2 robot_to_odom)
+static inline void trail_take(struct nm_trail *t, const Odometry *o)
 {
-    if (t->n && t->last[(t->n - 1) % TRAIL].at >= at) return;
-    if (!isfinite(robot_to_odom.x + robot_to_odom.y + robot_to_odom.theta)) return;
-    t->last[t->n % TRAIL].at = at;
-    t->last[t->n++ % TRAIL].robot_to_odom = robot_to_odom;
-}
-
-static inline void trail_take(struct trail *t, const Odometry *o)
-{
-    if (nm_slot(o)->seq) trail_put(t, valid_at(o, o->header.stamp), pose2_of(&o->pose.pose));
-}
-
-/* Where the robot was at a time: between two readings by interpolation, outside of them the nearest one. */
-static inline struct pose2 trail_at(const struct trail *t, int64_t at)
-{
-    if (!t->n) return (struct pose2){0};
-    uint32_t oldest = t->n > TRAIL ? t->n - TRAIL : 0, i = t->n - 1;
-    while (i > oldest && t->last[i % TRAIL].at > at) i--;
-    struct pose2 a = t->last[i % TRAIL].robot_to_odom;
-    int64_t from = t->last[i % TRAIL].at, to = t->last[(i + 1) % TRAIL].at;
-    if (i + 1 == t->n || from >= at) return a;
-    struct pose2 b = t->last[(i + 1) % TRAIL].robot_to_odom;
-    double k = (double)(at - from) / (double)(to - from);
-    return (struct pose2){a.x + k * (b.x - a.x), a.y + k * (b.y - a.y),
-                          angle_normal(a.theta + k * angle_normal(b.theta - a.theta))};
+    if (nm_slot(o)->seq) nm_trail_put(t, valid_at(o, o->header.stamp), nm_pose2(&o->pose.pose));
 }
 
 /* ---- the robot on the field ---- */
@@ -75,15 +38,15 @@ struct place {
 };
 
 /* The pose as of a time: carried on by odometry from its stamp. A pose older than two seconds is none. */
-static inline struct place place_at(const struct nm *nm, const PoseWithCovarianceStamped *pose, const struct trail *t,
-                                    int64_t at)
+static inline struct place place_at(const struct nm *nm, const PoseWithCovarianceStamped *pose,
+                                    const struct nm_trail *t, int64_t at)
 {
     static const int rows[3] = {0, 1, 5}; /* x, y, rotation about z */
     struct place place = {0};
     int64_t stamp = valid_at(pose, pose->header.stamp);
-    struct pose2 then = pose2_of(&pose->pose.pose);
+    struct pose2 then = nm_pose2(&pose->pose.pose);
     if (!nm_slot(pose)->seq || nm->now - stamp > nm_ns(2) || !isfinite(then.x + then.y + then.theta)) return place;
-    struct pose2 moved = pose2_mul(pose2_inv(trail_at(t, stamp)), trail_at(t, at));
+    struct pose2 moved = pose2_mul(pose2_inv(nm_trail_at(t, stamp)), nm_trail_at(t, at));
     place.known = true;
     place.robot_to_map = pose2_mul(then, moved);
     for (int i = 0; i < 3; i++)

@@ -58,7 +58,7 @@ struct robot_tracker {
     /* state */
     struct track tracks[TRACKS];
     int64_t time; /* ns, of the tracks */
-    struct trail trail;
+    struct nm_trail trail;
     bool reported[MATES]; /* in this step: the mate of team_state has a track */
 };
 
@@ -173,7 +173,7 @@ static void take_image(struct robot_tracker *f)
     int64_t stamp = valid_at(f->percepts, f->percepts->header.stamp);
     if (stamp <= f->time) return;
     double dt = f->time ? nm_seconds(stamp - f->time) : 0.033;
-    struct pose2 robot = trail_at(&f->trail, stamp);
+    struct pose2 robot = nm_trail_at(&f->trail, stamp);
     for (int i = 0; i < TRACKS; i++)
         if (f->tracks[i].on) predict(&f->tracks[i], fmin(dt, 2));
     f->time = stamp;
@@ -213,7 +213,7 @@ static void mate_spread(const struct robot_tracker *f, const TeamMate *mate, dou
 
 static void name_mates(struct robot_tracker *f, const struct place *place)
 {
-    struct pose2 odom_to_map = pose2_mul(place->robot_to_map, pose2_inv(trail_at(&f->trail, f->nm->now)));
+    struct pose2 odom_to_map = pose2_mul(place->robot_to_map, pose2_inv(nm_trail_at(&f->trail, f->nm->now)));
     for (int i = 0; i < TRACKS; i++) f->tracks[i].says_fallen = false;
     for (uint32_t m = 0; m < f->team->mates.n && m < MATES; m++) {
         const TeamMate *mate = &f->team->mates.at[m];
@@ -336,7 +336,7 @@ static void tell_posts(struct robot_tracker *f, struct pose2 map_to_it, Obstacle
 /* What mates see and this robot does not look at; never the robot itself. */
 static void tell_hearsay(struct robot_tracker *f, const struct place *place, struct pose2 map_to_it, ObstacleModel *to)
 {
-    struct pose2 robot = trail_at(&f->trail, f->nm->now),
+    struct pose2 robot = nm_trail_at(&f->trail, f->nm->now),
                  map_to_odom = pose2_mul(robot, pose2_inv(place->robot_to_map));
     double c = cos(map_to_it.theta), s = sin(map_to_it.theta);
     for (uint32_t m = 0; m < f->team->mates.n && m < MATES; m++) {
@@ -370,7 +370,7 @@ static void step(struct robot_tracker *f)
     struct place place = place_at(f->nm, f->pose, &f->trail, f->nm->now);
     name_mates(f, &place);
 
-    struct pose2 robot = trail_at(&f->trail, f->nm->now), odom_to_robot = pose2_inv(robot);
+    struct pose2 robot = nm_trail_at(&f->trail, f->nm->now), odom_to_robot = pose2_inv(robot);
     struct pose2 odom_to_map = pose2_mul(place.robot_to_map, odom_to_robot), here = {0};
     nm_text(f->obstacles->header.frame_id, "base_footprint");
     nm_text(f->team_obstacles->header.frame_id, "map");

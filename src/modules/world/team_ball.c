@@ -56,7 +56,7 @@ struct team_ball {
     float max_age, min_confidence, brake, friction, rule_time, walk_speed, walk_delay, reach;
     struct nm_pitch_size field;
     /* state */
-    struct trail trail;
+    struct nm_trail trail;
     float doubt[PLAYERS]; /* 1 - trust in each player */
     bool placed;          /* the rules put the ball somewhere */
     double placed_x;

@@ -24,7 +24,7 @@ struct world_model {
     Model *local, *global;
     nm_out_queue(TFMessage) tf;
     /* state */
-    struct trail trail;
+    struct nm_trail trail;
 };
 
 /* The thesis knows two colours; red teams are magenta, all others cyan, and our opponents are the other one. */
