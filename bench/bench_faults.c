@@ -13,7 +13,6 @@
 #include "cmd/pool.h"
 #include "cmd/stopping.h"
 #include "codec/team_compact.h"
-#include "core/alloc_guard.h"
 #include "core/nm.h"
 #include "core/stamp.h"
 #include "nutmeg_msgs/BallModel.h"
@@ -233,13 +232,8 @@ static void work(void *user, uint32_t kind, void *result)
                               .air = {MATCH_AIR, MATCH_AIR}};
     t = (struct trial){.kind = (enum kind)kind, .r = result};
     if (!match_begin(&t.match, &s->setup, &o, &err)) {
-        struct nm_run_options run_options = {.seed = s->seed,
-                                             .workers = 1,
-                                             .registry = &s->setup.registry,
-                                             .enter = nm_guard_enter,
-                                             .leave = nm_guard_leave,
-                                             .ready = ready,
-                                             .user = &t};
+        struct nm_run_options run_options = {
+            .seed = s->seed, .workers = 1, .registry = &s->setup.registry, .ready = ready, .user = &t};
         struct nm_run *run = nm_run_new(t.match.scenario, &run_options, &err);
         int over = run ? 0 : -1;
         while (!over && nm_run_step(run) > 0) over = look(&t, nm_run_stage(run), &err);

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/alloc_guard.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/logging.h"
@@ -149,8 +148,6 @@ int cmd_replay(int argc, char **argv)
     options.revision = program_revision();
     options.build = program_build(build);
     options.cpu = machine_cpu(cpu, sizeof cpu);
-    options.enter = nm_guard_enter;
-    options.leave = nm_guard_leave;
     options.progress = &line.as;
     code = EXIT_USAGE;
     if (!setup_plugins(&setup, &plugins, &err) &&

@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "cmd/sim_play.h"
-#include "core/alloc_guard.h"
 #include "core/files.h"
 #include "core/poses.h"
 #include "core/stamp.h"
@@ -385,13 +384,8 @@ void match_play(struct setup *setup, const struct match_options *options, uint32
     memset(r, 0, sizeof *r);
     struct nm_run *run = NULL;
     if (!match_begin(&m, setup, options, &err)) {
-        struct nm_run_options o = {.seed = options->seed,
-                                   .workers = workers,
-                                   .registry = &setup->registry,
-                                   .enter = nm_guard_enter,
-                                   .leave = nm_guard_leave,
-                                   .ready = match_ready,
-                                   .user = &m};
+        struct nm_run_options o = {
+            .seed = options->seed, .workers = workers, .registry = &setup->registry, .ready = match_ready, .user = &m};
         run = nm_run_new(m.scenario, &o, &err);
         int over = run ? 0 : -1;
         while (!over && nm_run_step(run) > 0) {

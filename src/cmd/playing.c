@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "core/alloc_guard.h"
 #include "cmd/console.h"
 #include "cmd/crash.h"
 #include "cmd/stopping.h"
@@ -480,13 +479,8 @@ static int open_all(struct playing *p, struct nm_err *err)
     if (p->lineup->robot_folder && !(p->body = setup_body(p->setup, p->lineup, err))) return -1;
     p->runs = nm_take_n(&p->setup->arena, uint64_t, p->lineup->n_cycles + 1);
     p->loaded = setup_options(p->setup, &o->flags);
-    p->player = nm_player_new(p->lineup,
-                              &(struct nm_player_options){.name = o->name,
-                                                          .seed = (uint64_t)o->seed,
-                                                          .body = p->body,
-                                                          .enter = nm_guard_enter,
-                                                          .leave = nm_guard_leave},
-                              err);
+    p->player = nm_player_new(
+        p->lineup, &(struct nm_player_options){.name = o->name, .seed = (uint64_t)o->seed, .body = p->body}, err);
     if (!p->player || open_console(p, err)) return -1;
     if (o->made && o->made(p->player, o->user, err)) return -1;
     if (o->joy && !(p->teleop = nm_teleop_new(p->player, o->joy, err))) return -1;

@@ -12,7 +12,6 @@
 #include "cmd/pool.h"
 #include "cmd/progress.h"
 #include "cmd/stopping.h"
-#include "core/alloc_guard.h"
 #include "core/files.h"
 
 /* ---- control sockets: each player answers nutmeg topic, param, why and tasks by its robot's name ---- */
@@ -189,8 +188,6 @@ static int open_run(struct playing *p, struct nm_err *err)
                                      .lineup = o->lineup,
                                      .robot = o->robot,
                                      .registry = &p->setup->registry,
-                                     .enter = nm_guard_enter,
-                                     .leave = nm_guard_leave,
                                      .ready = ready,
                                      .said = said,
                                      .user = p,

@@ -16,7 +16,6 @@
 #include "cmd/pool.h"
 #include "cmd/sim_play.h"
 #include "cmd/stopping.h"
-#include "core/alloc_guard.h"
 #include "core/files.h"
 #include "core/player.h"
 
@@ -484,8 +483,6 @@ static void play(void *user, uint32_t index, void *result)
                                      .n_set = n,
                                      .set = set,
                                      .registry = &t->setup->registry,
-                                     .enter = nm_guard_enter,
-                                     .leave = nm_guard_leave,
                                      .bus = &sim_bus};
     struct nm_run *run = err.n ? NULL : nm_run_new(t->scenarios[scenario], &options, &err);
     if (t->animation && folder) tune_drop_folder(&arena, folder); /* it has been read */

@@ -22,17 +22,8 @@ void __libc_free(void *old);
 
 static _Thread_local bool inside_cycle;
 
-void nm_guard_enter(void *user)
-{
-    (void)user;
-    inside_cycle = true;
-}
-
-void nm_guard_leave(void *user)
-{
-    (void)user;
-    inside_cycle = false;
-}
+void nm_guard_enter(void) { inside_cycle = true; }
+void nm_guard_leave(void) { inside_cycle = false; }
 
 static void say(const char *text)
 {

@@ -2,6 +2,7 @@
  * which the outputs of a run appear (start plus cost). Events are sorted by time; at the same time outputs come before
  * starts, and then the order is that of the cycles. Players share nothing during a call, so worker threads do not
  * change the result. */
+#include "core/alloc_guard.h"
 #include "core/internal.h"
 
 static void deliver(struct nm_cycle *cycle)
@@ -48,6 +49,7 @@ static void start(struct nm_cycle *cycle, int64_t now)
     const struct nm_player_options *options = &cycle->player->options;
     schedule(cycle, now);
     if (options->enter) options->enter(options->user);
+    nm_guard_enter();
     cycle_begin(cycle, now);
     cycle_steps(cycle);
     cycle_account(cycle);
@@ -56,6 +58,7 @@ static void start(struct nm_cycle *cycle, int64_t now)
         cycle_end(cycle);
     else
         cycle->due = now + cycle->plan->cost;
+    nm_guard_leave();
     if (options->leave) options->leave(options->user);
 }
 

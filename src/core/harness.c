@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "core/alloc_guard.h"
 #include "core/internal.h"
 
 enum { PORTS = 64, PERIOD = 1000000 };
@@ -106,11 +105,7 @@ struct nm_harness *nm_harness_new_with(const struct nm_module *module, const cha
         .root = "/nonexistent", .set = set, .n_set = split(h, module->name, settings, set, PORTS)};
     h->lineup = nm_lineup_parse(text, strlen(text), "test", &h->registry, &options, &err);
     if (!h->lineup) die("line-up", &err);
-    h->player =
-        nm_player_new(h->lineup,
-                      &(struct nm_player_options){
-                          .name = "test", .seed = 1, .body = body, .enter = nm_guard_enter, .leave = nm_guard_leave},
-                      &err);
+    h->player = nm_player_new(h->lineup, &(struct nm_player_options){.name = "test", .seed = 1, .body = body}, &err);
     if (!h->player) die("start", &err);
     add_port(h, module, &(struct nm_port){.topic = "rosout", .kind = NM_PORT_OUT_QUEUE, .depth = 64});
     h->edge = nm_edge_new(h->player, "test edge", h->ports, h->n, &err);

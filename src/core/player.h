@@ -14,7 +14,7 @@ struct nm_player_options {
     uint64_t seed;              /* of all random numbers                                           */
     bool watched;               /* somebody looks at nm_show from the start                        */
     const struct nm_body *body; /* what modules find in their context; must outlive the player     */
-    /* Called in the thread of a cycle before and after every run; tests forbid malloc between them. */
+    /* Called in the thread of a cycle before and after every run. */
     void (*enter)(void *user);
     void (*leave)(void *user);
     void *user;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "core/alloc_guard.h"
 #include "core/internal.h"
 
 /* Sleeps while `word` is still `seen`, until the time `until`. False when the time was up. */
@@ -60,11 +61,13 @@ static void one_run(struct nm_cycle *cycle, int64_t wanted)
     const struct nm_player_options *options = &cycle->player->options;
     int64_t start = nm_clock();
     if (options->enter) options->enter(options->user);
+    nm_guard_enter();
     cycle_begin(cycle, start);
     cycle_steps(cycle);
     cycle_end(cycle);
     cycle_account(cycle);
     tally_add(&cycle->late, start - wanted);
+    nm_guard_leave();
     if (options->leave) options->leave(options->user);
     if (nm_clock() - wanted > cycle->plan->deadline) atomic_fetch_add_explicit(&cycle->misses, 1, memory_order_relaxed);
 }

@@ -819,12 +819,7 @@ static int open_player(struct replay *r, struct nm_err *err)
     const struct nm_body *body = NULL;
     if (r->lineup->robot_folder && !(body = nm_body_load(&r->arena, r->lineup->robot_folder, err))) return -1;
     r->player = nm_player_new(r->lineup,
-                              &(struct nm_player_options){.name = r->player_name,
-                                                          .seed = r->seed,
-                                                          .body = body,
-                                                          .enter = r->options->enter,
-                                                          .leave = r->options->leave},
-                              err);
+                              &(struct nm_player_options){.name = r->player_name, .seed = r->seed, .body = body}, err);
     if (!r->player) return -1;
     if (r->by_time) return 0;
     r->replay = nm_replay_new(r->player, err);

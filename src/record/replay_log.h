@@ -23,8 +23,6 @@ struct replay_options {
     struct nm_registry *registry;
     struct nm_lineup_options with;      /* how the recorded line-up is loaded; its settings win over the log's     */
     const char *revision, *build, *cpu; /* of this program: what differs from the log's is named                   */
-    void (*enter)(void *user);          /* around each step, as in struct nm_player_options; may be NULL           */
-    void (*leave)(void *user);
 
     const struct nm_mcap_progress *progress;        /* may be NULL                                          */
     bool (*stopping)(void);                         /* whether to end early                                 */

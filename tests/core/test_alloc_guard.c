@@ -41,9 +41,9 @@ static int in_a_cycle(void (*call)(void), char *said, size_t size)
     if (child == 0) {
         signal(SIGABRT, SIG_DFL);
         dup2(ends[1], STDERR_FILENO);
-        nm_guard_enter(NULL);
+        nm_guard_enter();
         call();
-        nm_guard_leave(NULL);
+        nm_guard_leave();
         _exit(0);
     }
     close(ends[1]);
@@ -100,7 +100,7 @@ NM_MODULE_UNLISTED(hoarder, "Takes memory.", NM_PORTS(hoarder_ports), .step = NM
 
 static void step_the_hoarder(void)
 {
-    nm_guard_leave(NULL); /* the harness enters by itself */
+    nm_guard_leave(); /* the harness enters by itself */
     nm_harness_step(nm_harness_new(&hoarder_module, NULL), 0.01);
 }
 
@@ -138,10 +138,10 @@ static pthread_barrier_t both;
 
 static void *stay_inside_a_cycle(void *unused)
 {
-    nm_guard_enter(NULL);
+    nm_guard_enter();
     pthread_barrier_wait(&both);
     pthread_barrier_wait(&both);
-    nm_guard_leave(NULL);
+    nm_guard_leave();
     return unused;
 }
 
@@ -162,8 +162,8 @@ static void the_flag_belongs_to_one_thread(void **state)
 static void outside_a_cycle_memory_behaves_as_ever(void **state)
 {
     (void)state;
-    nm_guard_enter(NULL);
-    nm_guard_leave(NULL);
+    nm_guard_enter();
+    nm_guard_leave();
     unsigned char *zeroed = calloc(100, 10);
     for (int i = 0; i < 1000; i++) assert_int_equal(zeroed[i], 0);
     zeroed = realloc(zeroed, 100000);

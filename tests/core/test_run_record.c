@@ -2,7 +2,6 @@
  * run. */
 #include "core/started.h"
 
-#include "core/alloc_guard.h"
 #include "core/run_record.h"
 #include "std_msgs/Int64.h"
 #include "std_srvs/SetBool.h"
@@ -51,7 +50,7 @@ static const char house[] = "cycles:\n"
 static struct nm_record *open_record(struct started *s)
 {
     struct nm_err err = {0};
-    start_with(s, house, (struct nm_player_options){.seed = 1, .enter = nm_guard_enter, .leave = nm_guard_leave});
+    start_with(s, house, (struct nm_player_options){.seed = 1});
     struct nm_record *record = nm_record_new(s->player, &err);
     if (!record) fail_msg("%s", err.text);
     return record;

@@ -9,7 +9,6 @@
 
 #include "std_msgs/Int64.h"
 #include "nav_msgs/Path.h"
-#include "core/alloc_guard.h"
 
 static void nap(int ms) { nanosleep(&(struct timespec){.tv_nsec = ms * 1000000L}, NULL); }
 
@@ -96,7 +95,7 @@ static void play(const char *text, int64_t messages, void (*meanwhile)(struct st
 {
     struct started s;
     struct nm_err err = {0};
-    start_with(&s, text, (struct nm_player_options){.seed = 1, .enter = nm_guard_enter, .leave = nm_guard_leave});
+    start_with(&s, text, (struct nm_player_options){.seed = 1});
     if (nm_player_start(s.player, &err)) fail_msg("%s", err.text);
     struct checker *c = self_of(&s, "checker");
     while (c->done < messages) {

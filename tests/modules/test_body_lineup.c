@@ -1,6 +1,5 @@
 /* lineups/body.yaml as a whole: the hardware's topics in, everything a walk and a camera need out, nothing allocated on
  * the way; and without a robot each module says that it needs one. */
-#include "core/alloc_guard.h"
 #include "core/player.h"
 #include "geometry_msgs/Twist.h"
 #include "humanoid_league_msgs/BallRelative.h"
@@ -161,9 +160,7 @@ static void a_walk_goes_in_and_its_way_comes_out(void **state)
     struct walker w;
     struct moment m, next;
     open_lineup(&r);
-    r.player = nm_player_new(
-        r.lineup,
-        &(struct nm_player_options){.seed = 1, .body = r.body, .enter = nm_guard_enter, .leave = nm_guard_leave}, &err);
+    r.player = nm_player_new(r.lineup, &(struct nm_player_options){.seed = 1, .body = r.body}, &err);
     if (!r.player) fail_msg("%s", err.text);
     r.hardware = nm_edge_new(r.player, "hardware", edge_ports, PORTS, &err);
     if (!r.hardware || nm_players_run(&r.player, 1, 1, 1)) fail_msg("%s", err.text);

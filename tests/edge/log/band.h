@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "core/alloc_guard.h"
 #include "std_msgs/Float64.h"
 #include "std_msgs/Int64.h"
 #include "std_srvs/SetBool.h"
@@ -152,7 +151,7 @@ static const struct nm_edge_port outside_port = {.topic = "outside", .kind = NM_
 static inline void record_virtual(const char *path, int64_t ms)
 {
     struct started s;
-    start_with(&s, band, (struct nm_player_options){.seed = 7, .enter = nm_guard_enter, .leave = nm_guard_leave});
+    start_with(&s, band, (struct nm_player_options){.seed = 7});
     struct nm_edge *outside = edge(&s, &outside_port, 1);
     struct nm_log *log = open_log(&s, (struct nm_log_options){.path = path, .virtual_time = true});
     for (int64_t now = 10; now <= ms; now += 10) {

@@ -190,7 +190,7 @@ static void a_run_in_threads_is_repeated_bit_for_bit(void **state)
     struct started s;
     struct nm_err err = {0};
     pthread_t thread;
-    start_with(&s, band, (struct nm_player_options){.seed = 3, .enter = nm_guard_enter, .leave = nm_guard_leave});
+    start_with(&s, band, (struct nm_player_options){.seed = 3});
     struct outside outside = {.edge = edge(&s, &outside_port, 1), .s = &s};
     struct nm_log *log = open_log(&s, (struct nm_log_options){.path = in_place("t.mcap")});
     assert_int_equal(nm_player_start(s.player, &err), 0);
