@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/order.h"
 #include "bench.h"
 #include "core/harness.h"
 #include "core/nm.h"
@@ -33,12 +34,6 @@ static const struct trial trials[TRIALS] = {
     [STRAIGHT] = {.scenario = "motion/forward", .seeds = 5, .quick = 2, .seconds = 13},
 };
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The share of the seeds that took at most so long; INFINITY where too many never moved the ball. */
 static double quantile(const double *sorted, uint32_t n, double share)
 {
@@ -59,7 +54,7 @@ static void tell_approach(struct nm_bench *bench, const struct trial *t, double 
         beyond[i] = isnan(moved) ? INFINITY : moved - START - FAR / speed;
         first += kicked - moved < AT_ONCE;
     }
-    qsort(beyond, t->n, sizeof *beyond, by_size);
+    qsort(beyond, t->n, sizeof *beyond, nm_by_size);
     double median = quantile(beyond, t->n, 0.5), late = quantile(beyond, t->n, 0.95), least = floor(0.96 * t->n);
     snprintf(name, sizeof name, "approach, %s: beyond the straight walk, median", where);
     nm_bench_report(bench, name, median, "s", NAN, goals ? "<= 3 s" : "", !goals || median <= 3);

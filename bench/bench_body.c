@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "bench.h"
 #include "body/dynamics.h"
 #include "body/leg_ik.h"
@@ -219,12 +220,6 @@ static void do_peer_forward(struct work *w, int k)
 /* of this thread: other programs on the machine do not count */
 static double seconds(void) { return 1e-9 * (double)nm_clock_of(CLOCK_THREAD_CPUTIME_ID); }
 
-static int by_value(const void *a, const void *b)
-{
-    double d = *(const double *)a - *(const double *)b;
-    return (d > 0) - (d < 0);
-}
-
 /* Median of the time of one call in microseconds, for two that take turns, so that both see the same machine. */
 static void measure(struct work *w, int repeats, void (*one)(struct work *, int), void (*two)(struct work *, int),
                     double us[2])
@@ -240,7 +235,7 @@ static void measure(struct work *w, int repeats, void (*one)(struct work *, int)
             times[i][r] = (seconds() - start) / (repeats * POSES) * 1e6;
         }
     for (int i = 0; i < 2; i++) {
-        qsort(times[i], ROUNDS, sizeof(double), by_value);
+        qsort(times[i], ROUNDS, sizeof(double), nm_by_size);
         us[i] = times[i][ROUNDS / 2];
     }
 }

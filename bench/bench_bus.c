@@ -1,6 +1,7 @@
 /* The servo bus in real time: the driver on serial ports, 20 servos and an inertial unit behind pseudo terminals with
  * the timing of 1 Mbaud. The median of the cycles in which everybody answered (at least half of them must be such); the
  * ratio is the cycle over the time its bytes alone need on the busiest wire. */
+#include "base/order.h"
 #include "bench.h"
 
 #include "edge/bus/driver.h"
@@ -15,12 +16,6 @@
 #include <unistd.h>
 
 enum { SERVOS = 20, CYCLES = 300, WARM_UP = 120, PERIOD_NS = 12000000 };
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 struct body {
     char folder[32], path[NM_BUS_WIRES][NM_BUS_NAME];
@@ -103,8 +98,8 @@ static void run(struct nm_bench *bench, const char *name, int wires, int protoco
         nm_bench_report(bench, name, NAN, "ms", NAN, goal, false);
         return;
     }
-    qsort(ms, (size_t)n, sizeof *ms, by_size);
-    qsort(wire_ms, (size_t)n, sizeof *wire_ms, by_size);
+    qsort(ms, (size_t)n, sizeof *ms, nm_by_size);
+    qsort(wire_ms, (size_t)n, sizeof *wire_ms, nm_by_size);
     double median = ms[n / 2], wire = wire_ms[n / 2];
     nm_bench_report(bench, name, median, "ms", median / wire, goal, median <= limit_ms);
 }

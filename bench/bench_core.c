@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/order.h"
 #include "bench.h"
 #include "core/internal.h"
 #include "geometry_msgs/Vector3Stamped.h"
@@ -20,15 +21,9 @@
 #include "std_msgs/Int64.h"
 #include "visualization_msgs/MarkerArray.h"
 
-static int by_value(const void *a, const void *b)
-{
-    double d = *(const double *)a - *(const double *)b;
-    return (d > 0) - (d < 0);
-}
-
 static double median(double *values, size_t n)
 {
-    qsort(values, n, sizeof *values, by_value);
+    qsort(values, n, sizeof *values, nm_by_size);
     return values[n / 2];
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "bench.h"
 #include "codec/cdr.h"
 #include "codec/mcap_read.h"
@@ -200,15 +201,9 @@ static double our_reader(struct load *load, const struct nm_mcap_contents *conte
 
 /* ---- both in turn ---- */
 
-static int by_value(const void *a, const void *b)
-{
-    double d = *(const double *)a - *(const double *)b;
-    return (d > 0) - (d < 0);
-}
-
 static double median(double *values, int n)
 {
-    qsort(values, (size_t)n, sizeof *values, by_value);
+    qsort(values, (size_t)n, sizeof *values, nm_by_size);
     return values[n / 2];
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "bench.h"
 #include "cmd/commands.h"
 #include "cmd/setup.h"
@@ -264,15 +265,9 @@ static uint32_t add_lateness(double *to, uint32_t n, const struct measured *m)
     return n;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double d = *(const double *)a - *(const double *)b;
-    return (d > 0) - (d < 0);
-}
-
 static double quantile(double *values, uint32_t n, double q)
 {
-    qsort(values, n, sizeof *values, by_value);
+    qsort(values, n, sizeof *values, nm_by_size);
     return n ? values[(uint32_t)(q * (double)(n - 1))] : NAN;
 }
 

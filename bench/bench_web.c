@@ -4,6 +4,7 @@
  * process is kept off the last core, on which a client runs that subscribes to every topic, as the whole page would do.
  * The robot runs watched and unwatched by turns, so that both see the same machine. The rows of the browser are
  * measured by web/bench.mjs in headless chromium. */
+#include "base/order.h"
 #include "bench.h"
 
 #include <arpa/inet.h>
@@ -171,15 +172,9 @@ static int play(const struct nm_lineup *lineup, const struct nm_body *body, bool
     return bad;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double middle(double *values, int n)
 {
-    qsort(values, (size_t)n, sizeof *values, by_value);
+    qsort(values, (size_t)n, sizeof *values, nm_by_size);
     return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 

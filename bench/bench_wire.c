@@ -9,6 +9,7 @@
  *
  * Each pass is two new processes; the ways take turns. Where ROS 1 is installed, the last way is held against it too.
  */
+#include "base/order.h"
 #include "bench.h"
 
 #include <math.h>
@@ -282,16 +283,10 @@ static void receive_playing(struct pass *pass)
 
 /* ---- passes ---- */
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double median(double *values, int n)
 {
     if (n <= 0) return NAN;
-    qsort(values, (size_t)n, sizeof *values, by_value);
+    qsort(values, (size_t)n, sizeof *values, nm_by_size);
     return values[n / 2];
 }
 

@@ -2,6 +2,7 @@
  * sample whose memory it may use again, and without the check of the bytes that it does once on arrival; ours always
  * checks. A build without Cyclone's headers prints our times alone. */
 #include "base/memory.h"
+#include "base/order.h"
 #include "bench.h"
 
 #include <math.h>
@@ -46,15 +47,9 @@ static double batch(void (*run)(struct side *), struct side *s, int times)
     return (now_ns() - start) / times;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double median(double *values, int n)
 {
-    qsort(values, (size_t)n, sizeof *values, by_value);
+    qsort(values, (size_t)n, sizeof *values, nm_by_size);
     return values[n / 2];
 }
 

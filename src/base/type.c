@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 /* Elements of a sequence that may be touched: a count that a module wrote beyond the capacity ends there. */
 static uint32_t used(const struct nm_op *op, const void *seq)
 {
@@ -52,6 +54,13 @@ void nm_reset(const struct nm_type *type, void *message)
 {
     if (type->blobs) each_blob(type, message, nm_blob_release);
     clear(type, message);
+}
+
+void *nm_message_new(const struct nm_type *type)
+{
+    void *message = nm_calloc(1, type->size);
+    nm_reset(type, message);
+    return message;
 }
 
 void *nm_append_(uint32_t *n, void *at, size_t cap, const struct nm_type *type)

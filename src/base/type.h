@@ -137,6 +137,8 @@ const struct nm_type *nm_type_find(const struct nm_types *types,
 
 /* Sets a message to its defaults; releases its blobs. Storage of sequences is not touched, only their counts. */
 NM_EXPORT void nm_reset(const struct nm_type *type, void *message);
+/* A message of any type with its defaults; free() takes it back. */
+void *nm_message_new(const struct nm_type *type);
 
 /* Appends one element, reset, to a sequence member and returns it; NULL when full. For struct elements:
  *     Pose *p = nm_append(&path->poses, &Pose_type); */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/levenberg.h"
+#include "base/order.h"
 #include "body/kinematics.h"
 #include "body/state.h"
 
@@ -213,12 +214,6 @@ static void find_markings(struct search *s)
 
 /* ---- the search ---- */
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* px: how far the sights are off, sorted; how many there are. */
 static uint32_t measure(struct search *s)
 {
@@ -231,7 +226,7 @@ static uint32_t measure(struct search *s)
         miss(s, &lens, i, &du, &dv);
         s->off[n++] = hypot(du, dv);
     }
-    qsort(s->off, n, sizeof *s->off, by_size);
+    qsort(s->off, n, sizeof *s->off, nm_by_size);
     return n;
 }
 

@@ -5,16 +5,15 @@
 #include "body/animation_carry.h"
 #include "body/leg_ik.h"
 
-/* How far the foot reaches before its sole's origin, and (sign -1) behind it. */
-static double reach_of(const struct nm_body *body, const struct nm_foot *foot, double sign)
+double nm_foot_reach(const struct nm_body *body, enum nm_side side, struct vec3 way)
 {
-    const struct nm_frame *sole = &body->frames[foot->sole];
+    const struct nm_frame *sole = &body->frames[body->foot[side].sole];
     double most = 0;
     for (uint32_t i = 0; i < body->n_collisions; i++) {
         const struct nm_link_shape *s = &body->collisions[i];
         if (s->link != sole->link) continue;
         struct pose3 p = pose_mul(pose_inv(sole->to_link), s->to_link);
-        most = fmax(most, sign * p.pos.x + nm_shape_reach(s, p.rot, (struct vec3){1, 0, 0}));
+        most = fmax(most, vec3_dot(way, p.pos) + nm_shape_reach(s, p.rot, way));
     }
     return most;
 }
@@ -26,8 +25,8 @@ static double off_balance(const struct nm_body *body, const struct nm_kin *kin)
     double sole = 0, front = INFINITY, back = INFINITY;
     for (int side = 0; side < 2; side++) {
         sole += kin->pose[body->foot[side].sole].pos.x / 2;
-        front = fmin(front, reach_of(body, &body->foot[side], 1));
-        back = fmin(back, reach_of(body, &body->foot[side], -1));
+        front = fmin(front, nm_foot_reach(body, (enum nm_side)side, (struct vec3){1, 0, 0}));
+        back = fmin(back, nm_foot_reach(body, (enum nm_side)side, (struct vec3){-1, 0, 0}));
     }
     double off = nm_com(body, kin).x - sole, middle = (front - back) / 2, tenth = (front + back) / 10;
     return off > middle || off < middle - tenth ? off - middle + tenth / 2 : 0;

@@ -4,6 +4,9 @@
 
 #include "body/robot.h"
 
+/* m, how far a foot reaches from the origin of its sole in a direction of the sole's frame. */
+NM_EXPORT double nm_foot_reach(const struct nm_body *body, enum nm_side side, struct vec3 way);
+
 /* Fills n_joints angles. `bend` is the share by which the legs are shortened, 0 (straight) to 0.5. A robot without legs
  * that inverse kinematics can place keeps them at zero. */
 void nm_stance(const struct nm_body *body, double bend, double q[]);

@@ -17,14 +17,6 @@ static const char *const kind_names[] = {
     [NM_STRING] = "string", [NM_STRUCT] = "message",
 };
 
-/* A message of any type, with its defaults. */
-static void *message_new(const struct nm_type *type)
-{
-    void *message = nm_calloc(1, type->size);
-    nm_reset(type, message);
-    return message;
-}
-
 /* ---- list ---- */
 
 static int msg_list(int argc, char **argv)
@@ -99,7 +91,7 @@ static void default_text(const struct nm_type *type, const struct nm_field *fiel
 
 static void show_fields(const struct nm_type *type)
 {
-    void *message = message_new(type);
+    void *message = nm_message_new(type);
     struct table table;
     table_begin(&table, (const char *const[]){"  field", "type", "room", ">offset", "default", "about", NULL});
     for (uint32_t i = 0; i < type->n_fields; i++) {
@@ -185,7 +177,7 @@ static int msg_show(int argc, char **argv)
         puts(type->hash);
     } else if (yaml || json) {
         struct nm_text_out out = {.grows = true};
-        void *message = message_new(type);
+        void *message = nm_message_new(type);
         nm_print(&out, type, message, json ? NM_TEXT_JSON : NM_TEXT_YAML);
         printf("%s%s", out.text, out.used && out.text[out.used - 1] == '\n' ? "" : "\n");
         free(message);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/random.h"
 
 enum { DRAWN = 200, ROUNDS = 200 };
@@ -127,12 +128,6 @@ static void fit(const struct tournament *t, const uint32_t *drawn, uint32_t n, d
 
 static double elo_of(double strength) { return 400 * log10(strength); }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static int by_elo(const void *a, const void *b)
 {
     double x = ((const struct tournament_rank *)a)->elo, y = ((const struct tournament_rank *)b)->elo;
@@ -153,7 +148,7 @@ static void draw_intervals(const struct tournament *t, struct tournament_rank *r
         for (uint32_t i = 0; i < t->n_teams; i++) elos[i][k] = elo_of(strength[i]);
     }
     for (uint32_t i = 0; i < t->n_teams; i++) {
-        qsort(elos[i], DRAWN, sizeof **elos, by_size);
+        qsort(elos[i], DRAWN, sizeof **elos, nm_by_size);
         ranks[i].low = elos[i][LOW];
         ranks[i].high = elos[i][HIGH];
     }

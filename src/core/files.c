@@ -22,6 +22,12 @@ const char *nm_folder_of(struct nm_arena *arena, const char *path)
     return slash == path ? "/" : nm_take_format(arena, "%.*s", (int)(slash - path), path);
 }
 
+const char *nm_stem_of(struct nm_arena *arena, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
+    return nm_take_format(arena, "%.*s", (int)(dot && dot != base ? dot - base : (ptrdiff_t)strlen(base)), base);
+}
+
 int nm_make_folders(const char *path, struct nm_err *err)
 {
     char folder[4096];

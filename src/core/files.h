@@ -12,6 +12,8 @@
 const char *nm_path(struct nm_arena *arena, const char *folder, const char *name);
 /* The folder of a path: "." where it has none. */
 const char *nm_folder_of(struct nm_arena *arena, const char *path);
+/* The name of a file without its folder and its ending. */
+const char *nm_stem_of(struct nm_arena *arena, const char *path);
 
 /* Makes the missing folders above a path. If the path ends with '/', it is itself a folder and is made, too. */
 int nm_make_folders(const char *path, struct nm_err *err);

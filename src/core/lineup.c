@@ -310,12 +310,6 @@ static void open_plugins(struct loading *l, const struct nm_yaml *file)
 
 /* ---- the whole ---- */
 
-static const char *name_of(struct nm_arena *arena, const char *file)
-{
-    const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file, *dot = strrchr(base, '.');
-    return nm_take_format(arena, "%.*s", (int)(dot && dot != base ? dot - base : (ptrdiff_t)strlen(base)), base);
-}
-
 static void read_lineup(struct loading *l, const struct nm_yaml *file)
 {
     if (file->kind != NM_YAML_MAP) return;
@@ -342,7 +336,7 @@ static struct nm_lineup *load(const char *text, size_t size, const char *path, s
         return NULL;
     }
     lineup->file = nm_take_text(&lineup->arena, path);
-    lineup->name = name_of(&lineup->arena, path);
+    lineup->name = nm_stem_of(&lineup->arena, path);
     lineup->warnings = "";
     struct loading l = {.lineup = lineup, .registry = registry, .options = options ? options : &none, .err = err};
     if (!text && !nm_file_exists(path) && (text = nm_lineup_joined(&lineup->arena, path))) size = strlen(text);

@@ -1,4 +1,5 @@
 #include "sim/mjcf_field.h"
+#include "base/order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -109,12 +110,6 @@ static void write_softness(FILE *out, double blades, double friction, double ste
 
 static bool is_ramp(const struct nm_patch *g) { return g->rise_x != 0 || g->rise_y != 0; }
 
-static int by_value(const void *a, const void *b)
-{
-    double one = *(const double *)a, two = *(const double *)b;
-    return (one > two) - (one < two);
-}
-
 /* Where ground changes it is laid of tiles, cut at the edges of all patches; the outer ones reach beyond any walk. */
 static void write_tiles(FILE *out, const struct nm_pitch *p, const struct nm_mjcf_options *options)
 {
@@ -128,8 +123,8 @@ static void write_tiles(FILE *out, const struct nm_pitch *p, const struct nm_mjc
         x[n] = g->x0, y[n++] = g->y0;
         x[n] = g->x1, y[n++] = g->y1;
     }
-    qsort(x, n, sizeof *x, by_value);
-    qsort(y, n, sizeof *y, by_value);
+    qsort(x, n, sizeof *x, nm_by_size);
+    qsort(y, n, sizeof *y, nm_by_size);
     for (size_t a = 0; a + 1 < n; a++)
         for (size_t b = 0; b + 1 < n; b++) {
             double wide = (x[a + 1] - x[a]) / 2, deep = (y[b + 1] - y[b]) / 2, turf = options->turf, grip = 1;

@@ -69,12 +69,6 @@ static bool in_cone(const struct nm_lens_map *lens, struct vec3 c, double reach)
     return far <= 0 || c.z >= lens->wide_cos * sqrt(far) - lens->wide_sin * reach;
 }
 
-static float reach_of(const struct nm_solid *s)
-{
-    float z = s->half[2] + (s->kind == NM_SOLID_CAPSULE ? s->half[0] : 0);
-    return s->kind == NM_SOLID_SPHERE ? s->half[0] : sqrtf(s->half[0] * s->half[0] + s->half[1] * s->half[1] + z * z);
-}
-
 /* Keeps a rectangle to the picture; false if nothing is left of it. */
 static bool clip(const struct nm_camera *camera, double low_u, double high_u, double low_v, double high_v,
                  struct nm_sight *sight)
@@ -116,7 +110,7 @@ static bool outline(const struct nm_lens_map *lens, const struct ray_view *view,
     const struct nm_camera *camera = &lens->camera;
     float half[3] = {s->half[0], s->half[1], s->half[2]};
     struct vec3 axis[3];
-    if (small_outline(lens, centre, reach_of(s), sight)) return sight->low_x < sight->high_x;
+    if (small_outline(lens, centre, nm_solid_reach(s), sight)) return sight->low_x < sight->high_x;
     double low_u = INFINITY, high_u = -INFINITY, low_v = INFINITY, high_v = -INFINITY;
     if (s->kind == NM_SOLID_SPHERE) half[1] = half[2] = half[0];
     if (s->kind == NM_SOLID_CAPSULE) half[2] += half[0];
@@ -159,7 +153,7 @@ static void find_sights(struct nm_eye *eye, const struct ray_view *view)
             struct nm_sight *sight = &eye->sights[eye->n_sights];
             for (int k = 0; k < 3; k++) at[k] = s->pos[k] - view->origin[k];
             struct vec3 centre = to_optical(view, at);
-            if (!in_cone(lens, centre, reach_of(s)) || !outline(lens, view, s, centre, sight)) continue;
+            if (!in_cone(lens, centre, nm_solid_reach(s)) || !outline(lens, view, s, centre, sight)) continue;
             sight->solid = ray_localise(view, s);
             eye->n_sights++;
         }

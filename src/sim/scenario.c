@@ -284,12 +284,6 @@ static void read_file(struct reading *r, const struct nm_yaml *file)
     if ((node = nm_yaml_get(file, "expect"))) read_conditions(r, node, &s->expect, &s->n_expect);
 }
 
-static const char *name_of(struct nm_arena *arena, const char *file)
-{
-    const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file, *dot = strrchr(base, '.');
-    return nm_take_format(arena, "%.*s", (int)(dot && dot != base ? dot - base : (ptrdiff_t)strlen(base)), base);
-}
-
 /* Text NULL: the file is read. */
 static struct nm_scenario *load(const char *path, const char *text, size_t size, const char *root, struct nm_err *err)
 {
@@ -299,7 +293,7 @@ static struct nm_scenario *load(const char *path, const char *text, size_t size,
         return NULL;
     }
     s->file = nm_take_text(&s->arena, path);
-    s->name = name_of(&s->arena, path);
+    s->name = nm_stem_of(&s->arena, path);
     s->root = nm_take_text(&s->arena, root ? root : ".");
     s->about = "";
     s->first_seed = s->last_seed = 1;

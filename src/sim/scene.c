@@ -28,7 +28,7 @@ static struct nm_solid *add(struct nm_scene *scene, enum nm_solid_kind kind, uin
 
 static struct pose3 at(double x, double y, double z) { return (struct pose3){QUAT_IDENTITY, {x, y, z}}; }
 
-static float reach_of(const struct nm_solid *s)
+float nm_solid_reach(const struct nm_solid *s)
 {
     float z = s->half[2] + (s->kind == NM_SOLID_CAPSULE ? s->half[0] : 0);
     return s->kind == NM_SOLID_SPHERE ? s->half[0] : sqrtf(s->half[0] * s->half[0] + s->half[1] * s->half[1] + z * z);
@@ -46,7 +46,7 @@ static void close_group(struct nm_scene *scene, uint32_t first)
     *g = (struct nm_solid_group){.first = first, .n = scene->n_solids - first};
     for (uint32_t i = first; i < scene->n_solids; i++)
         for (int k = 0; k < 3; k++) {
-            float reach = reach_of(&scene->solids[i]), c = scene->solids[i].pos[k];
+            float reach = nm_solid_reach(&scene->solids[i]), c = scene->solids[i].pos[k];
             low[k] = fminf(low[k], c - reach);
             high[k] = fmaxf(high[k], c + reach);
         }
@@ -54,7 +54,7 @@ static void close_group(struct nm_scene *scene, uint32_t first)
     for (uint32_t i = first; i < scene->n_solids; i++) {
         const struct nm_solid *s = &scene->solids[i];
         float dx = s->pos[0] - g->pos[0], dy = s->pos[1] - g->pos[1], dz = s->pos[2] - g->pos[2];
-        g->reach = fmaxf(g->reach, sqrtf(dx * dx + dy * dy + dz * dz) + reach_of(s));
+        g->reach = fmaxf(g->reach, sqrtf(dx * dx + dy * dy + dz * dz) + nm_solid_reach(s));
     }
 }
 

@@ -47,6 +47,8 @@ struct nm_solid {
     float pos[3];
     float colour[3]; /* 0 to 1, as displayed in full light */
 };
+/* m, the radius of the sphere around its centre that holds it. */
+float nm_solid_reach(const struct nm_solid *solid);
 
 struct nm_solid_group {
     uint32_t first, n;

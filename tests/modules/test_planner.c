@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/clamp.h"
+#include "base/order.h"
 #include "base/random.h"
 #include "core/harness.h"
 #include "core/stamp.h"
@@ -447,12 +448,6 @@ static struct approach approach(uint64_t seed, double far, const char *settings)
     return a;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void a_ball_is_kicked_from_any_side_without_a_stop(void **state)
 {
     (void)state;
@@ -468,7 +463,7 @@ static void a_ball_is_kicked_from_any_side_without_a_stop(void **state)
         beyond[trial] = a.beyond;
     }
     assert_int_equal(stops, 0);
-    qsort(beyond, TRIALS, sizeof *beyond, by_size);
+    qsort(beyond, TRIALS, sizeof *beyond, nm_by_size);
     print_message("beyond the straight walk: median %.2f s, largest %.2f s\n", beyond[TRIALS / 2], beyond[TRIALS - 1]);
     assert_true(beyond[TRIALS / 2] < 3.5 && beyond[TRIALS - 1] < 7);
 }

@@ -1023,13 +1023,6 @@ static void *member(const struct nm_type *type, void *message, const char *name)
     return (uint8_t *)message + field->offset;
 }
 
-static void *message_new(const struct nm_type *type)
-{
-    void *message = nm_calloc(1, type->size);
-    nm_reset(type, message);
-    return message;
-}
-
 static struct nm_look_client *client_new(struct nm_look_goal *goal, const char *part, const struct nm_type *request,
                                          const struct nm_type *reply, struct nm_err *err)
 {
@@ -1048,11 +1041,11 @@ struct nm_look_goal *nm_look_goal_new(struct nm_look *look, const char *name, co
     if (getrandom(goal->id, sizeof goal->id, 0) != sizeof goal->id) abort();
     goal->id[6] = (uint8_t)((goal->id[6] & 0x0f) | 0x40); /* marks a random UUID (RFC 4122) */
     goal->id[8] = (uint8_t)((goal->id[8] & 0x3f) | 0x80);
-    goal->request = message_new(action->send_request);
-    goal->reply = message_new(action->send_reply);
-    goal->question = message_new(action->result_request);
-    goal->result = message_new(action->result_reply);
-    goal->feedback = message_new(action->feedback_message);
+    goal->request = nm_message_new(action->send_request);
+    goal->reply = nm_message_new(action->send_reply);
+    goal->question = nm_message_new(action->result_request);
+    goal->result = nm_message_new(action->result_reply);
+    goal->feedback = nm_message_new(action->feedback_message);
     memcpy(member(action->send_request, goal->request, "goal_id"), goal->id, UUID_BYTES);
     memcpy(member(action->result_request, goal->question, "goal_id"), goal->id, UUID_BYTES);
     memcpy(&goal->ending.goal_info.goal_id, goal->id, UUID_BYTES);

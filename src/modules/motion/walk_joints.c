@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "body/dynamics.h"
+#include "body/stance.h"
 #include "modules/motion/walk_parts.h"
 
 static const double PASSES_OVER = 0.15; /* of a step, in which the weight goes from foot to foot; feedback too     */
@@ -24,20 +25,6 @@ static void servo_weakness(const struct nm_body *body, uint32_t joint, double *l
     if (!(gain > 0)) return;
     *lag = (type->damping + type->kt * type->kt / type->resistance) / gain;
     *give = 1 / gain;
-}
-
-/* How far the foot reaches from the sole's origin. */
-static double reach_of(const struct nm_body *body, int side, struct vec3 way)
-{
-    const struct nm_frame *sole = &body->frames[body->foot[side].sole];
-    double most = 0;
-    for (uint32_t i = 0; i < body->n_collisions; i++) {
-        const struct nm_link_shape *s = &body->collisions[i];
-        if (s->link != sole->link) continue;
-        struct pose3 p = pose_mul(pose_inv(sole->to_link), s->to_link);
-        most = fmax(most, vec3_dot(way, p.pos) + nm_shape_reach(s, p.rot, way));
-    }
-    return most;
 }
 
 static bool is_of_leg(const struct nm_body *body, uint32_t link)
@@ -91,10 +78,10 @@ int walk_joints_init(struct walk_engine *e, struct nm_err *err)
     e->size = e->legs / WALK_LEG;
     e->hip = hip.z;
     e->ankle = ankle.z - kin.pose[body->foot[NM_LEFT].sole].pos.z;
-    e->nearest = reach_of(body, NM_LEFT, right) + reach_of(body, NM_RIGHT, left);
-    e->outwards = fmin(reach_of(body, NM_LEFT, left), reach_of(body, NM_RIGHT, right));
+    e->nearest = nm_foot_reach(body, NM_LEFT, right) + nm_foot_reach(body, NM_RIGHT, left);
+    e->outwards = fmin(nm_foot_reach(body, NM_LEFT, left), nm_foot_reach(body, NM_RIGHT, right));
     e->narrow = TO_STEPS * walk_clip(1 - 0.5 * (0.5 * e->nearest + e->outwards) / (NARROW * e->size), 0, 1);
-    double foot = fmin(reach_of(body, NM_LEFT, front), reach_of(body, NM_LEFT, vec3_scale(front, -1)));
+    double foot = fmin(nm_foot_reach(body, NM_LEFT, front), nm_foot_reach(body, NM_LEFT, vec3_scale(front, -1)));
     e->push = foot < SMALL * e->size ? HIPS_MORE * e->weight * foot : INFINITY;
     e->upright = leg->released & 1 ? leg->home.pos.y - e->leg[NM_RIGHT].chain.home.pos.y : 0;
     e->most_hip = most_feedback(e, &kin, hip);
