@@ -10,7 +10,6 @@
 #include "cmd/ball_trial.h"
 #include "cmd/pool.h"
 #include "cmd/position_trial.h"
-#include "cmd/progress.h"
 #include "cmd/stopping.h"
 
 enum { FIRST_SEED = 20001, SEEDS = 20, QUICK = 2 };
@@ -20,9 +19,8 @@ struct work {
     struct setup *setup;
     const struct nm_bench_options *options;
     char lineup[PATH_MAX + 64];
-    uint32_t n, ended;
+    uint32_t n;
     struct ball_result *results;
-    struct progress progress;
 };
 
 static uint64_t seed_of(const struct work *w, uint32_t piece)
@@ -40,15 +38,6 @@ static void work(void *user, uint32_t piece, void *result)
         .lineup = w->lineup,
     };
     ball_trial(w->setup, &trial, result);
-}
-
-static void done(void *user, uint32_t piece, const void *result, const char *died)
-{
-    struct work *w = user;
-    struct ball_result *r = &w->results[piece];
-    if (result) *r = *(const struct ball_result *)result;
-    if (died) snprintf(r->why, sizeof r->why, "%.150s", died);
-    progress_tell(&w->progress, "%u of %u robots with a ball", ++w->ended, w->n);
 }
 
 static void row(struct nm_bench *b, const struct work *w, enum ball_error kind, const char *name, const char *unit,
@@ -111,13 +100,14 @@ void bench_ball(struct nm_bench *b)
                         .size = sizeof(struct ball_result),
                         .seconds = 900,
                         .work = work,
-                        .done = done,
+                        .what = "robots with a ball",
+                        .results = w.results,
+                        .why = offsetof(struct ball_result, why),
+                        .why_size = sizeof((struct ball_result *)0)->why,
                         .quit = stopping,
                         .user = &w};
     stop_by_signals();
-    progress_begin(&w.progress, "");
     if (pool_run(&pool, &err) < 0) nm_bench_say(b, "%s", err.text);
-    progress_end(&w.progress);
     report(b, &w);
     free(w.results);
     setup_end(&setup);

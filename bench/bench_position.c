@@ -10,7 +10,6 @@
 #include "bench.h"
 #include "cmd/pool.h"
 #include "cmd/position_trial.h"
-#include "cmd/progress.h"
 #include "cmd/stopping.h"
 #include "modules/position/cloud.h"
 
@@ -37,11 +36,10 @@ struct work {
     const struct nm_bench_options *options;
     char lineup[PATH_MAX + 64];
     enum nm_fidelity fidelity;
-    uint32_t n, ended;
+    uint32_t n;
     uint8_t trial[TRIALS * MOST];
     uint32_t index[TRIALS * MOST];
     struct position_result *results; /* of each piece */
-    struct progress progress;
 };
 
 static uint64_t seed_of(const struct work *w, uint32_t piece)
@@ -63,14 +61,6 @@ static void work(void *user, uint32_t piece, void *result)
                                          .n_poses = 1,
                                          .poses = topics};
     position_trial(w->setup, &trial, result);
-}
-
-static void done(void *user, uint32_t piece, const void *result, const char *died)
-{
-    struct work *w = user;
-    (void)died;
-    if (result) w->results[piece] = *(const struct position_result *)result;
-    progress_tell(&w->progress, "%u of %u outings", ++w->ended, w->n);
 }
 
 /* All errors of a kind of outing together. */
@@ -232,13 +222,14 @@ void bench_position(struct nm_bench *b)
                         .size = sizeof(struct position_result),
                         .seconds = 900,
                         .work = work,
-                        .done = done,
+                        .what = "outings",
+                        .results = w.results,
+                        .why = offsetof(struct position_result, why),
+                        .why_size = sizeof((struct position_result *)0)->why,
                         .quit = stopping,
                         .user = &w};
     stop_by_signals();
-    progress_begin(&w.progress, "");
     if (pool_run(&pool, &err) < 0) nm_bench_say(b, "%s", err.text);
-    progress_end(&w.progress);
     for (uint32_t i = 0; i < w.n; i++)
         if (!w.results[i].done && *w.results[i].why)
             nm_bench_say(b, "%s, seed %" PRIu64 ": %s", trials[w.trial[i]].name, seed_of(&w, i), w.results[i].why);

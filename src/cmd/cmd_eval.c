@@ -10,7 +10,6 @@
 #include "cmd/eval.h"
 #include "cmd/pool.h"
 #include "cmd/recorded.h"
-#include "cmd/progress.h"
 #include "cmd/sim_play.h"
 #include "cmd/stopping.h"
 #include "geometry_msgs/PoseWithCovarianceStamped.h"
@@ -39,7 +38,7 @@ struct eval {
     struct texts logs; /* instead of outings: one a seed */
     double seconds;
     int64_t jobs;
-    uint32_t n_lineups, n_rows, seeds, ended;
+    uint32_t n_lineups, n_rows, seeds;
     struct {
         char file[PATH_MAX + 64];
         uint32_t n_poses;
@@ -47,7 +46,6 @@ struct eval {
     } lineups[LINEUPS];
     struct row rows[ROWS];
     struct position_result *results; /* by line-up and seed */
-    struct progress progress;
 };
 
 /* Robots tell their mates the first pose: the one that the rest of a line-up would read, if there is one. */
@@ -117,15 +115,6 @@ static void work(void *user, uint32_t piece, void *result)
                                          .n_poses = e->lineups[which].n_poses,
                                          .poses = e->lineups[which].poses};
     position_trial(&e->setup, &trial, result);
-}
-
-static void done(void *user, uint32_t piece, const void *result, const char *died)
-{
-    struct eval *e = user;
-    struct position_result *to = &e->results[piece];
-    if (result) *to = *(const struct position_result *)result;
-    if (died) snprintf(to->why, sizeof to->why, "%.150s", died);
-    progress_tell(&e->progress, "%u of %u outings", ++e->ended, e->n_lineups * e->seeds);
 }
 
 /* All line-ups must have seen the same. */
@@ -298,13 +287,14 @@ static int evaluate(struct eval *e, struct nm_err *err)
                               .jobs = (uint32_t)e->jobs,
                               .size = sizeof(struct position_result),
                               .work = work,
-                              .done = done,
+                              .what = "outings",
+                              .results = e->results,
+                              .why = offsetof(struct position_result, why),
+                              .why_size = sizeof((struct position_result *)0)->why,
                               .quit = stopping,
                               .user = e};
     stop_by_signals();
-    progress_begin(&e->progress, "");
     int bad = pool_run(&pool, err);
-    progress_end(&e->progress);
     if (bad < 0 || interrupted() || check(e, err) < 0) return -1;
     for (uint32_t i = 0; i < e->n_rows; i++) sum_up(e, &e->rows[i]);
     return 0;

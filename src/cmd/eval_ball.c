@@ -9,7 +9,6 @@
 #include "cmd/options.h"
 #include "cmd/plot.h"
 #include "cmd/pool.h"
-#include "cmd/progress.h"
 #include "cmd/recorded.h"
 #include "cmd/setup.h"
 #include "cmd/sim_play.h"
@@ -30,8 +29,6 @@ struct evaluation {
     struct setup setup;
     const struct order *order;
     const char *files[EVAL_LINEUPS];
-    uint32_t ended;
-    struct progress progress;
     struct ball_result *results; /* [seed][line-up] */
     char died[160];
 };
@@ -46,14 +43,6 @@ static void work(void *user, uint32_t piece, void *result)
     }
     const struct ball_trial trial = {e->order->fidelity, e->order->first + seed, e->order->seconds, e->files[lineup]};
     ball_trial(&e->setup, &trial, result);
-}
-
-static void done(void *user, uint32_t piece, const void *result, const char *died)
-{
-    struct evaluation *e = user;
-    if (result) e->results[piece] = *(const struct ball_result *)result;
-    if (died) snprintf(e->results[piece].why, sizeof e->results[piece].why, "%.150s", died);
-    progress_tell(&e->progress, "%u of %u", ++e->ended, e->order->seeds * e->order->n_lineups);
 }
 
 static double mean_of(const struct ball_result *r, enum ball_error kind)
@@ -134,13 +123,14 @@ static int evaluate(struct evaluation *e, int64_t jobs, const char *picture, str
                         .size = sizeof(struct ball_result),
                         .seconds = 900,
                         .work = work,
-                        .done = done,
+                        .what = "robots with a ball",
+                        .results = e->results,
+                        .why = offsetof(struct ball_result, why),
+                        .why_size = sizeof((struct ball_result *)0)->why,
                         .quit = stopping,
                         .user = e};
     stop_by_signals();
-    progress_begin(&e->progress, "");
     int bad = pool_run(&pool, err);
-    progress_end(&e->progress);
     if (stopping()) return tell_interrupted("nothing is compared");
     if (bad || check(e, err)) return -1;
     for (uint32_t i = 0; i < n; i++) {

@@ -11,7 +11,6 @@
 #include "cmd/options.h"
 #include "cmd/plot.h"
 #include "cmd/pool.h"
-#include "cmd/progress.h"
 #include "cmd/stopping.h"
 
 enum measure { POINTS, DIFFERENCE, ON_GOAL, BALL, FALLS, PLACE, CPU, MEASURES };
@@ -20,10 +19,9 @@ struct evaluation {
     struct setup setup;
     struct match_options match;
     const char *lineups[2];
-    uint32_t seeds, ended;
+    uint32_t seeds;
     uint64_t first;
     struct match_result *results; /* [seed][turned] */
-    struct progress progress;
 };
 
 static void work(void *user, uint32_t piece, void *result)
@@ -35,15 +33,6 @@ static void work(void *user, uint32_t piece, void *result)
     o.teams[turned] = e->lineups[0];
     o.teams[!turned] = e->lineups[1];
     match_play(&e->setup, &o, 1, result);
-}
-
-static void done(void *user, uint32_t piece, const void *result, const char *died)
-{
-    struct evaluation *e = user;
-    struct match_result *r = &e->results[piece];
-    if (result) *r = *(const struct match_result *)result;
-    if (died) snprintf(r->died, sizeof r->died, "%.150s", died);
-    progress_tell(&e->progress, "%u of %u games", ++e->ended, 2 * e->seeds);
 }
 
 static void measure(const struct match_result *r, uint32_t team, double to[MEASURES])
@@ -87,13 +76,14 @@ static int evaluate(struct evaluation *e, uint32_t jobs, const char *picture, st
                         .jobs = jobs,
                         .size = sizeof(struct match_result),
                         .work = work,
-                        .done = done,
+                        .what = "games",
+                        .results = e->results,
+                        .why = offsetof(struct match_result, died),
+                        .why_size = sizeof((struct match_result *)0)->died,
                         .quit = stopping,
                         .user = e};
     stop_by_signals();
-    progress_begin(&e->progress, "");
     int bad = pool_run(&pool, err);
-    progress_end(&e->progress);
     if (stopping()) return tell_interrupted("nothing is compared");
     for (uint32_t i = 0; i < 2 * e->seeds && !bad; i++)
         if (!e->results[i].done)

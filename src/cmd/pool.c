@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "cmd/progress.h"
 #include "core/files.h"
 
 enum { JOBS = 64 };
@@ -26,8 +27,9 @@ struct job {
 
 struct crew {
     const struct pool *pool;
-    uint32_t n, next;
+    uint32_t n, next, ended;
     struct job jobs[JOBS];
+    struct progress progress;
     bool dismissed;
 };
 
@@ -70,21 +72,24 @@ static int begin(struct crew *c, struct job *job, struct nm_err *err)
 
 static void end(struct crew *c, struct job *job)
 {
+    const struct pool *pool = c->pool;
     char died[120] = "";
     int status = 0;
     close(job->pipe);
     while (waitpid(job->pid, &status, 0) < 0 && errno == EINTR) {}
     job->pid = 0;
-    if (job->got == c->pool->size) {
-        c->pool->done(c->pool->user, job->index, job->result, NULL);
-        return;
-    }
-    if (WIFSIGNALED(status))
+    bool whole = job->got == pool->size;
+    if (!whole && WIFSIGNALED(status))
         snprintf(died, sizeof died, "its process was ended by signal %d (%s)", WTERMSIG(status),
                  strsignal(WTERMSIG(status)));
-    else
+    else if (!whole)
         snprintf(died, sizeof died, "its process ended with code %d", WEXITSTATUS(status));
-    c->pool->done(c->pool->user, job->index, NULL, died);
+    uint8_t *to = pool->results ? (uint8_t *)pool->results + job->index * pool->size : NULL;
+    if (to && whole) memcpy(to, job->result, pool->size);
+    if (to && !whole && pool->why_size) snprintf((char *)to + pool->why, pool->why_size, "%s", died);
+    if (pool->done) pool->done(pool->user, job->index, whole ? job->result : NULL, whole ? NULL : died);
+    c->ended++;
+    if (pool->what) progress_tell(&c->progress, "%u of %u %s", c->ended, pool->n, pool->what);
 }
 
 /* Waits a moment for a child to write or to end. */
@@ -127,6 +132,7 @@ int pool_run(const struct pool *pool, struct nm_err *err)
 {
     struct crew c = {.pool = pool, .n = pool->jobs < 1 ? 1 : pool->jobs > JOBS ? JOBS : pool->jobs};
     int bad = 0;
+    progress_begin(&c.progress, "");
     for (uint32_t i = 0; i < c.n; i++) c.jobs[i].result = nm_malloc(pool->size + 1);
     while (!bad && (c.next < pool->n || working(&c))) {
         bool quit = pool->quit && pool->quit();
@@ -137,6 +143,7 @@ int pool_run(const struct pool *pool, struct nm_err *err)
         listen_to(&c);
     }
     while (working(&c)) listen_to(&c);
+    progress_end(&c.progress);
     for (uint32_t i = 0; i < c.n; i++) free(c.jobs[i].result);
     return bad;
 }

@@ -4,7 +4,6 @@
 #include "body/state.h"
 #include "cmd/calibrate.h"
 #include "cmd/pool.h"
-#include "cmd/progress.h"
 #include "cmd/sim_play.h"
 #include "cmd/stopping.h"
 #include "core/poses.h"
@@ -21,8 +20,7 @@ struct driving {
     const char *robot;
     uint64_t body, first_seed;
     struct drive_steps *drives;
-    uint32_t n, ended, wanted;
-    struct progress progress;
+    uint32_t n;
     struct nm_edge *edge;
     char why[160];
 };
@@ -101,7 +99,6 @@ static void done(void *user, uint32_t index, const void *result, const char *die
     const struct message *m = result;
     (void)index;
     if (!died && m->done) d->drives[d->n++] = m->drive;
-    progress_tell(&d->progress, "%u of %u drives", ++d->ended, d->wanted);
 }
 
 uint32_t calibrate_sim(struct setup *setup, const char *robot, uint64_t body, uint64_t first_seed, uint32_t n,
@@ -116,15 +113,13 @@ uint32_t calibrate_sim(struct setup *setup, const char *robot, uint64_t body, ui
                         .jobs = jobs,
                         .size = sizeof(struct message),
                         .seconds = 600,
+                        .what = "drives",
                         .work = work,
                         .done = done,
                         .quit = stopping,
                         .user = &d};
     stop_by_signals();
-    d.wanted = n;
-    progress_begin(&d.progress, "");
     if (pool_run(&pool, err)) d.n = 0;
-    progress_end(&d.progress);
     nm_scenario_free(scenario);
     return d.n;
 }
