@@ -21,12 +21,6 @@
 #include "std_msgs/Int64.h"
 #include "visualization_msgs/MarkerArray.h"
 
-static double median(double *values, size_t n)
-{
-    qsort(values, n, sizeof *values, nm_by_size);
-    return values[n / 2];
-}
-
 /* ---- players of unlisted modules ---- */
 
 struct made {
@@ -76,7 +70,7 @@ static double run_time(struct nm_cycle *cycle, struct nm_cycle *less)
     enum { ROUNDS = 101 };
     double times[ROUNDS];
     for (int r = 0; r < ROUNDS; r++) times[r] = runs_time(cycle) - (less ? runs_time(less) : 0);
-    return median(times, ROUNDS);
+    return nm_median(times, ROUNDS);
 }
 
 /* ---- put, reset and read inside a cycle ---- */
@@ -228,7 +222,7 @@ static double handover(struct nm_cycle *from, struct nm_cycle *to, struct value 
         }
         times[r] = (double)spent / TIMES;
     }
-    return median(times, ROUNDS);
+    return nm_median(times, ROUNDS);
 }
 
 static double plain_copy(size_t bytes)
@@ -251,7 +245,7 @@ static double plain_copy(size_t bytes)
     }
     free(from);
     free(to);
-    return median(times, ROUNDS);
+    return nm_median(times, ROUNDS);
 }
 
 static void handover_of(struct nm_bench *bench, const char *type, uint32_t n, size_t bytes)
@@ -336,7 +330,7 @@ static double our_wake(void)
     struct woken *w = m.player->cycles[1]->instances[0]->self;
     while (w->n < WAKES) nap_ms(10);
     nm_player_stop(m.player);
-    double late = median(w->late, WAKES);
+    double late = nm_median(w->late, WAKES);
     unmake(&m);
     return late;
 }
@@ -372,7 +366,7 @@ static double bare_wake(void)
         syscall(SYS_futex, &b.word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
     }
     pthread_join(thread, NULL);
-    return median(b.late, WAKES);
+    return nm_median(b.late, WAKES);
 }
 
 static void bench_wake(struct nm_bench *bench)
@@ -384,8 +378,8 @@ static void bench_wake(struct nm_bench *bench)
         bare[r] = bare_wake();
         ratios[r] = ours[r] / bare[r];
     }
-    double ratio = median(ratios, ROUNDS);
-    nm_bench_report(bench, "wake-up of a triggered cycle", median(ours, ROUNDS) / 1000, "us", ratio,
+    double ratio = nm_median(ratios, ROUNDS);
+    nm_bench_report(bench, "wake-up of a triggered cycle", nm_median(ours, ROUNDS) / 1000, "us", ratio,
                     "<= 1.3 x a bare futex", ratio <= 1.3);
 }
 
@@ -412,7 +406,7 @@ static void bench_tf(struct nm_bench *bench)
         }
         times[r] = (double)(nm_clock() - start) / TIMES;
     }
-    double us = median(times, ROUNDS) / 1000;
+    double us = nm_median(times, ROUNDS) / 1000;
     nm_bench_report(bench, "transform through 7 frames in the past", us, "us", NAN, "<= 0.5 us", us <= 0.5 && sum != 0);
     nm_arena_free(&arena);
 }
@@ -436,7 +430,7 @@ static void bench_start(struct nm_bench *bench)
         unmake(&m);
     }
     free(text);
-    double ms = median(times, ROUNDS);
+    double ms = nm_median(times, ROUNDS);
     nm_bench_report(bench, "line-up of 60 modules checked and started", ms, "ms", NAN, "<= 20 ms", ms <= 20);
 }
 
@@ -458,7 +452,7 @@ static void bench_show(struct nm_bench *bench)
         times[r] = (double)(middle - start) / TIMES;
         empty[r] = (double)(nm_clock() - middle) / TIMES;
     }
-    double ns = median(times, ROUNDS) - median(empty, ROUNDS);
+    double ns = nm_median(times, ROUNDS) - nm_median(empty, ROUNDS);
     nm_bench_report(bench, "nm_show unwatched", ns, "ns", NAN, "<= 2 ns", ns <= 2);
 }
 

@@ -201,12 +201,6 @@ static double our_reader(struct load *load, const struct nm_mcap_contents *conte
 
 /* ---- both in turn ---- */
 
-static double median(double *values, int n)
-{
-    qsort(values, (size_t)n, sizeof *values, nm_by_size);
-    return values[n / 2];
-}
-
 static struct nm_mcap_writer *writer_new(enum nm_mcap_packing packing)
 {
     static const char *const topics[] = {"/imu", "/joint_states", "/camera/image"};
@@ -233,7 +227,7 @@ static void bench_packing(struct nm_bench *bench, struct load *load, enum nm_mca
         theirs[at] = compressor_alone(load, zstd, packing);
         ours[at] = our_writer(load, writer);
     }
-    double mine = median(ours, rounds), its = median(theirs, rounds);
+    double mine = nm_median(ours, rounds), its = nm_median(theirs, rounds);
     snprintf(what, sizeof what, "write a log, %s, to %s alone", name, packing ? "compressor and write" : "write");
     nm_bench_report(bench, what, megabytes / mine, "MB/s", its / mine, goal ? ">= 0.8 x" : "",
                     !goal || its / mine >= 0.8);
@@ -250,7 +244,7 @@ static void bench_packing(struct nm_bench *bench, struct load *load, enum nm_mca
         theirs[at] = decompressor_alone(load, &contents, &source, &unpacker);
         ours[at] = our_reader(load, &contents, &source);
     }
-    mine = median(ours, rounds), its = median(theirs, rounds);
+    mine = nm_median(ours, rounds), its = nm_median(theirs, rounds);
     snprintf(what, sizeof what, "read it in order of time, to read and %s alone", packing ? "unpack" : "copy");
     nm_bench_report(bench, what, megabytes / mine, "MB/s", its / mine, "", true);
     nm_mcap_unpacker_free(&unpacker);

@@ -47,12 +47,6 @@ static double batch(void (*run)(struct side *), struct side *s, int times)
     return (now_ns() - start) / times;
 }
 
-static double median(double *values, int n)
-{
-    qsort(values, (size_t)n, sizeof *values, nm_by_size);
-    return values[n / 2];
-}
-
 static void compare(struct nm_bench *bench, const char *name, struct side *s, void (*ours)(struct side *),
                     void (*theirs)(struct side *))
 {
@@ -63,8 +57,8 @@ static void compare(struct nm_bench *bench, const char *name, struct side *s, vo
         our[i] = batch(ours, s, times);
         if (s->peer) their[i] = batch(theirs, s, times);
     }
-    double value = median(our, batches);
-    if (s->peer) ratio = median(their, batches) / value;
+    double value = nm_median(our, batches);
+    if (s->peer) ratio = nm_median(their, batches) / value;
     nm_bench_report(bench, name, value, "ns", ratio, s->peer ? ">= 2 x Cyclone" : "", !s->peer || ratio >= 2);
 }
 

@@ -121,6 +121,12 @@ static void check_channel(struct nm_mcap_checker *c, const struct nm_mcap_record
         fail(c, record->offset, "this channel is another one in the data");
 }
 
+/* An index of what is not there: in a damaged file that may have been there. */
+static void fail_index(struct nm_mcap_checker *c, const struct nm_mcap_record *record, const char *what)
+{
+    if (!c->damaged) fail(c, record->offset, what);
+}
+
 static void check_chunk_index(struct nm_mcap_checker *c, const struct nm_mcap_record *record)
 {
     const struct nm_mcap_chunk_index *said = &record->chunk_index;
@@ -128,10 +134,7 @@ static void check_chunk_index(struct nm_mcap_checker *c, const struct nm_mcap_re
         found(c->truth.chunks, c->truth.n_chunks, sizeof *is, offsetof(struct nm_mcap_chunk_index, chunk_start_offset),
               said->chunk_start_offset);
     nm_mcap_build_summary(&c->summary_builder, record, c->source->name);
-    if (!is) {
-        if (!c->damaged) fail(c, record->offset, "this index names a chunk where none is");
-        return;
-    }
+    if (!is) return fail_index(c, record, "this index names a chunk where none is");
     same(c, record->offset, "chunk_length", said->chunk_length, is->chunk_length);
     same(c, record->offset, "message_start_time", said->message_start_time, is->message_start_time);
     same(c, record->offset, "message_end_time", said->message_end_time, is->message_end_time);
@@ -149,10 +152,7 @@ static void check_attachment_index(struct nm_mcap_checker *c, const struct nm_mc
     const struct nm_mcap_attachment_index *said = &record->attachment_index;
     const struct nm_mcap_attachment_index *is =
         found(c->truth.attachments, c->truth.n_attachments, sizeof *is, 0, said->offset);
-    if (!is) {
-        if (!c->damaged) fail(c, record->offset, "this index names an attachment where none is");
-        return;
-    }
+    if (!is) return fail_index(c, record, "this index names an attachment where none is");
     same(c, record->offset, "length", said->length, is->length);
     same(c, record->offset, "log_time", said->log_time, is->log_time);
     same(c, record->offset, "create_time", said->create_time, is->create_time);
@@ -166,10 +166,7 @@ static void check_metadata_index(struct nm_mcap_checker *c, const struct nm_mcap
     const struct nm_mcap_metadata_index *said = &record->metadata_index;
     const struct nm_mcap_metadata_index *is =
         found(c->truth.metadata, c->truth.n_metadata, sizeof *is, 0, said->offset);
-    if (!is) {
-        if (!c->damaged) fail(c, record->offset, "this index names metadata where none is");
-        return;
-    }
+    if (!is) return fail_index(c, record, "this index names metadata where none is");
     same(c, record->offset, "length", said->length, is->length);
     if (!nm_bytes_equal(said->name, is->name)) fail(c, record->offset, "this index names metadata of another name");
 }

@@ -398,7 +398,7 @@ struct nm_mcap_query {
     const struct nm_mcap_chunk_index **pending; /* chunks to be opened, by time */
     size_t n_pending, next;
     struct part **heap; /* with items left; the earliest first */
-    size_t n_heap, heap_room;
+    size_t n_heap;
     struct part **spare; /* parts whose memory can be used again */
     size_t n_spare;
     uint64_t bytes; /* of chunks that are open */

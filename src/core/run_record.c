@@ -129,9 +129,7 @@ static void note_asked(struct note *note, uint32_t at, const struct nm_ring *rin
 {
     for (uint64_t k = ring->noted + 1; k <= ring->total; k++) {
         const struct nm_slot *slot = ring_slot(ring, k);
-        if (note->run.n_asked == ASKED)
-            note->run.unasked++;
-        else
+        if (note->run.n_asked < ASKED)
             note->asked[note->run.n_asked++] = (struct nm_asked){at, k, slot->caller, slot->call};
     }
 }

@@ -40,7 +40,6 @@ struct nm_run {
     uint64_t generation;
     bool watched;
     uint32_t n_consumed, n_made, n_asked;
-    uint32_t unasked; /* requests and replies without room here */
     const struct nm_seqs *consumed, *made;
     const struct nm_asked *asked;
 };

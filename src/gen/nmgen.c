@@ -82,11 +82,14 @@ static void put_behind(FILE *out, const char *text)
     fputc('\n', out);
 }
 
-static void put_text(FILE *out, const char *text)
+/* A string of C; `lines`: each line of it stands on a line of its own. */
+static void put_text(FILE *out, const char *text, bool lines)
 {
     fputc('"', out);
     for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
-        if (*at == '"' || *at == '\\')
+        if (*at == '\n' && lines)
+            fputs(at[1] ? "\\n\"\n    \"" : "\\n", out);
+        else if (*at == '"' || *at == '\\')
             fprintf(out, "\\%c", *at);
         else if (*at < 32 || *at >= 127 || *at == '?')
             fprintf(out, "\\%03o", *at);
@@ -108,7 +111,7 @@ static void put_macro(FILE *out, const struct nm_def *def, const struct nm_def_c
     double f = constant->value.f;
     fprintf(out, "#define %s_%s ", def->c_name, constant->name);
     switch (constant->kind) {
-    case NM_STRING: put_text(out, constant->value.text); break;
+    case NM_STRING: put_text(out, constant->value.text, false); break;
     case NM_FLOAT32:
     case NM_FLOAT64:
         if (isfinite(f))
@@ -233,22 +236,10 @@ static void put_bytes(FILE *out, const uint8_t *at, uint32_t n)
 
 static void put_string(FILE *out, const char *text)
 {
-    if (!text) {
+    if (text)
+        put_text(out, text, true);
+    else
         fputs("NULL", out);
-        return;
-    }
-    fputc('"', out);
-    for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
-        if (*at == '\n')
-            fputs(at[1] ? "\\n\"\n    \"" : "\\n", out);
-        else if (*at == '"' || *at == '\\')
-            fprintf(out, "\\%c", *at);
-        else if (*at < 32 || *at >= 127 || *at == '?')
-            fprintf(out, "\\%03o", *at);
-        else
-            fputc(*at, out);
-    }
-    fputc('"', out);
 }
 
 static void put_type_ref(FILE *out, const struct nm_type *type)

@@ -79,7 +79,6 @@ struct player_cycle { /* of the line-up that plays */
     struct noted *first, **last;
     uint64_t ran;        /* the last run that was played, or skipped    */
     uint64_t begins;     /* run of the snapshot that it began at        */
-    int64_t begins_time; /* ns, of it                                   */
     uint64_t generation; /* of parameters that it has                   */
     bool known;          /* the log has runs of it                      */
     bool gap;            /* its notes were lost somewhere, and told     */

@@ -390,7 +390,7 @@ static int check_own(const struct replay *r, const CycleSnapshot *snapshot, stru
                         "do anything; add --trust if you trust the person who recorded the log");
 }
 
-static void take_snapshot(struct replay *r, const CycleSnapshot *snapshot, int64_t time, struct nm_err *err)
+static void take_snapshot(struct replay *r, const CycleSnapshot *snapshot, struct nm_err *err)
 {
     uint32_t cycle = 0;
     while (cycle < r->lineup->n_cycles && strcmp(r->lineup->cycles[cycle].name, snapshot->cycle)) cycle++;
@@ -401,7 +401,6 @@ static void take_snapshot(struct replay *r, const CycleSnapshot *snapshot, int64
     if (nm_replay_restore(r->replay, cycle, snapshot->state.data, snapshot->state.n, &notes, err)) return;
     if (notes.n) replay_cause(r, "%.*s", (int)strcspn(notes.text, "\n"), notes.text);
     c->begins = c->ran = snapshot->run;
-    c->begins_time = time;
     c->generation = snapshot->parameter_generation;
 }
 
@@ -490,7 +489,7 @@ int64_t replay_snapshots(struct replay *r, int64_t at, struct nm_err *err)
     for (uint32_t c = 0; c < r->lineup->n_cycles; c++) {
         if (all) {
             nm_cdr_decode(&CycleSnapshot_type, &snapshot, newest[c].bytes, newest[c].n, NULL, NULL);
-            take_snapshot(r, &snapshot, newest[c].time, err);
+            take_snapshot(r, &snapshot, err);
             if (newest[c].time < earliest) earliest = newest[c].time;
         }
         free(newest[c].bytes);

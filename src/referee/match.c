@@ -415,9 +415,8 @@ static int on_keeper(struct nm_match *m, const struct nm_match_event *e, struct 
     return 0;
 }
 
-static void pause_for(struct nm_match *m, int team, double seconds)
+static void pause_for(struct nm_match *m, double seconds)
 {
-    m->timeout_team = team;
     m->timeout_from = m->phase;
     m->phase = NM_GAME_TIMEOUT;
     no_set_play(m);
@@ -430,7 +429,7 @@ static int on_timeout(struct nm_match *m, const struct nm_match_event *e, struct
     if (paused(m)) return nm_fail(err, "there is a time-out already");
     if (!m->teams[e->team].timeouts) return nm_fail(err, "this team has had its time-out");
     m->teams[e->team].timeouts--;
-    pause_for(m, (int)e->team, m->rules->timeout);
+    pause_for(m, m->rules->timeout);
     return 0;
 }
 
@@ -438,7 +437,7 @@ static int on_referee_timeout(struct nm_match *m, const struct nm_match_event *e
 {
     (void)e;
     if (paused(m)) return nm_fail(err, "there is a time-out already");
-    pause_for(m, -1, m->rules->referee_timeout);
+    pause_for(m, m->rules->referee_timeout);
     return 0;
 }
 

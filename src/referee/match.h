@@ -114,7 +114,6 @@ struct nm_match {
     int64_t secondary;               /* ns, of what is counted down besides                      */
     bool played;                     /* this half has begun                                      */
     int64_t since;                   /* ns, when state or set play changed last                  */
-    int timeout_team;                /* -1: the referee's                                        */
     enum nm_game_phase timeout_from; /* the phase that it interrupts                    */
     bool over;                       /* the game, not only a half                                */
     int64_t held_until;              /* ns: packets show `held` until then                       */

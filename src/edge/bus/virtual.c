@@ -614,7 +614,6 @@ static void vbus_host_bytes(struct nm_vbus *bus, struct vwire *w, const uint8_t 
     struct nm_dxl_packet p;
     for (size_t i = 0; i < n; i++) {
         w->host_end = (w->host_end > now ? w->host_end : now) + w->byte_ns;
-        w->counts.host_bytes++;
         nm_dxl_feed(&w->parser, bytes + i, 1);
         if (!nm_dxl_next(&w->parser, &p)) continue;
         if (w->queue_n < VBUS_INSTRUCTIONS) {
@@ -669,7 +668,6 @@ static void talk(struct nm_vbus *bus, int wire)
         send(w, bytes, n, start, late, bus->settings.bytewise);
         w->talk_start = start;
         w->talk_end = start + (int64_t)n * w->byte_ns;
-        w->counts.device_bytes += n;
         w->counts.answers++;
     }
     w->chain_at = n == whole && whole && w->chain_at < w->chain_n ? w->chain_at + 1 : w->chain_n;
@@ -709,7 +707,6 @@ static bool run_wire(struct nm_vbus *bus, int wire, int64_t now)
         return true;
     }
     if (next_in > now) return false;
-    w->counts.instructions++;
     w->chain_at = w->chain_n = 0; /* a new instruction ends the wait for older answers */
     if (!collided(w, in)) vbus_execute(bus, wire, in);
     w->queue_at = (w->queue_at + 1) % VBUS_INSTRUCTIONS;

@@ -99,8 +99,7 @@ struct nm_vbus_settings *nm_vbus_settings(struct nm_vbus *bus);
 
 /* Counts what happened on a wire so far. */
 struct nm_vbus_counts {
-    uint64_t host_bytes, device_bytes;
-    uint32_t instructions, answers, collisions;
+    uint32_t answers, collisions;
 };
 struct nm_vbus_counts nm_vbus_counts(const struct nm_vbus *bus, int wire);
 

@@ -19,7 +19,6 @@ struct particle {
     double score; /* sum of log likelihood ratios, fading */
     double fit;   /* share of what it sees that it explains, 0 to 1, lately */
     struct side_belief side;
-    int64_t born;
 };
 
 struct position_ukf {
@@ -78,7 +77,7 @@ static struct particle *add_particle(struct position_ukf *f, struct position_spo
         for (uint32_t i = 1; i < f->n; i++)
             if (f->particles[i].score < p->score) p = &f->particles[i];
     }
-    *p = (struct particle){.score = score, .fit = 0.5, .side = {.history = side}, .born = f->nm->now};
+    *p = (struct particle){.score = score, .fit = 0.5, .side = {.history = side}};
     ukf_start(&p->filter, spot.pose, spot.sigma_x, spot.sigma_y, spot.sigma_theta, &f->noise);
     return p;
 }
