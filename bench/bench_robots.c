@@ -12,13 +12,14 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "body/leg_ik.h"
 #include "cmd/commands.h"
 #include "cmd/new_robot.h"
 #include "cmd/stopping.h"
 #include "trials.h"
 
-enum { FIRST_SEED = 80001, SEEDS = 10, TEXT = 1 << 16, SENTENCES = 6 };
+enum { FIRST_SEED = 80001, SEEDS = 10, SENTENCES = 6 };
 static const double PACE = 0.15, LEARNED_PACE = 0.25; /* of the speed of a fall through the legs */
 static const double SHARE = 0.7;                      /* of that speed must be walked              */
 static const double STAYS = 0.25;                     /* of its height; who walks off does not stand */
@@ -79,14 +80,18 @@ static const struct nm_body *make_folder(struct setup *setup, const char *urdf, 
 static bool says_the_truth(struct setup *setup, const struct stranger *s, const char *urdf, struct nm_err *err)
 {
     const struct nm_body *body = nm_body_load(&setup->arena, urdf, err);
-    char *text = nm_take(&setup->arena, TEXT);
+    char *text;
+    size_t size;
+    FILE *to = nm_memstream(&text, &size);
     bool all = body != NULL;
-    if (body) nm_body_describe(body, text, TEXT);
+    if (body) nm_body_describe(body, to);
+    fclose(to);
     for (int i = 0; i < SENTENCES && s && s->true_of[i]; i++) {
         if (strstr(text, s->true_of[i])) continue;
         nm_fail(err, "robot check does not say: %s", s->true_of[i]);
         all = false;
     }
+    free(text);
     return all;
 }
 

@@ -71,6 +71,6 @@ NM_EXPORT bool nm_self_collision(const struct nm_body *body, const double q[], d
 /* For each joint its mirror image and the sign it takes there: q_mirrored[twin[j]] = sign[j] * q[j]. */
 NM_EXPORT void nm_mirror_joints(const struct nm_body *body, uint32_t twin[], double sign[]);
 
-/* The animation as a file, frame by frame; the length it has in full, like snprintf. */
-NM_EXPORT size_t nm_animation_text(const struct nm_body *body, const struct nm_animation *animation, char *text,
-                                   size_t size);
+/* The animation as a file, frame by frame. */
+NM_EXPORT const char *nm_animation_text(struct nm_arena *arena, const struct nm_body *body,
+                                        const struct nm_animation *animation);

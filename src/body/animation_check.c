@@ -1,12 +1,13 @@
 /* What an animation must not ask of its robot: angles beyond the limits, turns faster than the servos, and parts of the
  * body in the same place. Parts are the URDF's collision shapes as oriented boxes, tested by separating axes
  * (Gottschalk, Lin and Manocha, 1996). And the way back: an animation as the text of a file. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "body/animation.h"
 #include "body/kinematics.h"
+#include "codec/text.h"
 
 #define DEGREE (M_PI / 180)
 #define SLACK  (0.5 * DEGREE) /* key frames are whole degrees: half of one beyond a limit is rounding */
@@ -178,38 +179,6 @@ uint32_t nm_animation_check(const struct nm_body *body, const struct nm_animatio
 
 /* ---- back to text ---- */
 
-struct sink {
-    char *text;
-    size_t size, length;
-};
-
-static void put(struct sink *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void put(struct sink *s, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    bool room = s->length < s->size;
-    int n = vsnprintf(room ? s->text + s->length : NULL, room ? s->size - s->length : 0, format, args);
-    va_end(args);
-    if (n > 0) s->length += (size_t)n;
-}
-
-/* Double quotes with escapes: the only form of YAML that takes any text. */
-static void put_quoted(struct sink *s, const char *text)
-{
-    put(s, "\"");
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
-            put(s, "\\%c", c);
-        else if (c < 0x20)
-            put(s, "\\x%02x", c);
-        else
-            put(s, "%c", c);
-    }
-    put(s, "\"\n");
-}
-
 /* Two sides that mirror each other are one word: both_knee. */
 static bool are_both(const struct nm_body *body, const struct nm_animation_frame *f, const uint32_t twin[],
                      const double sign[], uint32_t j)
@@ -218,45 +187,54 @@ static bool are_both(const struct nm_body *body, const struct nm_animation_frame
            !strncmp(body->joints[j].name, "left_", 5) && nm_find_joint(body, body->joints[j].name) == (int32_t)j;
 }
 
-static void put_goals(struct sink *s, const struct nm_body *body, const struct nm_animation_frame *f,
-                      const uint32_t twin[], const double sign[])
+static void put_goals(FILE *to, const struct nm_body *body, const struct nm_animation_frame *f, const uint32_t twin[],
+                      const double sign[])
 {
     uint64_t done = 0;
-    size_t line = s->length;
-    put(s, "    goals: {");
+    int column = fprintf(to, "    goals: {");
     for (uint32_t j = 0; j < body->n_joints; j++) {
         if (!((f->joints & ~done) >> j & 1)) continue;
         uint32_t left = are_both(body, f, twin, sign, twin[j]) ? twin[j] : j; /* the right one may come first */
         bool both = are_both(body, f, twin, sign, left);
         double degrees = round(f->goal[left] / DEGREE * 10) / 10;
-        if (done) put(s, s->length - line > 80 ? ",\n            " : ", ");
-        if (done && s->length - line > 80) line = s->length - 12;
-        put(s, "%s%s: %g", both ? "both_" : "", body->joints[left].name + (both ? 5 : 0), degrees == 0 ? 0 : degrees);
+        if (done) column += fprintf(to, column > 80 ? ",\n            " : ", ");
+        if (done && column > 80) column = 12;
+        column += fprintf(to, "%s%s: %g", both ? "both_" : "", body->joints[left].name + (both ? 5 : 0),
+                          degrees == 0 ? 0 : degrees);
         done |= 1ull << j | (both ? 1ull << twin[j] : 0);
     }
-    put(s, "}\n");
+    fputs("}\n", to);
 }
 
-size_t nm_animation_text(const struct nm_body *body, const struct nm_animation *animation, char *text, size_t size)
+const char *nm_animation_text(struct nm_arena *arena, const struct nm_body *body, const struct nm_animation *animation)
 {
-    struct sink s = {text, size, 0};
+    char *text;
+    size_t size;
+    FILE *to = nm_memstream(&text, &size);
     double left = 0, sign[NM_JOINTS];
     uint32_t twin[NM_JOINTS];
     nm_mirror_joints(body, twin, sign);
-    if (animation->about[0]) put(&s, "about: "), put_quoted(&s, animation->about);
-    put(&s, "curve: %s\n", animation->cubic ? "cubic" : "linear");
-    if (animation->priority) put(&s, "priority: %u\n", animation->priority);
+    if (animation->about[0]) {
+        fputs("about: ", to);
+        nm_fputs_quoted(animation->about, to);
+        fputc('\n', to);
+    }
+    fprintf(to, "curve: %s\n", animation->cubic ? "cubic" : "linear");
+    if (animation->priority) fprintf(to, "priority: %u\n", animation->priority);
     if (animation->balance[0] != 0 || animation->balance[1] != 0)
-        put(&s, "balance: {roll: %g, pitch: %g}\n", animation->balance[0], animation->balance[1]);
-    put(&s, "frames:\n");
+        fprintf(to, "balance: {roll: %g, pitch: %g}\n", animation->balance[0], animation->balance[1]);
+    fputs("frames:\n", to);
     for (uint32_t i = 0; i < animation->n_frames; i++) {
         const struct nm_animation_frame *f = &animation->frames[i];
-        put(&s, "  - duration: %.0f ms\n", (f->at - left) * 1e3);
-        if (f->until > f->at) put(&s, "    pause: %.0f ms\n", (f->until - f->at) * 1e3);
-        if (f->stiffness < 1) put(&s, "    stiffness: %g\n", f->stiffness);
-        if (f->strike) put(&s, "    strike: true\n");
-        put_goals(&s, body, f, twin, sign);
+        fprintf(to, "  - duration: %.0f ms\n", (f->at - left) * 1e3);
+        if (f->until > f->at) fprintf(to, "    pause: %.0f ms\n", (f->until - f->at) * 1e3);
+        if (f->stiffness < 1) fprintf(to, "    stiffness: %g\n", f->stiffness);
+        if (f->strike) fputs("    strike: true\n", to);
+        put_goals(to, body, f, twin, sign);
         left = f->until;
     }
-    return s.length;
+    fclose(to);
+    const char *whole = nm_take_text(arena, text);
+    free(text);
+    return whole;
 }

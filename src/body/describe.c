@@ -1,5 +1,4 @@
 /* What `nutmeg robot check` prints: a body in words, and what it lacks to play. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,22 +7,6 @@
 #include "body/look.h"
 #include "body/robot.h"
 #include "body/stance.h"
-
-struct page {
-    char *text;
-    size_t size, length;
-};
-
-static void say(struct page *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void say(struct page *p, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    bool room = p->length < p->size;
-    int n = vsnprintf(room ? p->text + p->length : NULL, room ? p->size - p->length : 0, format, args);
-    va_end(args);
-    if (n > 0) p->length += (size_t)n;
-}
 
 static double degrees(double rad) { return rad * 180 / M_PI; }
 
@@ -36,135 +19,133 @@ static const char *axis_name(struct vec3 a)
     return "oblique";
 }
 
-static void say_joint(struct page *p, const struct nm_body *body, uint32_t joint, struct vec3 axis_in_base)
+static void say_joint(FILE *to, const struct nm_body *body, uint32_t joint, struct vec3 axis_in_base)
 {
     const struct nm_joint *j = &body->joints[joint];
-    say(p, "  %s about %s", j->name, axis_name(axis_in_base));
+    fprintf(to, "  %s about %s", j->name, axis_name(axis_in_base));
     if (j->type == NM_PRISMATIC)
-        say(p, ", slides %.3f .. %.3f m", j->lower, j->upper);
+        fprintf(to, ", slides %.3f .. %.3f m", j->lower, j->upper);
     else if (isfinite(j->lower))
-        say(p, ", %.0f .. %.0f deg", degrees(j->lower), degrees(j->upper));
+        fprintf(to, ", %.0f .. %.0f deg", degrees(j->lower), degrees(j->upper));
     else
-        say(p, ", endless");
-    if (isfinite(j->effort)) say(p, ", %.1f Nm", j->effort);
-    if (isfinite(j->velocity)) say(p, ", %.1f rad/s", j->velocity);
+        fputs(", endless", to);
+    if (isfinite(j->effort)) fprintf(to, ", %.1f Nm", j->effort);
+    if (isfinite(j->velocity)) fprintf(to, ", %.1f rad/s", j->velocity);
     if (j->servo >= 0)
-        say(p, ", %s id %u", body->servo_types[body->servos[j->servo].type].name, body->servos[j->servo].id);
-    if (j->mimic >= 0) say(p, ", follows %s", body->joints[j->mimic].name);
+        fprintf(to, ", %s id %u", body->servo_types[body->servos[j->servo].type].name, body->servos[j->servo].id);
+    if (j->mimic >= 0) fprintf(to, ", follows %s", body->joints[j->mimic].name);
 }
 
 /* Links are sorted depth first, so that printing them in order with their depth is the tree. */
-static void say_tree(struct page *p, const struct nm_body *body)
+static void say_tree(FILE *to, const struct nm_body *body)
 {
     uint32_t depth[NM_LINKS] = {0};
     double q[NM_JOINTS] = {0};
     struct nm_kin zero;
     nm_forward(body, POSE_IDENTITY, q, &zero);
-    say(p, "links (mass; the joint that carries each, its axis at zero as the base sees it)\n");
+    fputs("links (mass; the joint that carries each, its axis at zero as the base sees it)\n", to);
     for (uint32_t i = 0; i < body->n_links; i++) {
         if (i) depth[i] = depth[body->joints[i - 1].parent] + 1;
         int indent = (int)(2 * (depth[i] < 20 ? depth[i] : 20));
-        say(p, "  %*s%-*s %6.3f kg", indent, "", 40 - indent > 1 ? 40 - indent : 1, body->frames[i].name,
-            body->inertia[i].mass);
-        if (i) say_joint(p, body, i - 1, quat_apply(zero.pose[i].rot, body->joints[i - 1].axis));
-        say(p, "\n");
+        fprintf(to, "  %*s%-*s %6.3f kg", indent, "", 40 - indent > 1 ? 40 - indent : 1, body->frames[i].name,
+                body->inertia[i].mass);
+        if (i) say_joint(to, body, i - 1, quat_apply(zero.pose[i].rot, body->joints[i - 1].axis));
+        fputs("\n", to);
     }
 }
 
-static void say_group(struct page *p, const struct nm_body *body, const char *name, const struct nm_group *g)
+static void say_group(FILE *to, const struct nm_body *body, const char *name, const struct nm_group *g)
 {
-    say(p, "  %-10s", name);
-    if (!g->n) say(p, "not found");
-    for (uint32_t i = 0; i < g->n; i++) say(p, "%s%s", i ? ", " : "", body->joints[g->joints[i]].name);
-    if (g->n) say(p, " -> %s", body->frames[g->end].name);
-    say(p, "\n");
+    fprintf(to, "  %-10s", name);
+    if (!g->n) fputs("not found", to);
+    for (uint32_t i = 0; i < g->n; i++) fprintf(to, "%s%s", i ? ", " : "", body->joints[g->joints[i]].name);
+    if (g->n) fprintf(to, " -> %s", body->frames[g->end].name);
+    fputs("\n", to);
 }
 
-static void say_inverse(struct page *p, const struct nm_body *body)
+static void say_inverse(FILE *to, const struct nm_body *body)
 {
     static const char *const sides[] = {"left", "right"};
     for (int side = 0; side < 2; side++) {
         struct nm_leg leg;
         if (!body->leg[side].n || nm_leg_init(&leg, body, (enum nm_side)side, NULL)) continue;
         if (leg.method == NM_LEG_CLOSED)
-            say(p, "  %s leg: hip and ankle axes meet, its inverse kinematics is closed\n", sides[side]);
+            fprintf(to, "  %s leg: hip and ankle axes meet, its inverse kinematics is closed\n", sides[side]);
         else if (leg.method == NM_LEG_SCANNED)
-            say(p,
-                "  %s leg: the first hip axis misses the others by %.1f mm, its inverse kinematics searches one "
-                "joint\n",
-                sides[side], leg.miss * 1000);
+            fprintf(to,
+                    "  %s leg: the first hip axis misses the others by %.1f mm, its inverse kinematics searches one "
+                    "joint\n",
+                    sides[side], leg.miss * 1000);
         else
-            say(p, "  %s leg: %u joints whose axes do not meet, its inverse kinematics is numeric\n", sides[side],
-                leg.chain.n);
-        say(p, "  %s leg: %s bends the knee %s, %s\n", sides[side], body->joints[leg.chain.joints[leg.pitch[1]]].name,
-            leg.backwards ? "backwards" : "forwards, the human way",
-            leg.by_limits ? "as its limits say" : "because its limits leave both ways open");
+            fprintf(to, "  %s leg: %u joints whose axes do not meet, its inverse kinematics is numeric\n", sides[side],
+                    leg.chain.n);
+        fprintf(to, "  %s leg: %s bends the knee %s, %s\n", sides[side],
+                body->joints[leg.chain.joints[leg.pitch[1]]].name,
+                leg.backwards ? "backwards" : "forwards, the human way",
+                leg.by_limits ? "as its limits say" : "because its limits leave both ways open");
         if (leg.chain.released)
-            say(p, "  %s leg: with %u joints it cannot turn its foot freely about%s%s%s\n", sides[side], leg.chain.n,
-                leg.chain.released & 1 ? " x" : "", leg.chain.released & 2 ? " y" : "",
-                leg.chain.released & 4 ? " z" : "");
+            fprintf(to, "  %s leg: with %u joints it cannot turn its foot freely about%s%s%s\n", sides[side],
+                    leg.chain.n, leg.chain.released & 1 ? " x" : "", leg.chain.released & 2 ? " y" : "",
+                    leg.chain.released & 4 ? " z" : "");
         if (leg.coupled >= 0)
-            say(p, "  %s leg: %s is coupled to the other leg\n", sides[side],
-                body->joints[leg.chain.joints[leg.coupled]].name);
+            fprintf(to, "  %s leg: %s is coupled to the other leg\n", sides[side],
+                    body->joints[leg.chain.joints[leg.coupled]].name);
     }
 }
 
-static void say_sensors(struct page *p, const struct nm_body *body)
+static void say_sensors(FILE *to, const struct nm_body *body)
 {
     static const char *const lenses[] = {"pinhole", "brown_conrady", "fisheye"};
-    say(p, "sensors\n");
+    fputs("sensors\n", to);
     for (uint32_t i = 0; i < body->n_cameras; i++) {
         const struct nm_body_camera *c = &body->cameras[i];
-        say(p, "  camera    %s in %s: %u x %u, %.0f degrees across, %s, %g Hz, %s\n", c->name,
-            body->frames[c->frame].name, c->lens.width, c->lens.height,
-            degrees(2 * atan(c->lens.width / 2.0 / c->lens.fx)), lenses[c->lens.lens], c->fps, c->format);
+        fprintf(to, "  camera    %s in %s: %u x %u, %.0f degrees across, %s, %g Hz, %s\n", c->name,
+                body->frames[c->frame].name, c->lens.width, c->lens.height,
+                degrees(2 * atan(c->lens.width / 2.0 / c->lens.fx)), lenses[c->lens.lens], c->fps, c->format);
     }
-    if (body->imu >= 0) say(p, "  imu       %s\n", body->frames[body->imu].name);
+    if (body->imu >= 0) fprintf(to, "  imu       %s\n", body->frames[body->imu].name);
     for (int side = 0; side < 2; side++) {
         const struct nm_foot *f = &body->foot[side];
         for (uint32_t i = 0; i < f->n_cells; i++)
-            say(p, "%s%s%s", i ? ", " : "  cells     ", body->frames[f->cells[i]].name,
-                i + 1 == f->n_cells ? "\n" : "");
+            fprintf(to, "%s%s%s", i ? ", " : "  cells     ", body->frames[f->cells[i]].name,
+                    i + 1 == f->n_cells ? "\n" : "");
     }
 }
 
-static void say_lines(struct page *p, const char *title, const struct nm_err *lines)
+static void say_lines(FILE *to, const char *title, const struct nm_err *lines)
 {
     if (!lines->n) return;
-    say(p, "%s\n", title);
+    fprintf(to, "%s\n", title);
     for (const char *at = lines->text; *at;) {
         size_t length = strcspn(at, "\n");
-        say(p, "  %.*s\n", (int)length, at);
+        fprintf(to, "  %.*s\n", (int)length, at);
         at += length + (at[length] == '\n');
     }
 }
 
-size_t nm_body_describe(const struct nm_body *body, char *text, size_t size)
+void nm_body_describe(const struct nm_body *body, FILE *to)
 {
-    struct page p = {text, size, 0};
     struct nm_err missing = {0};
-    if (size) text[0] = '\0';
-    say(&p, "%s (%s)%s%s\n", body->name, body->path, *body->about ? ": " : "", body->about);
-    say(&p, "  %.3f kg, %.3f m, %u joints, %u frames, %u visual and %u collision shapes, offers%s%s\n", body->mass,
-        body->height, body->n_joints, body->n_frames, body->n_visuals, body->n_collisions,
-        body->offers & NM_OFFERS_JOINT_GOALS ? " joint_goals" : "",
-        body->offers & NM_OFFERS_WALK_VELOCITY ? " walk_velocity" : "");
-    say_tree(&p, body);
-    say(&p, "limbs\n");
-    say_group(&p, body, "left leg", &body->leg[NM_LEFT]);
-    say_group(&p, body, "right leg", &body->leg[NM_RIGHT]);
-    say_group(&p, body, "left arm", &body->arm[NM_LEFT]);
-    say_group(&p, body, "right arm", &body->arm[NM_RIGHT]);
-    say_group(&p, body, "head", &body->head);
-    say_inverse(&p, body);
-    say_sensors(&p, body);
-    say_lines(&p, "notes", body->notes);
-    if (nm_body_refused(body, &missing)) say_lines(&p, "it cannot walk", &missing);
+    fprintf(to, "%s (%s)%s%s\n", body->name, body->path, *body->about ? ": " : "", body->about);
+    fprintf(to, "  %.3f kg, %.3f m, %u joints, %u frames, %u visual and %u collision shapes, offers%s%s\n", body->mass,
+            body->height, body->n_joints, body->n_frames, body->n_visuals, body->n_collisions,
+            body->offers & NM_OFFERS_JOINT_GOALS ? " joint_goals" : "",
+            body->offers & NM_OFFERS_WALK_VELOCITY ? " walk_velocity" : "");
+    say_tree(to, body);
+    fputs("limbs\n", to);
+    say_group(to, body, "left leg", &body->leg[NM_LEFT]);
+    say_group(to, body, "right leg", &body->leg[NM_RIGHT]);
+    say_group(to, body, "left arm", &body->arm[NM_LEFT]);
+    say_group(to, body, "right arm", &body->arm[NM_RIGHT]);
+    say_group(to, body, "head", &body->head);
+    say_inverse(to, body);
+    say_sensors(to, body);
+    say_lines(to, "notes", body->notes);
+    if (nm_body_refused(body, &missing)) say_lines(to, "it cannot walk", &missing);
     if (nm_body_missing(body, &missing))
-        say_lines(&p, "missing to play", &missing);
+        say_lines(to, "missing to play", &missing);
     else
-        say(&p, "nothing is missing to play\n");
-    return p.length;
+        fputs("nothing is missing to play\n", to);
 }
 
 static void missing_joints(const struct nm_body *body, struct nm_err *out)

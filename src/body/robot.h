@@ -11,6 +11,8 @@
  */
 #pragma once
 
+#include <stdio.h>
+
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/export.h"
@@ -218,6 +220,5 @@ uint32_t nm_body_refused(const struct nm_body *body, struct nm_err *out);
 /* Sentences on what this robot lacks to play, these included. */
 uint32_t nm_body_missing(const struct nm_body *body, struct nm_err *out);
 
-/* The whole text of `nutmeg robot check`: tree, masses, limits, groups, what is missing. Returns the length that it
- * has in full, like snprintf. */
-size_t nm_body_describe(const struct nm_body *body, char *text, size_t size);
+/* Writes the whole text of `nutmeg robot check`: tree, masses, limits, groups, what is missing. */
+void nm_body_describe(const struct nm_body *body, FILE *to);

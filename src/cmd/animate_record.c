@@ -253,10 +253,8 @@ static int write_file(struct setup *setup, struct recording *r, const char *path
     const char *name = nm_take_format(&setup->arena, "%.*s", (int)strcspn(base, "."), base);
     struct nm_animation a = recording_animation(r, name, about, path);
     if (!r->n) return nm_fail(err, "no frame was taken, so no file is written");
-    size_t size = nm_animation_text(r->body, &a, NULL, 0) + 1;
-    char *text = nm_take(&setup->arena, size);
-    nm_animation_text(r->body, &a, text, size);
-    if (nm_file_replace(path, text, size - 1, err)) return -1;
+    const char *text = nm_animation_text(&setup->arena, r->body, &a);
+    if (nm_file_replace(path, text, strlen(text), err)) return -1;
     const struct nm_animation *written = nm_animation_read(&setup->arena, r->body, path, err);
     if (!written) return -1;
     uint32_t faults = nm_animation_check(r->body, written, err);

@@ -89,10 +89,7 @@ static int animate_mirror(int argc, char **argv)
     if (a) {
         struct nm_animation image = {.name = a->name, .about = a->about, .file = a->file};
         nm_animation_mirror(&setup.arena, body, a, &image);
-        size_t size = nm_animation_text(body, &image, NULL, 0) + 1;
-        char *text = nm_take(&setup.arena, size);
-        nm_animation_text(body, &image, text, size);
-        fputs(text, stdout);
+        fputs(nm_animation_text(&setup.arena, body, &image), stdout);
     } else {
         complain(&err);
     }

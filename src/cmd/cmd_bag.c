@@ -205,16 +205,6 @@ static void print_state(const struct bag_part *part)
                (unsigned long long)c->orphans);
 }
 
-static void print_json_text(const char *text)
-{
-    struct nm_field field = {.kind = NM_STRING, .elem = (uint32_t)strlen(text)};
-    struct nm_place place = {&field, NM_ONE, (void *)(uintptr_t)text};
-    struct nm_text_out out = {.grows = true};
-    nm_print_place(&out, &place, NM_TEXT_JSON);
-    fputs(out.text, stdout);
-    free(out.text);
-}
-
 static void print_json(const struct bag *bag, const struct sums *s, const struct topic *topics, uint32_t n)
 {
     bool whole = true;
@@ -224,17 +214,17 @@ static void print_json(const struct bag *bag, const struct sums *s, const struct
            (unsigned long long)s->bytes, bag->n, whole ? "true" : "false", (unsigned long long)bag->messages,
            (unsigned long long)bag->first, (unsigned long long)bag->last, (unsigned long long)s->chunks,
            (unsigned long long)s->packed, (unsigned long long)s->unpacked, (unsigned long long)s->damaged);
-    print_json_text(BAG_CLEAN(bag->parts[0].contents.profile));
+    nm_fputs_quoted(BAG_CLEAN(bag->parts[0].contents.profile), stdout);
     printf(",\"library\":");
-    print_json_text(BAG_CLEAN(bag->parts[0].contents.library));
+    nm_fputs_quoted(BAG_CLEAN(bag->parts[0].contents.library), stdout);
     printf(",\"topics\":[");
     for (uint32_t i = 0; i < n; i++) {
         printf("%s{\"name\":", i ? "," : "");
-        print_json_text(topics[i].name);
+        nm_fputs_quoted(topics[i].name, stdout);
         printf(",\"type\":");
-        print_json_text(topics[i].type);
+        nm_fputs_quoted(topics[i].type, stdout);
         printf(",\"encoding\":");
-        print_json_text(topics[i].encoding);
+        nm_fputs_quoted(topics[i].encoding, stdout);
         printf(",\"messages\":%llu}", (unsigned long long)topics[i].messages);
     }
     puts("]}");

@@ -53,10 +53,7 @@ static int check_one(struct setup *setup, const char *name)
         complain(&err);
         return EXIT_USAGE;
     }
-    size_t length = nm_body_describe(body, NULL, 0);
-    char *text = nm_take(&setup->arena, length + 1);
-    nm_body_describe(body, text, length + 1);
-    fputs(text, stdout);
+    nm_body_describe(body, stdout);
     if (nm_body_refused(body, &err)) return EXIT_FAILED;
     try_motions(setup, body);
     return EXIT_OK;

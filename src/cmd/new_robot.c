@@ -408,10 +408,7 @@ static const char *motion(struct nm_arena *arena, const struct new_robot *r, con
         nm_fail(left, "%.*s", (int)strcspn(why.text, "\n"), why.text);
         return NULL;
     }
-    size_t size = nm_animation_text(r->body, a, NULL, 0) + 1;
-    char *text = nm_take(arena, size);
-    nm_animation_text(r->body, a, text, size);
-    return nm_take_format(arena, "# Taken over from %s.\n%s", r->like->name, text);
+    return nm_take_format(arena, "# Taken over from %s.\n%s", r->like->name, nm_animation_text(arena, r->body, a));
 }
 
 const struct skeleton_file *new_robot_files(struct nm_arena *arena, const struct new_robot *robot, struct nm_err *said,

@@ -365,11 +365,7 @@ static const char *in_time(struct nm_arena *arena, const struct nm_body *body, c
     struct nm_animation_frame *was = nm_take_n(arena, struct nm_animation_frame, a->n_frames + 1);
     memcpy(was, a->frames, a->n_frames * sizeof *was);
     nm_animation_stretch(body, a, was);
-    if (a->duration <= before) return text;
-    size_t size = nm_animation_text(body, a, NULL, 0) + 1;
-    char *stretched = nm_take(arena, size);
-    nm_animation_text(body, a, stretched, size);
-    return stretched;
+    return a->duration <= before ? text : nm_animation_text(arena, body, a);
 }
 
 int tune_write_animation(const struct tune_params *all, const double *x, const char *folder, const char *name, FILE *to,

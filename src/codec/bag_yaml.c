@@ -1,35 +1,15 @@
 #include "codec/bag_yaml.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "codec/yaml.h"
 
 static void put(struct nm_text_out *out, const char *text) { nm_text_put(out, text, strlen(text)); }
 
-static void __attribute__((format(printf, 2, 3))) put_format(struct nm_text_out *out, const char *format, ...)
-{
-    char text[256];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    put(out, text);
-}
-
-/* As a double-quoted scalar, escaped by the printer of messages. */
-static void put_quoted(struct nm_text_out *out, const char *text)
-{
-    struct nm_field field = {.name = "", .kind = NM_STRING, .shape = NM_ONE, .cap = 1, .elem = (uint32_t)strlen(text)};
-    struct nm_place place = {&field, NM_ONE, (void *)(uintptr_t)text};
-    nm_print_place(out, &place, NM_TEXT_YAML);
-}
-
 static void put_text(struct nm_text_out *out, const char *before, const char *text)
 {
     put(out, before);
-    put_quoted(out, text);
+    nm_text_quoted(out, text, strlen(text));
     put(out, "\n");
 }
 
@@ -40,23 +20,23 @@ static void put_topic(struct nm_text_out *out, const struct nm_bag_topic *topic)
     put_text(out, "        type: ", topic->type);
     put_text(out, "        serialization_format: ", topic->format);
     put_text(out, "        offered_qos_profiles: ", topic->qos);
-    put_format(out, "      message_count: %llu\n", (unsigned long long)topic->messages);
+    nm_text_format(out, "      message_count: %llu\n", (unsigned long long)topic->messages);
 }
 
 static void put_file(struct nm_text_out *out, const struct nm_bag_file *file)
 {
     put_text(out, "    - path: ", file->path);
-    put_format(out, "      starting_time: {nanoseconds_since_epoch: %llu}\n", (unsigned long long)file->start);
-    put_format(out, "      duration: {nanoseconds: %llu}\n", (unsigned long long)file->duration);
-    put_format(out, "      message_count: %llu\n", (unsigned long long)file->messages);
+    nm_text_format(out, "      starting_time: {nanoseconds_since_epoch: %llu}\n", (unsigned long long)file->start);
+    nm_text_format(out, "      duration: {nanoseconds: %llu}\n", (unsigned long long)file->duration);
+    nm_text_format(out, "      message_count: %llu\n", (unsigned long long)file->messages);
 }
 
 void nm_bag_print(struct nm_text_out *out, const struct nm_bag *bag)
 {
     put(out, "rosbag2_bagfile_information:\n  version: 5\n  storage_identifier: mcap\n");
-    put_format(out, "  duration: {nanoseconds: %llu}\n", (unsigned long long)bag->duration);
-    put_format(out, "  starting_time: {nanoseconds_since_epoch: %llu}\n", (unsigned long long)bag->start);
-    put_format(out, "  message_count: %llu\n", (unsigned long long)bag->messages);
+    nm_text_format(out, "  duration: {nanoseconds: %llu}\n", (unsigned long long)bag->duration);
+    nm_text_format(out, "  starting_time: {nanoseconds_since_epoch: %llu}\n", (unsigned long long)bag->start);
+    nm_text_format(out, "  message_count: %llu\n", (unsigned long long)bag->messages);
     put(out, bag->n_topics ? "  topics_with_message_count:\n" : "  topics_with_message_count: []\n");
     for (uint32_t i = 0; i < bag->n_topics; i++) put_topic(out, &bag->topics[i]);
     put(out, "  compression_format: \"\"\n  compression_mode: \"\"\n");
@@ -69,17 +49,17 @@ void nm_bag_print(struct nm_text_out *out, const struct nm_bag *bag)
 static void put_duration(struct nm_text_out *out, const char *name, int64_t ns)
 {
     if (ns <= 0) ns = INT64_MAX;
-    put_format(out, "  %s:\n    sec: %lld\n    nsec: %lld\n", name, (long long)(ns / 1000000000),
-               (long long)(ns % 1000000000));
+    nm_text_format(out, "  %s:\n    sec: %lld\n    nsec: %lld\n", name, (long long)(ns / 1000000000),
+                   (long long)(ns % 1000000000));
 }
 
 void nm_bag_qos(struct nm_text_out *out, struct nm_bag_qos qos)
 {
-    put_format(out, "- history: %d\n  depth: %u\n  reliability: %d\n  durability: %d\n", qos.depth ? 1 : 3, qos.depth,
-               qos.best_effort ? 2 : 1, qos.transient_local ? 1 : 2);
+    nm_text_format(out, "- history: %d\n  depth: %u\n  reliability: %d\n  durability: %d\n", qos.depth ? 1 : 3,
+                   qos.depth, qos.best_effort ? 2 : 1, qos.transient_local ? 1 : 2);
     put_duration(out, "deadline", qos.deadline);
     put_duration(out, "lifespan", qos.lifespan);
-    put_format(out, "  liveliness: %d\n", qos.manual ? 3 : 1);
+    nm_text_format(out, "  liveliness: %d\n", qos.manual ? 3 : 1);
     put_duration(out, "liveliness_lease_duration", qos.lease);
     put(out, "  avoid_ros_namespace_conventions: false\n");
 }

@@ -41,14 +41,14 @@ void nm_text_put(struct nm_text_out *out, const char *text, size_t n)
 
 static void put_text(struct nm_text_out *out, const char *text) { nm_text_put(out, text, strlen(text)); }
 
-static void __attribute__((format(printf, 2, 3))) put_format(struct nm_text_out *out, const char *format, ...)
+void nm_text_format(struct nm_text_out *out, const char *format, ...)
 {
-    char text[64];
+    char text[256];
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(text, sizeof text, format, args);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    nm_text_put(out, text, (size_t)n);
+    put_text(out, text);
 }
 
 /* Characters that YAML does not allow in a text or takes for line ends; JSON allows their escape as well. */
@@ -58,7 +58,7 @@ static bool needs_escape(uint32_t c)
            c == 0xffff;
 }
 
-static void put_quoted(struct nm_text_out *out, const char *text, size_t size)
+void nm_text_quoted(struct nm_text_out *out, const char *text, size_t size)
 {
     const char *at = text, *end = at + strnlen(text, size);
     nm_text_put(out, "\"", 1);
@@ -66,19 +66,27 @@ static void put_quoted(struct nm_text_out *out, const char *text, size_t size)
         const char *from = at;
         uint32_t c = nm_utf8_take(&at, end);
         if (c == '"' || c == '\\')
-            put_format(out, "\\%c", (int)c);
+            nm_text_format(out, "\\%c", (int)c);
         else if (c == '\n')
             nm_text_put(out, "\\n", 2);
         else if (c == '\t')
             nm_text_put(out, "\\t", 2);
         else if (needs_escape(c))
-            put_format(out, "\\u%04x", c);
+            nm_text_format(out, "\\u%04x", c);
         else if (c == NM_NOT_UTF8)
             put_text(out, "\xef\xbf\xbd"); /* U+FFFD */
         else
             nm_text_put(out, from, (size_t)(at - from));
     }
     nm_text_put(out, "\"", 1);
+}
+
+void nm_fputs_quoted(const char *text, FILE *to)
+{
+    struct nm_text_out out = {.grows = true};
+    nm_text_quoted(&out, text, strlen(text));
+    fputs(out.text, to);
+    free(out.text);
 }
 
 /* With as few digits as give the same bits again. */
@@ -106,17 +114,17 @@ static void put_value(struct nm_text_out *out, const struct nm_field *field, con
     switch (field->kind) {
     case NM_BOOL: put_text(out, *(const uint8_t *)at ? "true" : "false"); break;
     case NM_BYTE:
-    case NM_UINT8: put_format(out, "%u", *(const uint8_t *)at); break;
-    case NM_INT8: put_format(out, "%d", *(const int8_t *)at); break;
-    case NM_INT16: put_format(out, "%d", *(const int16_t *)at); break;
-    case NM_UINT16: put_format(out, "%u", *(const uint16_t *)at); break;
-    case NM_INT32: put_format(out, "%d", *(const int32_t *)at); break;
-    case NM_UINT32: put_format(out, "%u", *(const uint32_t *)at); break;
-    case NM_INT64: put_format(out, "%lld", (long long)*(const int64_t *)at); break;
-    case NM_UINT64: put_format(out, "%llu", (unsigned long long)*(const uint64_t *)at); break;
+    case NM_UINT8: nm_text_format(out, "%u", *(const uint8_t *)at); break;
+    case NM_INT8: nm_text_format(out, "%d", *(const int8_t *)at); break;
+    case NM_INT16: nm_text_format(out, "%d", *(const int16_t *)at); break;
+    case NM_UINT16: nm_text_format(out, "%u", *(const uint16_t *)at); break;
+    case NM_INT32: nm_text_format(out, "%d", *(const int32_t *)at); break;
+    case NM_UINT32: nm_text_format(out, "%u", *(const uint32_t *)at); break;
+    case NM_INT64: nm_text_format(out, "%lld", (long long)*(const int64_t *)at); break;
+    case NM_UINT64: nm_text_format(out, "%llu", (unsigned long long)*(const uint64_t *)at); break;
     case NM_FLOAT32: put_float(out, (double)*(const float *)at, true, json); break;
     case NM_FLOAT64: put_float(out, *(const double *)at, false, json); break;
-    case NM_STRING: put_quoted(out, at, field->elem); break;
+    case NM_STRING: nm_text_quoted(out, at, field->elem); break;
     case NM_STRUCT: break;
     }
 }
@@ -142,7 +150,7 @@ static void put_simple(struct nm_text_out *out, const struct nm_field *field, co
         put_list(out, field, at, n, json);
         return;
     }
-    put_format(out, json ? "{\"n\":%u,\"first\":" : "{n: %u, first: ", n);
+    nm_text_format(out, json ? "{\"n\":%u,\"first\":" : "{n: %u, first: ", n);
     put_list(out, field, at, n < SHOWN ? n : SHOWN, json);
     nm_text_put(out, "}", 1);
 }

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/blob.h"
 #include "base/error.h"
@@ -28,6 +29,11 @@ struct nm_text_out {
 
 /* Appends n bytes as they are. */
 void nm_text_put(struct nm_text_out *out, const char *text, size_t n);
+/* Appends at most 255 bytes. */
+void nm_text_format(struct nm_text_out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Appends a text of at most n bytes in double quotes, with escapes that YAML and JSON share. */
+void nm_text_quoted(struct nm_text_out *out, const char *text, size_t n);
+void nm_fputs_quoted(const char *text, FILE *to);
 
 void nm_print(struct nm_text_out *out, const struct nm_type *type, const void *message, unsigned style);
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/text.h"
 #include "core/files.h"
 
 struct reading {
@@ -320,20 +321,10 @@ struct entry {
 static void print_scalar(FILE *to, const char *text, bool quoted)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-/";
-    if (!quoted && !text[strspn(text, plain)]) {
+    if (!quoted && !text[strspn(text, plain)])
         fputs(text, to);
-        return;
-    }
-    fputc('"', to);
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        if (*c == '"' || *c == '\\')
-            fprintf(to, "\\%c", *c);
-        else if (*c < 0x20 || *c == 0x7f)
-            fprintf(to, "\\x%02x", *c);
-        else
-            fputc(*c, to);
-    }
-    fputc('"', to);
+    else
+        nm_fputs_quoted(text, to);
 }
 
 /* What is printed lands in the arena. */

@@ -1,5 +1,6 @@
 /* Any bytes as a URDF: either sentences, or a body on which everything works without a crash. */
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "body/dynamics.h"
@@ -48,8 +49,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct nm_urdf *urdf = nm_urdf_parse(&arena, "fuzz.urdf", (const char *)data, size, &err);
     const struct nm_body *body = urdf ? nm_body_from_urdf(&arena, urdf, &err) : NULL;
     if (body) {
-        static char text[65536];
-        nm_body_describe(body, text, sizeof text);
+        FILE *nowhere = fopen("/dev/null", "w");
+        nm_body_describe(body, nowhere);
+        fclose(nowhere);
         move(body);
     } else if (!err.n) {
         __builtin_trap(); /* refused without a sentence */
