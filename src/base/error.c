@@ -76,6 +76,13 @@ const char *nm_nearest(const char *word, const char *const *names, uint32_t n)
     return best;
 }
 
+int32_t nm_word_of(const char *word, const char *const *words, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!strcmp(word, words[i])) return (int32_t)i;
+    return -1;
+}
+
 bool nm_matches(const char *name, const char *pattern)
 {
     if (!pattern || strstr(name, pattern)) return true;

@@ -24,5 +24,7 @@ NM_EXPORT int nm_vfail(struct nm_err *err, const char *format, va_list args) __a
 /* Of the n names the one nearest to `word` (edit distance, at most a third of its length), or NULL. For "did you mean".
  */
 NM_EXPORT const char *nm_nearest(const char *word, const char *const *names, uint32_t n);
+/* Which of n words it is; -1: none of them. */
+int32_t nm_word_of(const char *word, const char *const *words, uint32_t n);
 /* Whether `name` holds `pattern`, which may use * and ?. NULL holds everything. */
 bool nm_matches(const char *name, const char *pattern);

@@ -97,14 +97,6 @@ static int animate_mirror(int argc, char **argv)
     return a ? EXIT_OK : EXIT_USAGE;
 }
 
-static int posture_of(const char *word)
-{
-    static const char *const words[] = {"no", "front", "back", "left", "right"};
-    for (int i = 0; i < 5; i++)
-        if (!strcmp(word, words[i])) return i;
-    return -1;
-}
-
 static int play_one(struct setup *setup, const char *robot, const char *name, struct animate_run *run,
                     struct nm_err *err)
 {
@@ -123,6 +115,7 @@ static int play_one(struct setup *setup, const char *robot, const char *name, st
 
 static int animate_play(int argc, char **argv)
 {
+    static const char *const postures[] = {"no", "front", "back", "left", "right"};
     const char *robot = "kid70", *lying = "no";
     int64_t seed = 1;
     struct animate_run run = {0};
@@ -143,7 +136,7 @@ static int animate_play(int argc, char **argv)
     struct setup setup;
     struct nm_err err = {0};
     setup_begin(&setup);
-    run.lying = posture_of(lying);
+    run.lying = nm_word_of(lying, postures, 5);
     run.seed = (uint64_t)seed;
     run.field = nm_path(&setup.arena, setup.root, "fields/kid.yaml");
     int fault = run.lying < 0 ? nm_fail(&err, "--lying %s: use front, back, left or right", lying)

@@ -63,13 +63,10 @@ static int choose(struct bag *bag, const struct part_flags *flags, struct nm_mca
 static int packing_of(const struct usage *usage, const char *word, enum nm_mcap_packing *packing)
 {
     static const char *const words[] = {[NM_MCAP_STORED] = "none", [NM_MCAP_LZ4] = "lz4", [NM_MCAP_ZSTD] = "zstd"};
-    for (int i = 0; i < 3; i++) {
-        if (strcmp(word, words[i])) continue;
-        *packing = (enum nm_mcap_packing)i;
-        return 0;
-    }
-    usage_wrong(usage, "--compress must be zstd, lz4 or none, not '%s'", word);
-    return -1;
+    int32_t which = nm_word_of(word, words, 3);
+    if (which < 0) usage_wrong(usage, "--compress must be zstd, lz4 or none, not '%s'", word);
+    *packing = (enum nm_mcap_packing)which;
+    return which < 0 ? -1 : 0;
 }
 
 /* ---- info ---- */

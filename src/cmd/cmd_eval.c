@@ -300,13 +300,6 @@ static int evaluate(struct eval *e, struct nm_err *err)
     return 0;
 }
 
-static uint32_t word_of(const char *text, const char *const *words, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++)
-        if (!strcmp(text, words[i])) return i;
-    return n;
-}
-
 static int eval_position(int argc, char **argv)
 {
     static const char *const incidents[] = {"none", "kidnap", "side", "fall"};
@@ -337,11 +330,11 @@ static int eval_position(int argc, char **argv)
               .most = LINEUPS);
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
-    e.fidelity = (enum nm_fidelity)word_of(fidelity, nm_fidelity_names, NM_FIDELITIES);
-    e.incident = (enum position_incident)word_of(incident, incidents, 4);
-    if (e.fidelity == NM_FIDELITIES)
-        return usage_wrong(&usage, "--fidelity is flat, percept or camera, not '%s'", fidelity);
-    if (e.incident > INCIDENT_FALL) return usage_wrong(&usage, "there is no incident '%s'", incident);
+    int32_t how = nm_word_of(fidelity, nm_fidelity_names, NM_FIDELITIES), what = nm_word_of(incident, incidents, 4);
+    if (how < 0) return usage_wrong(&usage, "--fidelity is flat, percept or camera, not '%s'", fidelity);
+    if (what < 0) return usage_wrong(&usage, "there is no incident '%s'", incident);
+    e.fidelity = (enum nm_fidelity)how;
+    e.incident = (enum position_incident)what;
     if (nm_seeds_parse(seeds, &e.first, &e.last) < 0 || e.last - e.first >= 1000)
         return usage_wrong(&usage, "--seeds wants a number, or a range of at most 1000 such as 1-20, not '%s'", seeds);
     if (e.logs.n && e.incident) return usage_wrong(&usage, "use either --log or --incident, not both");

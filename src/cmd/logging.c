@@ -13,18 +13,11 @@
 
 static const char *const packings[] = {[NM_MCAP_STORED] = "none", [NM_MCAP_LZ4] = "lz4", [NM_MCAP_ZSTD] = "zstd"};
 
-static int word_of(const char *word, const char *const *words, int n)
-{
-    for (int i = 0; i < n; i++)
-        if (!strcmp(word, words[i])) return i;
-    return -1;
-}
-
 int logging_check(const struct usage *usage, const struct logging_flags *flags)
 {
-    if (flags->images && word_of(flags->images, nm_log_images_names, NM_LOG_IMAGES) < 0)
+    if (flags->images && nm_word_of(flags->images, nm_log_images_names, NM_LOG_IMAGES) < 0)
         return usage_wrong(usage, "--log-images must be jpeg, raw, thumbnails or none, not '%s'", flags->images);
-    if (flags->compress && word_of(flags->compress, packings, 3) < 0)
+    if (flags->compress && nm_word_of(flags->compress, packings, 3) < 0)
         return usage_wrong(usage, "--log-compress must be lz4, zstd or none, not '%s'", flags->compress);
     if (!flags->path && (flags->images || flags->compress || flags->rotate > 0))
         return usage_wrong(usage, "--log-images, --log-compress and --log-rotate need --log");
@@ -98,8 +91,9 @@ int logging_open(struct nm_log **log, struct nm_player *player, const struct log
                                      .build = program_build(build),
                                      .cpu = machine_cpu(cpu, sizeof cpu),
                                      .said = said};
-    if (flags->compress) options.packing = (enum nm_mcap_packing)word_of(flags->compress, packings, 3);
-    if (flags->images) options.images = (enum nm_log_images)word_of(flags->images, nm_log_images_names, NM_LOG_IMAGES);
+    if (flags->compress) options.packing = (enum nm_mcap_packing)nm_word_of(flags->compress, packings, 3);
+    if (flags->images)
+        options.images = (enum nm_log_images)nm_word_of(flags->images, nm_log_images_names, NM_LOG_IMAGES);
     *log = NULL;
     int rc = 0;
     crash_tell(options.box ? options.box : options.path && nm_folder_exists(options.path) ? options.path : NULL);

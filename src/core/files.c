@@ -22,6 +22,12 @@ const char *nm_folder_of(struct nm_arena *arena, const char *path)
     return slash == path ? "/" : nm_take_format(arena, "%.*s", (int)(slash - path), path);
 }
 
+bool nm_ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && !strcmp(text + n - m, end);
+}
+
 const char *nm_stem_of(struct nm_arena *arena, const char *path)
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');

@@ -12,6 +12,7 @@
 const char *nm_path(struct nm_arena *arena, const char *folder, const char *name);
 /* The folder of a path: "." where it has none. */
 const char *nm_folder_of(struct nm_arena *arena, const char *path);
+bool nm_ends_with(const char *text, const char *end);
 /* The name of a file without its folder and its ending. */
 const char *nm_stem_of(struct nm_arena *arena, const char *path);
 

@@ -153,12 +153,7 @@ static const char *const names[NM_OPS] = {
 };
 const char *nm_net_op_name(enum nm_net_op op) { return names[op]; }
 
-int32_t nm_net_op_find(const char *name)
-{
-    for (int32_t i = 0; i < NM_OPS; i++)
-        if (!strcmp(names[i], name)) return i;
-    return -1;
-}
+int32_t nm_net_op_find(const char *name) { return nm_word_of(name, names, NM_OPS); }
 
 /* Inputs that are there: all that must be. Only constants have integers, so what is computed cannot. */
 static const char *check_inputs(struct nm_net *net, const struct nm_net_node *node)

@@ -17,6 +17,7 @@
 #include "codec/jpeg.h"
 #include "codec/mcap_schema.h"
 #include "codec/msgdef.h"
+#include "core/files.h"
 #include "core/stamp.h"
 #include "edge/dds/stamps.h"
 #include "record/replay_inside.h"
@@ -77,12 +78,6 @@ static const char *clean(struct replay *r, struct nm_bytes text)
     return nm_take_text(&r->arena, nm_mcap_clean(to, sizeof to, text));
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), k = strlen(end);
-    return n >= k && !strcmp(text + n - k, end);
-}
-
 /* ---- names ---- */
 
 /* FROM:=TO; where both end in '/', or are nothing else, all topics below. */
@@ -96,8 +91,8 @@ static int read_remap(struct replay *r, const char *text, struct remap *remap, s
     const char *middle = strstr(text, ":=");
     if (!middle || middle == text || !middle[2]) return nm_fail(err, "--remap wants FROM:=TO, not '%s'", text);
     const char *from = nm_take_format(&r->arena, "%.*s", (int)(middle - text), text), *to = middle + 2;
-    bool below = ends_with(from, "/");
-    if (below != ends_with(to, "/"))
+    bool below = nm_ends_with(from, "/");
+    if (below != nm_ends_with(to, "/"))
         return nm_fail(err, "--remap %s: either both names end with '/', for all topics below, or neither does", text);
     const char *fault = below ? NULL : nm_topic_fault(bare(to));
     if (fault) return nm_fail(err, "--remap %s: topic '%.80s' %s", text, to, fault);
@@ -234,7 +229,7 @@ static bool is_latched(struct replay *r, const struct inlet *inlet, const struct
 static uint32_t topic_of(struct replay *r, const char *name, bool jpeg)
 {
     uint32_t topic = nm_lineup_topic(r->lineup, name);
-    if (topic == NM_NONE && jpeg && ends_with(name, "/compressed"))
+    if (topic == NM_NONE && jpeg && nm_ends_with(name, "/compressed"))
         topic = nm_lineup_topic(r->lineup, nm_take_format(&r->arena, "%.*s", (int)(strrchr(name, '/') - name), name));
     return topic != NM_NONE && is_wanted(r->lineup, topic) ? topic : NM_NONE;
 }

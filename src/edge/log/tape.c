@@ -98,12 +98,6 @@ __attribute__((format(printf, 2, 3))) static void say(struct tape *tape, const c
 
 /* ---- names ---- */
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end);
-    return n > m && !strcmp(text + n - m, end);
-}
-
 static bool exists(const char *path)
 {
     struct stat found;
@@ -115,7 +109,7 @@ static void choose_name(struct tape *tape)
 {
     const char *path = tape->options.path;
     struct nm_arena *arena = &tape->arena;
-    tape->folder = !ends_with(path, ".mcap");
+    tape->folder = !nm_ends_with(path, ".mcap");
     char *bare = nm_take_text(arena, path);
     size_t n = strlen(bare);
     if (!tape->folder) bare[n - 5] = '\0';
