@@ -29,6 +29,9 @@ enum vision_kind {
     VISION_KINDS
 };
 extern const char *const vision_kinds[VISION_KINDS];
+extern const double vision_ranges[VISION_KINDS]; /* m, up to which a thing must be found */
+/* A hit lies within 5 cm + 10 % of the distance. */
+double vision_hit_radius(double x, double y);
 
 struct vision_thing {
     enum vision_kind kind;
@@ -100,7 +103,12 @@ struct vision_belief {
 };
 void vision_rig_believe(struct vision_rig *rig, const struct vision_belief *belief);
 
+/* ---- scores ---- */
+
 void vision_score(const struct vision_truth *truth, const struct vision_found *found, struct vision_score *score);
+/* Draws what was found upon the image: rgb8 into `rgb` of 3 width height bytes. */
+void vision_draw(const uint8_t *yuyv, uint32_t width, uint32_t height, const struct nm_camera *lens,
+                 const struct pose3 *camera_to_robot, const struct vision_found *found, uint8_t *rgb);
 
 /* ---- simulated images ---- */
 
@@ -127,7 +135,3 @@ struct vision_light {
 };
 /* The image of the last vision_studio_shoot once more, in other light and with other noise; until the next one. */
 const uint8_t *vision_studio_expose(struct vision_studio *studio, const struct vision_light *light, uint64_t noise);
-
-/* Draws what was found upon the image: rgb8 into `rgb` of 3 width height bytes. */
-void vision_draw(const uint8_t *yuyv, uint32_t width, uint32_t height, const struct nm_camera *lens,
-                 const struct pose3 *camera_to_robot, const struct vision_found *found, uint8_t *rgb);
