@@ -34,23 +34,6 @@ struct message {
     char why[160];
 };
 
-/* The CPU time that the cycles of a brain take, without the world's. */
-static double in_cycles, entered;
-
-static double cpu_now(void) { return 1e-9 * (double)nm_clock_of(CLOCK_THREAD_CPUTIME_ID); }
-
-static void enter(void *user)
-{
-    (void)user;
-    entered = cpu_now();
-}
-
-static void leave(void *user)
-{
-    (void)user;
-    in_cycles += cpu_now() - entered;
-}
-
 static struct sim_control control; /* of the one run that a process plays */
 
 static int ready(void *user, uint32_t robot, struct nm_player *player, struct nm_err *err)
@@ -92,8 +75,7 @@ static void work(void *user, uint32_t piece, void *result)
                                      .n_set = t->set ? 1 : 0,
                                      .set = &t->set,
                                      .registry = &o->setup->registry,
-                                     .enter = enter,
-                                     .leave = leave,
+                                     .cpu = true,
                                      .ready = ready,
                                      .user = user,
                                      .bus = &sim_bus};
@@ -102,16 +84,16 @@ static void work(void *user, uint32_t piece, void *result)
         snprintf(m->why, sizeof m->why, "%.*s", (int)strcspn(err.text, "\n"), err.text);
         return;
     }
-    in_cycles = 0;
     while (!stopping() && nm_run_step(run) > 0) sim_control_poll(&control, nm_clock_seconds());
     sim_control_free(&control);
     nm_run_result(run, &played);
     m->outcome.done = !played.n_faults && !stopping();
     if (stopping()) snprintf(m->why, sizeof m->why, "interrupted");
     if (played.n_faults) snprintf(m->why, sizeof m->why, "%.150s", played.fault);
-    m->outcome.cpu = in_cycles;
+    m->outcome.cpu = nm_stage_cpu(nm_run_stage(run)); /* of the brains, without the world's */
     m->outcome.span = nm_seconds(played.time);
-    if (o->module) m->outcome.module_cpu = in_cycles * module_share(nm_stage_player(nm_run_stage(run), 0), o->module);
+    if (o->module)
+        m->outcome.module_cpu = m->outcome.cpu * module_share(nm_stage_player(nm_run_stage(run), 0), o->module);
     for (uint32_t i = 0; i < t->read->n_measures; i++)
         for (uint32_t k = 0; k < TRIAL_ROBOTS; k++)
             m->outcome.values[i][k] = k < t->read->n_robots ? played.values[i][k] : NAN;

@@ -3,10 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clamp.h"
-#include "base/clock.h"
 #include "cmd/stopping.h"
 #include "core/stamp.h"
 #include "nutmeg_msgs/BallModel.h"
@@ -36,7 +34,6 @@ struct trial {
     struct nm_stage *stage;
     struct nm_edge *edge;
     struct nm_dice dice;
-    double entered, in_cycles;
     bool shoots, rolls;             /* in this scene the ball is kicked; it has been         */
     bool touched;                   /* by the robot's feet: it does not roll freely any more */
     int64_t scene, kicked, steered; /* ns, when they began                                   */
@@ -51,20 +48,6 @@ struct trial {
     double nees;
     uint32_t n_nees;
 };
-
-static double cpu_now(void) { return 1e-9 * (double)nm_clock_of(CLOCK_THREAD_CPUTIME_ID); }
-
-static struct trial *trying; /* the hooks of cycles have the player's user, so the one trial of a process is here */
-static void enter(void *user)
-{
-    (void)user;
-    trying->entered = cpu_now();
-}
-static void leave(void *user)
-{
-    (void)user;
-    trying->in_cycles += cpu_now() - trying->entered;
-}
 
 static int ready(void *user, uint32_t robot, struct nm_player *player, struct nm_err *err)
 {
@@ -261,7 +244,7 @@ static void play(struct trial *t)
         lead(t, now);
     }
     t->result->done = !stopping();
-    t->result->cpu = t->in_cycles / end;
+    t->result->cpu = nm_stage_cpu(t->stage) / end;
     t->result->nees = t->n_nees ? t->nees / t->n_nees : NAN;
 }
 
@@ -277,7 +260,6 @@ void ball_trial(struct setup *setup, const struct ball_trial *options, struct ba
     memset(result, 0, sizeof *result);
     result->hash = 0xcbf29ce484222325u;
     t = (struct trial){.options = options, .result = result, .dice = nm_dice_new(options->seed, 0x62616c6c, 0)};
-    trying = &t;
     snprintf(field, sizeof field, "%s/fields/kid.yaml", setup->root);
     const char *folder = setup_robot(setup, "kid70", &err);
     if (folder && nm_pitch_read(&pitch, field, &err) == 0) {
@@ -293,8 +275,7 @@ void ball_trial(struct setup *setup, const struct ball_trial *options, struct ba
         stage.pitch = &pitch;
         stage.fidelity = options->fidelity;
         stage.world.seed = options->seed;
-        stage.enter = enter;
-        stage.leave = leave;
+        stage.cpu = true;
         stage.ready = ready;
         stage.user = &t;
         t.stage = nm_stage_new(&robot, 1, &stage, &err);

@@ -4,9 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/clock.h"
 #include "cmd/position_smoother.h"
 #include "cmd/stopping.h"
 
@@ -33,22 +31,7 @@ struct judge {
     uint32_t n_marks;
     uint64_t seen, wrong;
     struct position_smoother *smoothers; /* of each robot; NULL: not wanted */
-    double entered, in_cycles;
 };
-
-static double cpu_now(void) { return 1e-9 * (double)nm_clock_of(CLOCK_THREAD_CPUTIME_ID); }
-
-static struct judge *judging; /* the hooks of cycles have the player's user, so the one trial of a process is here */
-static void enter(void *user)
-{
-    (void)user;
-    judging->entered = cpu_now();
-}
-static void leave(void *user)
-{
-    (void)user;
-    judging->in_cycles += cpu_now() - judging->entered;
-}
 
 /* Counts percepts of the field that are none: nothing of their kind is near. */
 static void saw(void *user, uint32_t robot, double seconds, const Percepts *percepts,
@@ -170,7 +153,7 @@ static void play(struct nm_outing *o, struct judge *j)
     }
     result->done = !stopping();
     result->hash = nm_outing_hash(o);
-    result->cpu = j->in_cycles / seconds / NM_OUTING_MATES;
+    result->cpu = nm_stage_cpu(nm_outing_stage(o)) / seconds / NM_OUTING_MATES;
     result->false_share = j->seen ? (double)j->wrong / (double)j->seen : 0;
 }
 
@@ -185,7 +168,6 @@ void position_trial(struct setup *setup, const struct position_trial *t, struct 
     snprintf(field, sizeof field, "%s/fields/kid.yaml", setup->root);
     const char *robot = setup_robot(setup, "kid70", &err);
     struct nm_outing *outing = NULL;
-    judging = &judge;
     if (robot && nm_pitch_read(&pitch, field, &err) == 0) {
         struct nm_pitch_size size = nm_pitch_size(&pitch);
         judge.n_marks = nm_pitch_landmarks(&size, judge.marks);
@@ -203,8 +185,6 @@ void position_trial(struct setup *setup, const struct position_trial *t, struct 
                                             .percepts = t->false_ones ? &percepts : NULL,
                                             .n_poses = t->n_poses,
                                             .poses = t->poses,
-                                            .enter = enter,
-                                            .leave = leave,
                                             .saw = saw,
                                             .user = &judge};
         outing = nm_outing_new(&options, &err);

@@ -2,7 +2,6 @@
  * which the outputs of a run appear (start plus cost). Events are sorted by time; at the same time outputs come before
  * starts, and then the order is that of the cycles. Players share nothing during a call, so worker threads do not
  * change the result. */
-#include "core/alloc_guard.h"
 #include "core/internal.h"
 
 static void deliver(struct nm_cycle *cycle)
@@ -46,10 +45,8 @@ static void schedule(struct nm_cycle *cycle, int64_t now)
 
 static void start(struct nm_cycle *cycle, int64_t now)
 {
-    const struct nm_player_options *options = &cycle->player->options;
     schedule(cycle, now);
-    if (options->enter) options->enter(options->user);
-    nm_guard_enter();
+    cycle_enter(cycle);
     cycle_begin(cycle, now);
     cycle_steps(cycle);
     cycle_account(cycle);
@@ -58,8 +55,7 @@ static void start(struct nm_cycle *cycle, int64_t now)
         cycle_end(cycle);
     else
         cycle->due = now + cycle->plan->cost;
-    nm_guard_leave();
-    if (options->leave) options->leave(options->user);
+    cycle_leave(cycle);
 }
 
 static void run_player(struct nm_player *player, int64_t until)

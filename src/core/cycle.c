@@ -2,9 +2,11 @@
 #include <linux/futex.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "core/alloc_guard.h"
 #include "core/internal.h"
 #include "core/stamp.h"
 #include "tf2_msgs/TFMessage.h"
@@ -27,6 +29,21 @@ static void take_transforms(struct nm_cycle *cycle)
             }
         }
     }
+}
+
+static int64_t cpu_now(void) { return nm_clock_of(CLOCK_THREAD_CPUTIME_ID); }
+
+void cycle_enter(struct nm_cycle *cycle)
+{
+    if (cycle->player->options.cpu) cycle->entered = cpu_now();
+    nm_guard_enter();
+}
+
+void cycle_leave(struct nm_cycle *cycle)
+{
+    nm_guard_leave();
+    if (cycle->player->options.cpu)
+        atomic_fetch_add_explicit(&cycle->cpu, cpu_now() - cycle->entered, memory_order_relaxed);
 }
 
 void cycle_begin(struct nm_cycle *cycle, int64_t now)

@@ -184,6 +184,8 @@ struct nm_cycle {
     _Atomic uint64_t runs, misses, skips, timeouts;
     _Atomic int64_t first_start, last_start;
     struct tally busy, late;
+    int64_t entered;     /* CPU time of its thread when the run began */
+    _Atomic int64_t cpu; /* ns, see nm_player_cpu                      */
     struct notes *notes; /* NULL: nobody takes notes of its runs */
 };
 
@@ -257,7 +259,9 @@ static inline struct nm_slot *lane_slot(const struct lane *lane, uint64_t i)
 int player_link(struct nm_player *player, struct nm_err *err);
 void port_bind(struct port *port); /* writes the pointers that a module's struct holds */
 
-/* cycle.c: one run */
+/* cycle.c: one run, between enter and leave, in the thread of the cycle */
+void cycle_enter(struct nm_cycle *cycle);
+void cycle_leave(struct nm_cycle *cycle);
 void cycle_begin(struct nm_cycle *cycle, int64_t now);
 void cycle_steps(struct nm_cycle *cycle);
 void cycle_end(struct nm_cycle *cycle);

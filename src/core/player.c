@@ -415,6 +415,14 @@ void nm_player_step_stats(const struct nm_player *player, uint32_t index, struct
     tally_read(busy, &stats->busy);
 }
 
+int64_t nm_player_cpu(const struct nm_player *player)
+{
+    int64_t sum = 0;
+    for (uint32_t c = 0; c < player->lineup->n_cycles; c++)
+        sum += atomic_load_explicit(&player->cycles[c]->cpu, memory_order_relaxed);
+    return sum;
+}
+
 void nm_player_topic_stats(const struct nm_player *player, uint32_t index, struct nm_topic_stats *stats)
 {
     struct topic_state *topic = &player->topics[index];

@@ -14,10 +14,7 @@ struct nm_player_options {
     uint64_t seed;              /* of all random numbers                                           */
     bool watched;               /* somebody looks at nm_show from the start                        */
     const struct nm_body *body; /* what modules find in their context; must outlive the player     */
-    /* Called in the thread of a cycle before and after every run. */
-    void (*enter)(void *user);
-    void (*leave)(void *user);
-    void *user;
+    bool cpu;                   /* the CPU time of its cycles is measured                          */
 };
 
 /* Takes all memory that the line-up will ever need and calls init of every module. The line-up must live as long as the
@@ -160,6 +157,8 @@ uint32_t nm_player_cycles(const struct nm_player *player);
 const struct nm_lineup_cycle *nm_player_plan(const struct nm_player *player, uint32_t cycle);
 void nm_player_cycle_stats(const struct nm_player *player, uint32_t cycle, struct nm_cycle_stats *stats);
 void nm_player_step_stats(const struct nm_player *player, uint32_t instance, struct nm_step_stats *stats);
+int64_t nm_player_cpu(
+    const struct nm_player *player); /* ns in all cycles of the line-up, if asked for in the options */
 void nm_player_topic_stats(const struct nm_player *player, uint32_t topic, struct nm_topic_stats *stats);
 /* Counts who looks at what modules show (nm_show). Whoever calls it with true calls it with false at the end. */
 void nm_player_watch(struct nm_player *player, bool on);

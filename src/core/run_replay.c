@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "core/alloc_guard.h"
 #include "core/snapshot.h"
 
 /* Each cycle has an edge of its own that brings what it takes; a queue has room for several makers' batches. */
@@ -211,12 +210,10 @@ void nm_replay_run(struct nm_replay *replay, const struct nm_run *run, nm_replay
     atomic_store_explicit(&player->watchers, run->watched, memory_order_relaxed);
     atomic_store_explicit(&player->virtual_now, run->now, memory_order_relaxed);
     if (cycle->run + 1 != run->run && run->run) cycle->run = run->run - 1; /* runs between them are lost */
-    if (player->options.enter) player->options.enter(player->options.user);
-    nm_guard_enter();
+    cycle_enter(cycle);
     cycle_begin(cycle, run->now);
     cycle_steps(cycle);
-    nm_guard_leave();
-    if (player->options.leave) player->options.leave(player->options.user);
+    cycle_leave(cycle);
     cycle_account(cycle);
     tell_made(cycle, made, user);
 }

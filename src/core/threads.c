@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "core/alloc_guard.h"
 #include "core/internal.h"
 
 /* Sleeps while `word` is still `seen`, until the time `until`. False when the time was up. */
@@ -58,17 +57,14 @@ static void settle(const char *cycle, const struct nm_lineup_cycle *plan)
 
 static void one_run(struct nm_cycle *cycle, int64_t wanted)
 {
-    const struct nm_player_options *options = &cycle->player->options;
     int64_t start = nm_clock();
-    if (options->enter) options->enter(options->user);
-    nm_guard_enter();
+    cycle_enter(cycle);
     cycle_begin(cycle, start);
     cycle_steps(cycle);
     cycle_end(cycle);
     cycle_account(cycle);
     tally_add(&cycle->late, start - wanted);
-    nm_guard_leave();
-    if (options->leave) options->leave(options->user);
+    cycle_leave(cycle);
     if (nm_clock() - wanted > cycle->plan->deadline) atomic_fetch_add_explicit(&cycle->misses, 1, memory_order_relaxed);
 }
 

@@ -355,8 +355,7 @@ struct nm_outing *nm_outing_new(const struct nm_outing_options *options, struct 
     stage.fidelity = options->fidelity;
     stage.percepts = options->percepts;
     stage.world.seed = options->seed;
-    stage.enter = options->enter;
-    stage.leave = options->leave;
+    stage.cpu = true;
     stage.ready = ready;
     stage.user = o;
     o->stage = nm_stage_new(rows, robots(o), &stage, err);

@@ -24,9 +24,7 @@ struct nm_outing_options {
     bool wrong_side;                          /* the first robot begins where the rivals should              */
     const struct nm_percept_params *percepts; /* NULL: the usual vision                                      */
     uint32_t n_poses;
-    const char *const *poses;  /* topics with poses, at most NM_OUTING_POSES; mates tell the first one */
-    void (*enter)(void *user); /* around every run of a cycle; may be NULL */
-    void (*leave)(void *user);
+    const char *const *poses; /* topics with poses, at most NM_OUTING_POSES; mates tell the first one */
     /* Each image that a robot got, with its true pose and its odometry when the image was taken; may be NULL. */
     void (*saw)(void *user, uint32_t robot, double seconds, const Percepts *percepts,
                 const LineInformationRelative *lines, struct pose2 robot_to_odom, struct pose2 truth);

@@ -240,8 +240,7 @@ struct nm_run_options {
     uint32_t n_set;
     const char *const *set; /* parameters of every robot's line-up, over the scenario's own */
     struct nm_registry *registry;
-    void (*enter)(void *); /* these as in nm_stage_options */
-    void (*leave)(void *);
+    bool cpu; /* these as in nm_stage_options */
     int (*ready)(void *user, uint32_t robot, struct nm_player *player, struct nm_err *err);
     void (*said)(void *user, uint32_t robot, const Log *line);
     void *user;

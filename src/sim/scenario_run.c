@@ -77,8 +77,7 @@ static int start(struct nm_run *run, struct nm_err *err)
     options.bus_period = nm_ns(s->bus_period);
     options.camera_delay = nm_ns(s->camera_delay);
     options.camera_period = nm_ns(s->camera_period);
-    options.enter = run->options.enter;
-    options.leave = run->options.leave;
+    options.cpu = run->options.cpu;
     options.ready = ready;
     options.said = run->options.said ? said : NULL;
     options.user = run;

@@ -59,8 +59,7 @@ static int load_brain(struct nm_stage *stage, struct actor *a, uint32_t robot, s
     struct nm_player_options options = {.name = o->elsewhere ? "body" : a->row.name,
                                         .seed = nm_spread(o->world.seed ^ nm_spread(robot)),
                                         .body = a->body,
-                                        .enter = o->enter,
-                                        .leave = o->leave};
+                                        .cpu = o->cpu};
     a->brain = nm_player_new(a->lineup, &options, err);
     if (!a->brain || stage_bind(stage, a, err)) return nm_fail(err, "robot %s cannot start", a->row.name);
     stage->players[stage->n_players++] = a->brain;
@@ -241,6 +240,12 @@ int nm_stage_step(struct nm_stage *stage)
 /* ---- looking ---- */
 
 int64_t nm_stage_now(const struct nm_stage *stage) { return stage->now; }
+double nm_stage_cpu(const struct nm_stage *stage)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < stage->n_players; i++) sum += nm_player_cpu(stage->players[i]);
+    return nm_seconds(sum);
+}
 int64_t nm_stage_tick(const struct nm_stage *stage) { return stage->tick; }
 uint32_t nm_stage_robots(const struct nm_stage *stage) { return stage->n; }
 const struct nm_body *nm_stage_body(const struct nm_stage *stage, uint32_t robot) { return stage->actors[robot].body; }

@@ -77,8 +77,7 @@ struct nm_stage_options {
     uint32_t n_things;
     const struct nm_solid *things; /* what else stands in the hall */
     double bend;                   /* how far the legs are bent at the start, 0 to 0.5 */
-    void (*enter)(void *);         /* around every run of a cycle, as in nm_player_options */
-    void (*leave)(void *);
+    bool cpu;                      /* the CPU time of the brains is measured */
     /* Called with each brain before it starts: the time to add edges to it; and with what brains write on their
      * consoles. Both may be NULL. */
     int (*ready)(void *user, uint32_t robot, struct nm_player *player, struct nm_err *err);
@@ -104,6 +103,7 @@ void nm_stage_free(struct nm_stage *stage);
 int nm_stage_step(struct nm_stage *stage);
 
 int64_t nm_stage_now(const struct nm_stage *stage);  /* ns */
+double nm_stage_cpu(const struct nm_stage *stage);   /* s that all brains took, if asked for in the options */
 int64_t nm_stage_tick(const struct nm_stage *stage); /* ns of a step */
 uint32_t nm_stage_robots(const struct nm_stage *stage);
 const struct nm_body *nm_stage_body(const struct nm_stage *stage, uint32_t robot);
