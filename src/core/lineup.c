@@ -475,9 +475,8 @@ static bool is_read(const struct nm_topic *topic, const bool *chosen)
 }
 
 /* What is read and not made here; a service that is asked but not served. */
-static bool is_remote(const struct nm_lineup *lineup, const struct nm_topic *topic, const bool *chosen)
+static bool is_remote(const struct nm_topic *topic, const bool *chosen)
 {
-    (void)lineup;
     bool made = is_made(topic, chosen), read = is_read(topic, chosen);
     if (topic->builtin) return false;
     if (topic->role == NM_ROLE_REPLY) return false;
@@ -512,7 +511,7 @@ void nm_lineup_print(const struct nm_lineup *lineup, const bool *chosen, FILE *t
     const char *before = "remote:\n";
     for (uint32_t t = 0; t < lineup->n_topics; t++) {
         const struct nm_topic *topic = &lineup->topics[t];
-        if (!is_remote(lineup, topic, chosen)) continue;
+        if (!is_remote(topic, chosen)) continue;
         fprintf(to, "%s  - ", before);
         print_name(to, topic->name, topic->role);
         fputc('\n', to);
@@ -522,7 +521,7 @@ void nm_lineup_print(const struct nm_lineup *lineup, const bool *chosen, FILE *t
     for (uint32_t c = 0; c < lineup->n_cycles; c++) {
         uint32_t t = lineup->cycles[c].trigger;
         if (t == NM_NONE || !has_any(&lineup->cycles[c], chosen)) continue;
-        if (is_made(&lineup->topics[t], chosen) || is_remote(lineup, &lineup->topics[t], chosen)) continue;
+        if (is_made(&lineup->topics[t], chosen) || is_remote(&lineup->topics[t], chosen)) continue;
         fprintf(to, "%s  - %s\n", before, lineup->topics[t].name);
         before = "";
     }

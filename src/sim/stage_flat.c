@@ -10,10 +10,9 @@
 #include "sim/stage_parts.h"
 
 /* How high trunk and eye are above ground when the robot stands. */
-static void heights(struct nm_stage *stage, struct actor *a, double *eye)
+static void heights(struct actor *a, double *eye)
 {
     struct nm_kin kin;
-    (void)stage;
     a->stands = nm_standing_height(a->body, QUAT_IDENTITY, a->joints);
     nm_forward(a->body, (struct pose3){QUAT_IDENTITY, {0, 0, a->stands}}, a->joints, &kin);
     *eye = a->body->n_cameras ? kin.pose[a->body->cameras[0].frame].pos.z : 0.9 * a->body->height;
@@ -30,7 +29,7 @@ void flat_make(struct nm_stage *stage)
     stage->tick = options.step;
     for (uint32_t i = 0; i < stage->n; i++) {
         double eye;
-        heights(stage, &stage->actors[i], &eye);
+        heights(&stage->actors[i], &eye);
         nm_flat_add(stage->flat, stage->actors[i].row.start, stage->actors[i].body->height, eye);
         nm_flat_head(stage->flat, i, 0, 0.3);
     }

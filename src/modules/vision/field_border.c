@@ -158,8 +158,7 @@ static bool about_square(const struct frame *frame, const struct edge *a, const 
     return fabs(fabs(remainder(one - other, M_PI)) - M_PI / 2) < 0.5;
 }
 
-static void tell(struct field_border *f, const struct frame *frame, const struct edge *e, uint32_t n,
-                 const struct places *p)
+static void tell(struct field_border *f, const struct frame *frame, const struct edge *e, uint32_t n)
 {
     FieldBorder *to = f->border;
     for (uint32_t i = 0; i < POINTS; i++) {
@@ -182,7 +181,6 @@ static void tell(struct field_border *f, const struct frame *frame, const struct
         to->points.at[to->points.n++] = (Point32){(float)at.x, (float)at.y, 0};
         to->seen.at[to->seen.n++] = seen && !far;
     }
-    (void)p;
 }
 
 static __attribute__((noinline)) void show(const struct field_border *f, const struct frame *frame,
@@ -225,7 +223,7 @@ static void step(struct field_border *f)
             n = 2;
         }
     }
-    tell(f, &frame, edges, n, &p);
+    tell(f, &frame, edges, n);
     if (f->nm->watched) show(f, &frame, &p);
     nm_put(f->nm, f->border);
 }
