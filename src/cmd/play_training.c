@@ -229,8 +229,6 @@ static int play_pictures_write(struct play_pictures *p, const char *folder, cons
     return sim_png(path, p->sheet, MAP_W, MAP_H + p->rows * TILE_H, err);
 }
 
-static const char *play_pictures_video(const struct play_pictures *p) { return p->film.path; }
-
 /* ---- the session ---- */
 
 static const char folder[] = "out", name[] = "training";
@@ -286,7 +284,7 @@ static int tell(struct session *s, const struct nm_scenario *scenario, const str
     sim_table(scenario, outcome, 1, outcome->wall, stdout);
     int bad = play_pictures_write(s->pictures, folder, name, err);
     if (!bad) printf("pictures: %s/%s.png", folder, name);
-    if (!bad && *play_pictures_video(s->pictures)) printf(", %s", play_pictures_video(s->pictures));
+    if (!bad && *s->pictures->film.path) printf(", %s", s->pictures->film.path);
     if (!bad) printf("\n");
     for (uint32_t i = 0; i < s->n; i++)
         if (*s->scores[i].data) printf("%s: %s\n", scenario->robots[i].name, s->scores[i].data);

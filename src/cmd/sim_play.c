@@ -220,7 +220,7 @@ static void repace(struct playing *p)
 static void attend(struct playing *p)
 {
     struct nm_stage *stage = nm_run_stage(p->run);
-    sim_prompt_serve(&p->prompt, stage, 0);
+    sim_prompt_serve(&p->prompt, stage);
     sim_control_poll(&p->control, nm_clock_seconds());
     sim_live_poll(p->live, stage, p->prompt.paused ? 0 : (float)p->prompt.speed);
 }

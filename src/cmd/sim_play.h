@@ -132,8 +132,8 @@ struct sim_prompt {
     char in[256]; /* read, but not yet looked at: behind a step, words wait until it is done */
     size_t in_at, in_n;
 };
-/* Reads what has come in and does it; waits at most `timeout` ms. */
-void sim_prompt_serve(struct sim_prompt *prompt, struct nm_stage *stage, int timeout);
+/* Reads what has come in and does it. */
+void sim_prompt_serve(struct sim_prompt *prompt, struct nm_stage *stage);
 /* A command of a viewer. */
 void sim_prompt_command(struct sim_prompt *prompt, struct nm_stage *stage, const SimCommand_Request *request,
                         SimCommand_Response *response);

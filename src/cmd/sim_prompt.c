@@ -221,11 +221,11 @@ static void feed(struct sim_prompt *p, struct nm_stage *stage, char c)
     }
 }
 
-void sim_prompt_serve(struct sim_prompt *p, struct nm_stage *stage, int timeout)
+void sim_prompt_serve(struct sim_prompt *p, struct nm_stage *stage)
 {
     struct pollfd from = {.fd = STDIN_FILENO, .events = POLLIN};
     if (p->until != INT64_MAX) return;
-    if (p->in_at == p->in_n && p->open && poll(&from, 1, timeout) > 0) {
+    if (p->in_at == p->in_n && p->open && poll(&from, 1, 0) > 0) {
         ssize_t n = read(STDIN_FILENO, p->in, sizeof p->in);
         p->in_at = 0;
         p->in_n = n > 0 ? (size_t)n : 0;
