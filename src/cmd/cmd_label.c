@@ -278,8 +278,7 @@ int cmd_label(int argc, char **argv)
     if (n < 0) return code;
     struct setup setup;
     struct nm_err err = {0};
-    struct album album = {.folder = argv[1], .all = calloc(IMAGES, sizeof *album.all)};
-    if (!album.all) abort();
+    struct album album = {.folder = argv[1], .all = nm_calloc(IMAGES, sizeof *album.all)};
     setup_begin(&setup);
     stop_by_signals();
     code = EXIT_OK;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/options.h"
@@ -254,8 +255,7 @@ int cmd_snapshot(int argc, char **argv)
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     struct nm_err err = {0};
-    struct snapshot *s = calloc(1, sizeof *s);
-    if (!s) return EXIT_FAILED;
+    struct snapshot *s = nm_calloc(1, sizeof *s);
     setup_begin(&s->setup);
     int result = make(s, &w, &err);
     complain(&err);

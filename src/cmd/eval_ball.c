@@ -117,7 +117,7 @@ static int evaluate(struct evaluation *e, int64_t jobs, const char *picture, str
     for (uint32_t i = 0; i < o->n_lineups; i++)
         if (!(e->files[i] = sim_find(&e->setup, "lineups", "line-up", o->lineups[i], err))) return -1;
     uint32_t n = o->seeds * o->n_lineups;
-    if (!(e->results = calloc(n, sizeof *e->results))) abort();
+    e->results = nm_calloc(n, sizeof *e->results);
     struct pool pool = {.n = n,
                         .jobs = (uint32_t)jobs,
                         .size = sizeof(struct ball_result),

@@ -137,10 +137,9 @@ static int by_elo(const void *a, const void *b)
 static void draw_intervals(const struct tournament *t, struct tournament_rank *ranks)
 {
     static const uint32_t LOW = DRAWN * 25 / 1000, HIGH = DRAWN - 1 - DRAWN * 25 / 1000;
-    double(*elos)[DRAWN] = calloc(TOURNAMENT_TEAMS, sizeof *elos);
-    uint32_t *drawn = calloc(t->n_games + 1, sizeof *drawn);
+    double(*elos)[DRAWN] = nm_calloc(TOURNAMENT_TEAMS, sizeof *elos);
+    uint32_t *drawn = nm_calloc(t->n_games + 1, sizeof *drawn);
     struct nm_dice dice = nm_dice_new(1, 0x656c6f, 0);
-    if (!elos || !drawn) abort();
     for (uint32_t k = 0; k < DRAWN; k++) {
         double strength[TOURNAMENT_TEAMS];
         for (uint32_t i = 0; i < t->n_games; i++) drawn[i] = (uint32_t)(nm_dice_roll(&dice) * t->n_games);

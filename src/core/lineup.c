@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "core/files.h"
 #include "core/lineup_extend.h"
 #include "core/lineup_graph.h"
@@ -330,11 +331,7 @@ static struct nm_lineup *load(const char *text, size_t size, const char *path, s
                               const struct nm_lineup_options *options, struct nm_err *err)
 {
     const struct nm_lineup_options none = {0};
-    struct nm_lineup *lineup = calloc(1, sizeof *lineup);
-    if (!lineup) {
-        nm_fail(err, "%s: out of memory", path);
-        return NULL;
-    }
+    struct nm_lineup *lineup = nm_calloc(1, sizeof *lineup);
     lineup->file = nm_take_text(&lineup->arena, path);
     lineup->name = nm_stem_of(&lineup->arena, path);
     lineup->warnings = "";

@@ -651,7 +651,7 @@ static const void *as_logged(struct replay *r, struct stream *s, const void *mes
 {
     const struct nm_type *type = r->lineup->topics[s->at].type;
     if (!s->times) return message;
-    if (!s->copy && !(s->copy = calloc(1, type->size))) abort();
+    if (!s->copy) s->copy = nm_calloc(1, type->size);
     nm_copy(type, s->copy, message);
     nm_shift_times(type, s->copy, r->offset);
     return s->copy;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "body/kinematics.h"
 #include "sim/mjcf_field.h"
 
@@ -339,15 +340,8 @@ char *nm_mjcf(const struct nm_pitch *pitch, const struct nm_body *const *robots,
 {
     char *text = NULL;
     size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    struct writer *writers = calloc(n + 1, sizeof *writers);
-    if (!out || !writers) {
-        if (out) fclose(out);
-        free(text);
-        free(writers);
-        nm_fail(err, "no memory for the text of a world with %u robots", n);
-        return NULL;
-    }
+    FILE *out = nm_memstream(&text, &size);
+    struct writer *writers = nm_calloc(n + 1, sizeof *writers);
     mjcf_head(out, n, options);
     fprintf(out, "<worldbody>\n");
     mjcf_field(out, pitch, options);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "core/files.h"
 #include "sim/scenario_parts.h"
 
@@ -287,11 +288,7 @@ static void read_file(struct reading *r, const struct nm_yaml *file)
 /* Text NULL: the file is read. */
 static struct nm_scenario *load(const char *path, const char *text, size_t size, const char *root, struct nm_err *err)
 {
-    struct nm_scenario *s = calloc(1, sizeof *s);
-    if (!s) {
-        nm_fail(err, "%s: out of memory", path);
-        return NULL;
-    }
+    struct nm_scenario *s = nm_calloc(1, sizeof *s);
     s->file = nm_take_text(&s->arena, path);
     s->name = nm_stem_of(&s->arena, path);
     s->root = nm_take_text(&s->arena, root ? root : ".");

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "sim/scenario_parts.h"
 
 /* Where robots and ball begin is drawn by streams of their own, so that another event changes no start. */
@@ -101,11 +102,7 @@ static int start(struct nm_run *run, struct nm_err *err)
 
 struct nm_run *nm_run_new(const struct nm_scenario *scenario, const struct nm_run_options *options, struct nm_err *err)
 {
-    struct nm_run *run = calloc(1, sizeof *run);
-    if (!run) {
-        nm_fail(err, "no memory for a run");
-        return NULL;
-    }
+    struct nm_run *run = nm_calloc(1, sizeof *run);
     run->scenario = scenario;
     run->options = *options;
     if (!start(run, err)) return run;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "sim/stage_parts.h"
 #include "body/stance.h"
 
@@ -152,11 +153,7 @@ struct nm_stage *nm_stage_new(const struct nm_stage_robot *robots, uint32_t n, c
         nm_fail(err, "a stage has room for %d robots, not for %u", NM_PLAYERS, n);
         return NULL;
     }
-    struct nm_stage *stage = calloc(1, sizeof *stage);
-    if (!stage) {
-        nm_fail(err, "no memory for a stage");
-        return NULL;
-    }
+    struct nm_stage *stage = nm_calloc(1, sizeof *stage);
     stage->options = *options;
     if (!stage->options.bus_period) stage->options.bus_period = 8000000;
     if (!stage->options.camera_delay) stage->options.camera_delay = 20000000;

@@ -1,5 +1,7 @@
 #include "sim/workers.h"
 
+#include "base/memory.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -63,11 +65,7 @@ struct nm_workers *nm_workers_new(uint32_t hands, struct nm_err *err)
         nm_fail(err, "%u workers: there must be 1 to %d", hands, HANDS);
         return NULL;
     }
-    struct nm_workers *w = calloc(1, sizeof *w);
-    if (!w) {
-        nm_fail(err, "no memory for workers");
-        return NULL;
-    }
+    struct nm_workers *w = nm_calloc(1, sizeof *w);
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->begun, NULL);
     pthread_cond_init(&w->ended, NULL);

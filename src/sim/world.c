@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "sim/world_parts.h"
 
 /* A robot that does any of this is torn, not fast: no joint of a 15 Nm servo turns at 60 rad/s. */
@@ -242,11 +243,7 @@ struct nm_world *nm_world_new(const struct nm_pitch *pitch, const struct nm_worl
                               const struct nm_world_options *options, struct nm_err *err)
 {
     if (check_arguments(robots, n, options, err) < 0) return NULL;
-    struct nm_world *w = calloc(1, sizeof *w);
-    if (!w) {
-        nm_fail(err, "no memory for a world");
-        return NULL;
-    }
+    struct nm_world *w = nm_calloc(1, sizeof *w);
     world_guard_install();
     w->options = *options;
     w->pitch = pitch;

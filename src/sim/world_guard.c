@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "sim/world_parts.h"
 
 static _Thread_local struct {
@@ -73,11 +74,7 @@ mjModel *world_load(const char *text, struct nm_err *err)
     char why[1000] = "no memory";
     size_t size = strlen(text);
     mjModel *model = NULL;
-    mjVFS *vfs = malloc(sizeof *vfs);
-    if (!vfs) {
-        nm_fail(err, "no memory to load a world");
-        return NULL;
-    }
+    mjVFS *vfs = nm_malloc(sizeof *vfs);
     pthread_mutex_lock(&one);
     mj_defaultVFS(vfs);
     if (mj_makeEmptyFileVFS(vfs, name, (int)size) == 0) {

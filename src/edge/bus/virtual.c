@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 
 enum { VBUS_INSTRUCTIONS = 32, VBUS_OUT = 4096, VBUS_CHAIN = NM_VBUS_DEVICES };
 
@@ -515,8 +516,7 @@ enum { ROUTER_LINK_NS = 1000 /* a byte over USB */, GIVE_UP_1_NS = 100000000, GI
 
 struct nm_vbus *nm_vbus_new(void)
 {
-    struct nm_vbus *bus = calloc(1, sizeof *bus);
-    if (!bus) return NULL;
+    struct nm_vbus *bus = nm_calloc(1, sizeof *bus);
     bus->settings = (struct nm_vbus_settings){.answer_gap = 50000, .boot_time = 20000000, .brown_out = 6.5};
     bus->volts = 12;
     bus->now = 1000000000;
@@ -573,8 +573,7 @@ struct nm_vdevice *nm_vbus_add(struct nm_vbus *bus, int wire, uint8_t id, const 
     else if (bus->n == NM_VBUS_DEVICES)
         nm_fail(err, "virtual bus: there can be at most %d devices", NM_VBUS_DEVICES);
     else {
-        struct nm_vdevice *d = calloc(1, sizeof *d);
-        if (!d) return NULL;
+        struct nm_vdevice *d = nm_calloc(1, sizeof *d);
         vdevice_init(d, m, id, wire);
         d->stepped = vbus_now(bus);
         bus->devices[bus->n++] = d;

@@ -291,8 +291,7 @@ void reply_write(struct nm_dds *dds, dds_entity_t writer, const dds_guid_t *part
         return;
     }
     struct held *held = &dds->held[dds->n_held++];
-    *held = (struct held){.writer = writer, .participant = *participant, .n = n, .bytes = malloc(n)};
-    if (!held->bytes) abort();
+    *held = (struct held){.writer = writer, .participant = *participant, .n = n, .bytes = nm_malloc(n)};
     memcpy(held->bytes, bytes, n);
     held->until = dds_time() + reader_patience;
 }

@@ -2,6 +2,7 @@
  * times (/nutmeg/cycles, as in a log), and how much, how old and how late every topic is (/nutmeg/topics). */
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "core/report.h"
 #include "core/stamp.h"
 #include "edge/live/live_inside.h"
@@ -47,7 +48,7 @@ static void tell_cycles(struct nm_live *live, struct reports *r, int64_t now)
     uint32_t n = nm_player_cycles(live->player);
     for (uint32_t c = 0; c < n && c < CYCLES; c++) {
         if (!nm_player_plan(live->player, c)) continue;
-        if (!r->marks[c] && !(r->marks[c] = calloc(1, nm_cycle_mark_size(live->player, c)))) abort();
+        if (!r->marks[c]) r->marks[c] = nm_calloc(1, nm_cycle_mark_size(live->player, c));
         nm_cycle_report(live->player, c, r->marks[c], &r->message.cycle);
         r->message.cycle.header.stamp = nm_stamp(now);
         channel_send(live, r->cycles, &r->message.cycle);

@@ -31,8 +31,8 @@ struct nm_wire_log {
 
 struct nm_wire_log *nm_wire_log_new(struct tape *tape, const struct nm_wire_log_options *options, struct nm_err *err)
 {
-    struct nm_wire_log *log = calloc(1, sizeof *log);
-    if (!log || !(log->seen = calloc(TOPICS, sizeof *log->seen))) abort();
+    struct nm_wire_log *log = nm_calloc(1, sizeof *log);
+    log->seen = nm_calloc(TOPICS, sizeof *log->seen);
     log->options = *options;
     log->tape = tape;
     log->looked = INT64_MIN / 2;
