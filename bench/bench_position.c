@@ -65,7 +65,7 @@ static void work(void *user, uint32_t piece, void *result)
 
 /* All errors of a kind of outing together. */
 struct sum {
-    uint32_t n, mirrored, played, late, never;
+    uint32_t n, mirrored, played, late;
     float *place, *turn, *recovered, *smoothed;
     uint32_t n_smoothed;
     double nees, inside, step_us, false_share;
@@ -91,7 +91,6 @@ static void gather(const struct work *w, enum trial k, struct sum *s)
         s->n += e->n;
         s->mirrored += e->mirrored;
         s->late += e->mirrored_late;
-        s->never += isnan(e->recovered) ? 1 : 0;
         s->recovered[s->played++] = (float)(isnan(e->recovered) ? 99 : e->recovered);
         memcpy(s->smoothed + s->n_smoothed, r->smoothed.place, r->smoothed.n * sizeof(float));
         s->n_smoothed += r->smoothed.n;

@@ -34,7 +34,6 @@ struct office {
     int64_t waits; /* ns: no order is read before */
     char line[256];
     size_t n;
-    int64_t shown;          /* ns */
     enum nm_game_state was; /* that was printed last */
     bool alive[2][NM_GAME_PLAYERS];
 };

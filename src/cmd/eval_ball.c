@@ -30,7 +30,6 @@ struct evaluation {
     const struct order *order;
     const char *files[EVAL_LINEUPS];
     struct ball_result *results; /* [seed][line-up] */
-    char died[160];
 };
 
 static void work(void *user, uint32_t piece, void *result)

@@ -33,7 +33,7 @@ struct match_sheet {
     uint8_t *past[COLUMNS - 1]; /* the older one first                            */
     uint8_t *goals[GOALS][COLUMNS];
     char texts[GOALS][120];
-    uint32_t n_goals, n_past, n_robots, n_steps;
+    uint32_t n_goals, n_robots, n_steps;
     double next_trace, next_past;
     float ways[NM_PLAYERS][STEPS][2];
     uint8_t teams[NM_PLAYERS];

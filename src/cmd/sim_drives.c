@@ -22,7 +22,6 @@ struct driving {
     struct drive_steps *drives;
     uint32_t n;
     struct nm_edge *edge;
-    char why[160];
 };
 
 struct message {

@@ -16,8 +16,7 @@ struct chase_ball {
     /* params */
     float speed, turn, patience, search;
     /* state */
-    int64_t seen; /* ns, when the ball was valid last */
-    float side;   /* 1: it was last to the left       */
+    float side; /* 1: it was last to the left */
 };
 
 static void step(struct chase_ball *f)
@@ -25,7 +24,6 @@ static void step(struct chase_ball *f)
     bool known = nm_age(f->nm, f->ball) < nm_ns(f->patience) && f->ball->valid;
     double x = f->ball->position.x, y = f->ball->position.y, bearing = atan2(y, x);
     if (known) {
-        f->seen = f->nm->now;
         f->side = bearing < 0 ? -1 : 1;
         f->velocity->angular.z = nm_within(2 * bearing, f->turn);
         f->velocity->linear.x = f->speed * fmax(cos(bearing), 0); /* straight on only where it faces the ball */

@@ -31,7 +31,7 @@ struct practice_shots {
     double x, y, vx, vy; /* the true ball, m and m/s           */
     char answer[32];     /* the keeper's motion in this shot   */
     int64_t answer_at;   /* ns                                 */
-    int shots, saved, wide, possible;
+    int shots, saved, possible;
 };
 
 static double between(struct practice_shots *f, double low, double high)
