@@ -1,69 +1,19 @@
+/* The document of a xacro file and its expansion: elements are copied, macros, blocks, conditions and includes are
+ * replaced by what they stand for. */
 #include "body/xacro.h"
 
 #include <ctype.h>
 #include <expat.h>
-#include <libgen.h>
-#include <math.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/memory.h"
 #include "base/whole.h"
-#include "body/urdf.h"
-#include "codec/yaml.h"
+#include "body/xacro_parts.h"
 
-enum { NODES = 200000, STEPS = 500000, DEPTH = 64, NESTED = 48, FILES = 64, PARAMS = 64, OUTPUT = NM_URDF_SIZE };
+enum { NODES = 200000, STEPS = 500000, DEPTH = 64, PARAMS = 64 };
 
 /* ---- the document ---- */
-
-struct node {
-    const char *name;
-    const char **attributes; /* name and value by turns, then NULL */
-    struct node *first, *last, *next;
-    const char *file;
-    uint32_t line;
-};
-
-struct binding { /* a property, a parameter, a block or a macro */
-    const char *name, *text;
-    const struct nm_yaml *tree; /* of a list or a dictionary, instead of a text */
-    const struct node *block;   /* of a block or a macro       */
-    bool contents;              /* of a block: what is in it   */
-    struct scope *where;        /* in which the text has its meaning */
-    struct binding *next;
-};
-
-struct scope {
-    struct binding *bindings;
-    struct scope *outer;
-};
-
-struct xacro {
-    struct nm_arena *arena;
-    struct nm_err *err;
-    bool failed, reads;
-    const struct node *at; /* whose line faults have */
-    uint32_t nodes, files, depth, steps;
-    struct binding *macros, *args;
-    struct scope global;
-    FILE *out;
-};
-
-static void fail(struct xacro *x, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void fail(struct xacro *x, const char *format, ...)
-{
-    char text[400];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    if (!x->failed) nm_fail(x->err, "%s:%u: %s", x->at ? x->at->file : "?", x->at ? x->at->line : 0, text);
-    x->failed = true;
-}
 
 struct reading {
     struct xacro *x;
@@ -84,8 +34,8 @@ static void XMLCALL on_start(void *user, const char *name, const char **attribut
     n->file = r->file;
     n->line = (uint32_t)XML_GetCurrentLineNumber(r->xml);
     x->at = n;
-    if (x->nodes++ == NODES) return fail(x, "more than %d elements", NODES);
-    if (r->depth == DEPTH) return fail(x, "elements nested deeper than %d", DEPTH);
+    if (x->nodes++ == NODES) return xacro_fail(x, "more than %d elements", NODES);
+    if (r->depth == DEPTH) return xacro_fail(x, "elements nested deeper than %d", DEPTH);
     while (attributes[count]) count++;
     n->name = nm_take_text(x->arena, name);
     n->attributes = nm_take_n(x->arena, const char *, count + 1);
@@ -111,21 +61,21 @@ static void XMLCALL on_doctype(void *user, const char *name, const char *system,
 {
     struct reading *r = user;
     (void)name, (void)system, (void)public, (void)internal;
-    fail(r->x, "a document type is not allowed here");
+    xacro_fail(r->x, "a document type is not allowed here");
 }
 
 static struct node *read_document(struct xacro *x, const char *file, const char *text, size_t size)
 {
     struct reading r = {.x = x, .file = nm_take_text(x->arena, file), .xml = XML_ParserCreate(NULL)};
     struct node here = {.file = r.file};
-    if (!r.xml) return fail(x, "no memory for the XML reader"), NULL;
+    if (!r.xml) return xacro_fail(x, "no memory for the XML reader"), NULL;
     XML_SetUserData(r.xml, &r);
     XML_SetElementHandler(r.xml, on_start, on_end);
     XML_SetStartDoctypeDeclHandler(r.xml, on_doctype);
     if (XML_Parse(r.xml, text, (int)size, 1) != XML_STATUS_OK) {
         here.line = (uint32_t)XML_GetCurrentLineNumber(r.xml);
         x->at = &here;
-        fail(x, "%s", XML_ErrorString(XML_GetErrorCode(r.xml)));
+        xacro_fail(x, "%s", XML_ErrorString(XML_GetErrorCode(r.xml)));
         x->at = NULL;
     }
     XML_ParserFree(r.xml);
@@ -137,513 +87,6 @@ static const char *attribute(const struct node *n, const char *name)
     for (const char **a = n->attributes; *a; a += 2)
         if (!strcmp(a[0], name)) return a[1];
     return NULL;
-}
-
-/* ---- expressions ---- */
-
-struct value {
-    const char *text; /* NULL: a number, or the tree */
-    double number;
-    const struct nm_yaml *tree; /* of a list or a dictionary */
-};
-
-struct parsing {
-    struct xacro *x;
-    struct scope *scope;
-    const char *at;
-};
-
-static struct value expression(struct parsing *p);
-static const char *evaluate(struct xacro *x, struct scope *scope, const char *text);
-static struct value value_of_text(struct xacro *x, struct scope *scope, const char *text);
-static const char *folder_of(struct xacro *x, const char *file) { return dirname(nm_take_text(x->arena, file)); }
-
-static struct value number(double n) { return (struct value){NULL, n, NULL}; }
-static struct value word(const char *text) { return (struct value){text, 0, NULL}; }
-static struct value tree(const struct nm_yaml *t) { return (struct value){NULL, 0, t}; }
-
-static void skip_space(struct parsing *p)
-{
-    while (isspace((unsigned char)*p->at)) p->at++;
-}
-
-static bool taken(struct parsing *p, const char *word)
-{
-    size_t n = strlen(word);
-    skip_space(p);
-    if (strncmp(p->at, word, n)) return false;
-    if (isalpha((unsigned char)*word) && (isalnum((unsigned char)p->at[n]) || p->at[n] == '_')) return false;
-    p->at += n;
-    return true;
-}
-
-static struct binding *find(struct scope *scope, const char *name)
-{
-    for (; scope; scope = scope->outer)
-        for (struct binding *b = scope->bindings; b; b = b->next)
-            if (!strcmp(b->name, name)) return b;
-    return NULL;
-}
-
-/* Whatever is a number as a whole counts as one. */
-static struct value value_of(const char *text)
-{
-    char *end;
-    double n = strtod(text, &end);
-    while (isspace((unsigned char)*end)) end++;
-    if (end != text && !*end && !strpbrk(text, "xXnN")) return number(n);
-    if (!strcasecmp(text, "true")) return number(1);
-    if (!strcasecmp(text, "false")) return number(0);
-    return word(text);
-}
-
-static double as_number(struct parsing *p, struct value v)
-{
-    if (v.text) v = value_of(v.text);
-    if (v.text) fail(p->x, "'%.60s' is not a number", v.text);
-    if (v.tree) fail(p->x, "a list or a dictionary is not a number");
-    return v.text ? 0 : v.number;
-}
-
-static bool truth(struct value v) { return v.tree ? v.tree->n > 0 : v.text ? *v.text != '\0' : v.number != 0; }
-
-static const char *text_of(struct xacro *x, struct value v)
-{
-    if (v.tree) fail(x, "a list or a dictionary cannot be written as a text");
-    return v.text ? v.text : nm_take_format(x->arena, "%.15g", v.number + 0.0);
-}
-
-/* ---- lists and dictionaries ---- */
-
-static struct value value_in(const struct nm_yaml *node)
-{
-    if (node->kind != NM_YAML_SCALAR) return tree(node);
-    return node->quoted ? word(node->text) : value_of(node->text);
-}
-
-static void append(struct parsing *p, struct nm_yaml *to, struct nm_yaml **last, const char *key, struct value v)
-{
-    struct nm_yaml *node = nm_take_n(p->x->arena, struct nm_yaml, 1);
-    if (v.tree)
-        *node = *v.tree;
-    else
-        *node = (struct nm_yaml){.quoted = v.text, .text = text_of(p->x, v)};
-    node->key = key;
-    node->next = NULL;
-    if (*last)
-        (*last)->next = node;
-    else
-        to->first = node;
-    *last = node;
-    to->n++;
-}
-
-/* [1, 2], {'a': 1} or the arguments of dict(a=1), after the opening bracket. */
-static struct value collection(struct parsing *p, const char *close, const char *colon)
-{
-    struct nm_yaml *made = nm_take_n(p->x->arena, struct nm_yaml, 1), *last = NULL;
-    *made = (struct nm_yaml){.kind = colon ? NM_YAML_MAP : NM_YAML_LIST, .text = "", .file = ""};
-    while (!p->x->failed && !taken(p, close)) {
-        const char *key = NULL;
-        if (made->n && !taken(p, ",")) return fail(p->x, "',' or '%s' is missing", close), number(0);
-        if (made->n && taken(p, close)) break;
-        if (colon && *colon == '=') {
-            skip_space(p);
-            size_t n = strcspn(p->at, "= ),");
-            key = nm_take_format(p->x->arena, "%.*s", (int)n, p->at);
-            p->at += n;
-        } else if (colon) {
-            key = text_of(p->x, expression(p));
-        }
-        if (colon && !taken(p, colon)) return fail(p->x, "'%s' is missing after a key", colon), number(0);
-        append(p, made, &last, key, expression(p));
-    }
-    return tree(made);
-}
-
-static struct value item(struct parsing *p, struct value v, struct value index)
-{
-    const struct nm_yaml *node = v.tree ? v.tree->first : NULL;
-    if (!v.tree) return fail(p->x, "what is before '[' or '.' is neither a list nor a dictionary"), number(0);
-    if (v.tree->kind == NM_YAML_MAP) {
-        const char *key = text_of(p->x, index);
-        node = nm_yaml_get(v.tree, key);
-        return node ? value_in(node) : (fail(p->x, "the dictionary has no key %.60s", key), number(0));
-    }
-    double at = as_number(p, index);
-    if (at < 0) at += v.tree->n;
-    while (node && at-- >= 1) node = node->next;
-    return node && at >= -1 ? value_in(node) : (fail(p->x, "the list has no such element"), number(0));
-}
-
-static double min_of(double a, double b) { return a < b ? a : b; }
-static double max_of(double a, double b) { return a > b ? a : b; }
-static double radians(double a) { return a * M_PI / 180; }
-static double degrees(double a) { return a * 180 / M_PI; }
-static double truncated(double a) { return trunc(a); }
-static double as_it_is(double a) { return a; }
-
-static struct value load_yaml(struct parsing *p, const char *name)
-{
-    struct xacro *x = p->x;
-    const char *path = evaluate(x, p->scope, name);
-    if (!x->reads) return fail(x, "%.60s: no other files are read here", name), number(0);
-    if (x->files++ == FILES) return fail(x, "more than %d files", FILES), number(0);
-    if (*path != '/') path = nm_take_format(x->arena, "%s/%s", folder_of(x, x->at->file), path);
-    const struct nm_yaml *file = x->failed ? NULL : nm_yaml_read(x->arena, path, x->err);
-    if (!file) fail(x, "%.200s cannot be read", name);
-    return file ? value_in(file) : number(0);
-}
-
-/* Functions that take more than numbers; false if it is none of them. */
-static bool call_other(struct parsing *p, const char *name, struct value *v)
-{
-    static const char *const names[] = {"str", "len", "load_yaml", "list", "bool"};
-    size_t i = 0;
-    if (!strcmp(name, "dict")) return *v = collection(p, ")", "="), true;
-    while (i < 5 && strcmp(names[i], name)) i++;
-    if (i == 5) return false;
-    struct value a = expression(p);
-    if (!taken(p, ")")) fail(p->x, "')' is missing after the argument of %s", name);
-    if (p->x->failed) return true;
-    if (i == 0) *v = word(text_of(p->x, a));
-    if (i == 1) *v = number(a.tree ? a.tree->n : (double)strlen(text_of(p->x, a)));
-    if (i == 2) *v = load_yaml(p, text_of(p->x, a));
-    if (i == 3) *v = a;
-    if (i == 4) *v = number(truth(a));
-    return true;
-}
-
-static struct value call(struct parsing *p, const char *name)
-{
-    struct value other = number(0);
-    if (call_other(p, name, &other)) return other;
-    static const struct {
-        const char *name;
-        double (*one)(double);
-        double (*two)(double, double);
-    } functions[] = {
-        {"sin", sin, NULL},         {"cos", cos, NULL},       {"tan", tan, NULL},        {"asin", asin, NULL},
-        {"acos", acos, NULL},       {"atan", atan, NULL},     {"sqrt", sqrt, NULL},      {"fabs", fabs, NULL},
-        {"abs", fabs, NULL},        {"floor", floor, NULL},   {"ceil", ceil, NULL},      {"exp", exp, NULL},
-        {"log", log, NULL},         {"int", truncated, NULL}, {"float", as_it_is, NULL}, {"radians", radians, NULL},
-        {"degrees", degrees, NULL}, {"atan2", NULL, atan2},   {"pow", NULL, pow},        {"hypot", NULL, hypot},
-        {"min", NULL, min_of},      {"max", NULL, max_of},    {"round", rint, NULL}};
-    double a[2] = {0};
-    uint32_t n = 0;
-    do {
-        if (n == 2) return fail(p->x, "%s() has too many arguments here", name), number(0);
-        a[n++] = as_number(p, expression(p));
-    } while (taken(p, ",") && !p->x->failed);
-    if (!taken(p, ")")) return fail(p->x, "')' is missing after the arguments of %s", name), number(0);
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-        if (!strcmp(functions[i].name, name) && (functions[i].one ? n == 1 : n == 2))
-            return number(functions[i].one ? functions[i].one(a[0]) : functions[i].two(a[0], a[1]));
-    return fail(p->x, "the function %s() with %u arguments is not known here", name, n), number(0);
-}
-
-static struct value name_value(struct parsing *p)
-{
-    char name[NM_URDF_NAME + 1];
-    size_t n = 0;
-    while (isalnum((unsigned char)*p->at) || *p->at == '_' ||
-           (*p->at == '.' && ((n == 4 && !strncmp(name, "math", 4)) || (n == 5 && !strncmp(name, "xacro", 5))))) {
-        if (n == NM_URDF_NAME) return fail(p->x, "a name is longer than %d characters", NM_URDF_NAME), number(0);
-        name[n++] = *p->at++;
-    }
-    name[n] = '\0';
-    const char *plain = !strncmp(name, "math.", 5) ? name + 5 : !strncmp(name, "xacro.", 6) ? name + 6 : name;
-    if (taken(p, "(")) return call(p, plain);
-    struct binding *b = find(p->scope, plain);
-    if (b && (b->tree || b->text)) return b->tree ? tree(b->tree) : value_of_text(p->x, b->where, b->text);
-    if (!strcmp(plain, "pi")) return number(M_PI);
-    if (!strcasecmp(plain, "true")) return number(1);
-    if (!strcasecmp(plain, "false") || !strcmp(plain, "None")) return number(0);
-    return fail(p->x, "the property %s is not known", name), number(0);
-}
-
-static struct value primary(struct parsing *p)
-{
-    skip_space(p);
-    if (p->x->failed || ++p->x->depth > NESTED)
-        return p->x->failed ? number(0) : (fail(p->x, "expressions nested deeper than %d", NESTED), number(0));
-    struct value v;
-    if (taken(p, "[")) {
-        v = collection(p, "]", NULL);
-    } else if (taken(p, "{")) {
-        v = collection(p, "}", ":");
-    } else if (taken(p, "(")) {
-        v = expression(p);
-        if (!taken(p, ")")) fail(p->x, "')' is missing");
-    } else if (*p->at == '\'' || *p->at == '"') {
-        const char *end = strchr(p->at + 1, *p->at);
-        if (!end) return fail(p->x, "a quotation mark is missing"), number(0);
-        v = word(nm_take_format(p->x->arena, "%.*s", (int)(end - p->at - 1), p->at + 1));
-        p->at = end + 1;
-    } else if (isdigit((unsigned char)*p->at) || (*p->at == '.' && isdigit((unsigned char)p->at[1]))) {
-        char *end;
-        v = number(strtod(p->at, &end));
-        p->at = end;
-    } else if (isalpha((unsigned char)*p->at) || *p->at == '_') {
-        v = name_value(p);
-    } else {
-        fail(p->x, "'%.20s' is not understood in an expression", p->at);
-        v = number(0);
-    }
-    while (!p->x->failed)
-        if (taken(p, "[")) {
-            v = item(p, v, expression(p));
-            if (!taken(p, "]")) fail(p->x, "']' is missing");
-        } else if (v.tree && taken(p, ".")) {
-            size_t n = strspn(p->at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
-            const char *key = nm_take_format(p->x->arena, "%.*s", (int)n, p->at);
-            p->at += n;
-            if (*p->at == '(') fail(p->x, "the function .%s() is not known here", key);
-            v = item(p, v, word(key));
-        } else {
-            break;
-        }
-    p->x->depth--;
-    return v;
-}
-
-static struct value power(struct parsing *p);
-static struct value sign(struct parsing *p)
-{
-    bool minus = false;
-    for (;;)
-        if (taken(p, "-"))
-            minus = !minus;
-        else if (!taken(p, "+"))
-            break;
-    struct value v = power(p);
-    return minus ? number(-as_number(p, v)) : v;
-}
-
-static struct value power(struct parsing *p)
-{
-    struct value v = primary(p);
-    return taken(p, "**") ? number(pow(as_number(p, v), as_number(p, sign(p)))) : v;
-}
-
-static struct value product(struct parsing *p)
-{
-    struct value v = sign(p);
-    while (!p->x->failed) {
-        if (taken(p, "*")) {
-            v = number(as_number(p, v) * as_number(p, sign(p)));
-        } else if (taken(p, "//")) {
-            v = number(floor(as_number(p, v) / as_number(p, sign(p))));
-        } else if (taken(p, "/")) {
-            v = number(as_number(p, v) / as_number(p, sign(p)));
-        } else if (taken(p, "%")) {
-            double a = as_number(p, v), b = as_number(p, sign(p));
-            v = number(a - b * floor(a / b));
-        } else {
-            break;
-        }
-    }
-    return v;
-}
-
-static struct value sum(struct parsing *p)
-{
-    struct value v = product(p);
-    while (!p->x->failed) {
-        if (taken(p, "+")) {
-            struct value w = product(p);
-            v = v.text || w.text || v.tree || w.tree
-                    ? word(nm_take_format(p->x->arena, "%s%s", text_of(p->x, v), text_of(p->x, w)))
-                    : number(v.number + w.number);
-        } else if (taken(p, "-")) {
-            v = number(as_number(p, v) - as_number(p, product(p)));
-        } else {
-            break;
-        }
-    }
-    return v;
-}
-
-static int compared(struct value a, struct value b)
-{
-    if (a.text && b.text) return strcmp(a.text, b.text);
-    if (a.text || b.text || a.tree || b.tree) return 1;
-    return a.number < b.number ? -1 : a.number > b.number;
-}
-
-static bool is_in(struct parsing *p, struct value v, struct value among)
-{
-    if (!among.tree) return strstr(text_of(p->x, among), text_of(p->x, v)) != NULL;
-    nm_yaml_each(child, among.tree) if (!compared(v, child->key ? word(child->key) : value_in(child))) return true;
-    return false;
-}
-
-static struct value comparison(struct parsing *p)
-{
-    struct value v = sum(p);
-    bool no = taken(p, "not");
-    if (taken(p, "in")) return number(is_in(p, v, sum(p)) != no);
-    if (no) return fail(p->x, "'in' is missing after 'not'"), number(0);
-    static const char *const signs[] = {"==", "!=", "<=", ">=", "<", ">"};
-    for (int i = 0; i < 6; i++) {
-        if (!taken(p, signs[i])) continue;
-        int c = compared(v, sum(p));
-        const bool is[] = {c == 0, c != 0, c <= 0, c >= 0, c<0, c> 0};
-        return number(is[i]);
-    }
-    return v;
-}
-
-static struct value negation(struct parsing *p)
-{
-    bool no = false;
-    while (taken(p, "not")) no = !no;
-    struct value v = comparison(p);
-    return no ? number(!truth(v)) : v;
-}
-
-static struct value expression(struct parsing *p)
-{
-    struct value v = negation(p);
-    for (;;)
-        if (p->x->failed) {
-            return number(0);
-        } else if (taken(p, "and")) {
-            struct value w = negation(p);
-            v = truth(v) ? w : v;
-        } else if (taken(p, "or")) {
-            struct value w = negation(p);
-            v = truth(v) ? v : w;
-        } else if (taken(p, "if")) {
-            bool yes = truth(negation(p));
-            if (!taken(p, "else")) return fail(p->x, "'else' is missing after 'if'"), number(0);
-            struct value w = expression(p);
-            return yes ? v : w;
-        } else {
-            return v;
-        }
-}
-
-/* ---- substitution ---- */
-
-static bool is_folder(const char *path)
-{
-    struct stat info;
-    return !stat(path, &info) && S_ISDIR(info.st_mode);
-}
-
-static const char *absolute(struct xacro *x, const char *path)
-{
-    char *real = realpath(path, NULL);
-    const char *kept = real ? nm_take_text(x->arena, real) : path;
-    free(real);
-    return kept;
-}
-
-static const char *find_package(struct xacro *x, const char *name)
-{
-    enum { HIGHEST = 6 };
-    const char *folder = absolute(x, folder_of(x, x->at->file)), *paths = getenv("ROS_PACKAGE_PATH");
-    for (int up = 0; up < HIGHEST && x->reads; up++, folder = folder_of(x, folder)) {
-        const char *here = nm_take_format(x->arena, "%s/%s", folder, name), *own = strrchr(folder, '/');
-        if (is_folder(here)) return here;
-        if (own && !strcmp(own + 1, name)) return folder;
-    }
-    while (paths && *paths && x->reads) {
-        size_t n = strcspn(paths, ":");
-        const char *here = nm_take_format(x->arena, "%.*s/%s", (int)n, paths, name);
-        if (is_folder(here)) return here;
-        paths += n + (paths[n] == ':');
-    }
-    fail(x, "$(find %.60s): there is no such folder above this file, nor in ROS_PACKAGE_PATH", name);
-    return "";
-}
-
-/* $(find …), $(arg …), $(optenv … default), $(dirname) */
-static const char *command(struct xacro *x, struct scope *scope, const char *text)
-{
-    char verb[16], name[NM_URDF_NAME + 1] = "";
-    const char *inner = evaluate(x, scope, text);
-    int rest = 0, n = sscanf(inner, " %15s %128s %n", verb, name, &rest);
-    if (n >= 1 && !strcmp(verb, "dirname")) return absolute(x, folder_of(x, x->at->file));
-    if (n == 2 && !strcmp(verb, "find")) return find_package(x, name);
-    if (n == 2 && !strcmp(verb, "optenv")) return inner + (rest ? (size_t)rest : strlen(inner));
-    for (struct binding *b = x->args; b && n == 2 && !strcmp(verb, "arg"); b = b->next)
-        if (!strcmp(b->name, name)) return b->text;
-    if (n == 2 && !strcmp(verb, "arg"))
-        fail(x, "$(arg %s): the file does not give this argument a default", name);
-    else
-        fail(x, "$(%.40s) is not understood; $(find …), $(arg …), $(optenv …) and $(dirname) are", inner);
-    return "";
-}
-
-/* The end of a ${…} or $(…) that begins here: its closing bracket, or NULL. Brackets in quotes do not count. */
-static const char *end_of(const char *text)
-{
-    char open = text[1], close = open == '{' ? '}' : ')', quote = 0;
-    int deep = 0;
-    for (const char *at = text + 1; *at; at++) {
-        if (open == '{' && (quote ? *at == quote : *at == '\'' || *at == '"')) quote = quote ? 0 : *at;
-        if (quote) continue;
-        deep += (*at == open) - (*at == close);
-        if (!deep) return at;
-    }
-    return NULL;
-}
-
-static struct value compute(struct xacro *x, struct scope *scope, const char *from, const char *to)
-{
-    struct parsing p = {x, scope, nm_take_format(x->arena, "%.*s", (int)(to - from), from)};
-    struct value v = expression(&p);
-    skip_space(&p);
-    if (*p.at) fail(x, "'%.40s' is not understood in an expression", p.at);
-    return v;
-}
-
-/* A text that is one ${…} as a whole may be a list or a dictionary. */
-static struct value value_of_text(struct xacro *x, struct scope *scope, const char *text)
-{
-    const char *end = text[0] == '$' && text[1] == '{' ? end_of(text) : NULL;
-    if (!end || end[1]) return value_of(evaluate(x, scope, text));
-    if (++x->depth > NESTED)
-        return fail(x, "values nested deeper than %d: does a property name itself?", NESTED), number(0);
-    struct value v = compute(x, scope, text + 2, end);
-    x->depth--;
-    return v.text ? value_of(v.text) : v;
-}
-
-/* Replaces ${…} and $(…). A property that names itself ends at the limit of depth. */
-static const char *evaluate(struct xacro *x, struct scope *scope, const char *text)
-{
-    if (!strchr(text, '$')) return text;
-    char *made = NULL;
-    size_t size = 0;
-    if (++x->depth > NESTED) return fail(x, "values nested deeper than %d: does a property name itself?", NESTED), "";
-    FILE *out = nm_memstream(&made, &size);
-    while (*text && !x->failed) {
-        bool escaped = text[0] == '$' && text[1] == '$' && (text[2] == '{' || text[2] == '(');
-        if (escaped || text[0] != '$' || (text[1] != '{' && text[1] != '(')) {
-            text += escaped;
-            fputc(*text++, out);
-            continue;
-        }
-        const char *end = end_of(text);
-        if (!end) {
-            fail(x, "'%c' is missing in %.40s", text[1] == '{' ? '}' : ')', text);
-            break;
-        }
-        if (text[1] == '(')
-            fputs(command(x, scope, nm_take_format(x->arena, "%.*s", (int)(end - text - 2), text + 2)), out);
-        else
-            fputs(text_of(x, compute(x, scope, text + 2, end)), out);
-        if (ftell(out) > OUTPUT) fail(x, "a value becomes too long");
-        text = end + 1;
-    }
-    fclose(out);
-    x->depth--;
-    const char *kept = x->failed ? "" : nm_take_text(x->arena, made);
-    free(made);
-    return kept;
 }
 
 /* ---- expansion ---- */
@@ -666,16 +109,16 @@ static void expand_all(struct xacro *x, struct scope *scope, const struct node *
 static const char *needed(struct xacro *x, const struct node *n, const char *name)
 {
     const char *value = attribute(n, name);
-    if (!value) fail(x, "%s has no %s", n->name, name);
+    if (!value) xacro_fail(x, "%s has no %s", n->name, name);
     return value ? value : "";
 }
 
 /* Text, or a list or a dictionary. */
 static void bind_value(struct xacro *x, struct scope *scope, const char *text, struct binding *b)
 {
-    struct value v = text[0] == '$' && text[1] == '{' ? value_of_text(x, scope, text) : number(0);
+    struct value v = text[0] == '$' && text[1] == '{' ? xacro_value(x, scope, text) : (struct value){0};
     b->tree = v.tree;
-    b->text = v.tree ? NULL : evaluate(x, scope, text);
+    b->text = v.tree ? NULL : xacro_evaluate(x, scope, text);
 }
 
 /* Whether an expression names a property: as a word of its own. */
@@ -691,12 +134,12 @@ static bool mentions(const char *text, const char *name)
 
 static void on_property(struct xacro *x, struct scope *scope, const struct node *n)
 {
-    const char *name = evaluate(x, scope, needed(x, n, "name")), *value = attribute(n, "value"),
+    const char *name = xacro_evaluate(x, scope, needed(x, n, "name")), *value = attribute(n, "value"),
                *where = attribute(n, "scope"), *usual = attribute(n, "default");
     struct scope *to = scope;
     if (where && !strcmp(where, "global")) to = &x->global;
     if (where && !strcmp(where, "parent") && scope->outer) to = scope->outer;
-    if (usual && find(scope, name)) return;
+    if (usual && xacro_find(scope, name)) return;
     if (!value) value = usual;
     /* what refers to its own old value has its meaning before; a file is read once */
     bool early = value && strchr(value, '$') && (where || mentions(value, name) || mentions(value, "load_yaml"));
@@ -710,7 +153,8 @@ static void on_arg(struct xacro *x, struct scope *scope, const struct node *n)
     const char *usual = attribute(n, "default"), *name = needed(x, n, "name");
     for (struct binding *b = x->args; b; b = b->next)
         if (!strcmp(b->name, name)) return; /* the first default counts */
-    if (usual) bind(x, &x->args, (struct binding){.name = name, .text = evaluate(x, scope, usual), .where = scope});
+    if (usual)
+        bind(x, &x->args, (struct binding){.name = name, .text = xacro_evaluate(x, scope, usual), .where = scope});
 }
 
 static void on_macro(struct xacro *x, struct scope *scope, const struct node *n)
@@ -722,17 +166,17 @@ static void on_macro(struct xacro *x, struct scope *scope, const struct node *n)
 
 static void on_condition(struct xacro *x, struct scope *scope, const struct node *n)
 {
-    const char *text = evaluate(x, scope, needed(x, n, "value"));
-    struct value v = value_of(text);
-    if (v.text) fail(x, "'%.60s' is neither true nor false", v.text);
+    const char *text = xacro_evaluate(x, scope, needed(x, n, "value"));
+    struct value v = xacro_plain(text);
+    if (v.text) xacro_fail(x, "'%.60s' is neither true nor false", v.text);
     if ((v.number != 0) == !strcmp(n->name, "xacro:if")) expand_all(x, scope, n->first);
 }
 
 static void on_block(struct xacro *x, struct scope *scope, const struct node *n)
 {
-    const char *name = evaluate(x, scope, needed(x, n, "name"));
-    struct binding *b = find(scope, name);
-    if (!b || !b->block) return fail(x, "there is no block called %.60s", name);
+    const char *name = xacro_evaluate(x, scope, needed(x, n, "name"));
+    struct binding *b = xacro_find(scope, name);
+    if (!b || !b->block) return xacro_fail(x, "there is no block called %.60s", name);
     if (b->contents)
         expand_all(x, b->where, b->block->first);
     else
@@ -741,17 +185,17 @@ static void on_block(struct xacro *x, struct scope *scope, const struct node *n)
 
 static void on_include(struct xacro *x, struct scope *scope, const struct node *n)
 {
-    const char *name = evaluate(x, scope, needed(x, n, "filename")), *path = name;
+    const char *name = xacro_evaluate(x, scope, needed(x, n, "filename")), *path = name;
     size_t size;
-    if (attribute(n, "ns")) return fail(x, "an include with a name space (ns) is not read");
+    if (attribute(n, "ns")) return xacro_fail(x, "an include with a name space (ns) is not read");
     if (x->failed) return;
-    if (!x->reads) return fail(x, "%.60s: no other files are read here", name);
-    if (x->files++ == FILES) return fail(x, "more than %d files: does one include itself?", FILES);
-    if (*name != '/') path = nm_take_format(x->arena, "%s/%s", folder_of(x, x->at->file), name);
+    if (!x->reads) return xacro_fail(x, "%.60s: no other files are read here", name);
+    if (x->files++ == XACRO_FILES) return xacro_fail(x, "more than %d files: does one include itself?", XACRO_FILES);
+    if (*name != '/') path = nm_take_format(x->arena, "%s/%s", xacro_folder(x, x->at->file), name);
     char *text = nm_read_whole(path, NM_URDF_SIZE, &size, x->err);
     if (!text || size > NM_URDF_SIZE) {
         free(text);
-        return fail(x, "%.200s cannot be included", name);
+        return xacro_fail(x, "%.200s cannot be included", name);
     }
     struct node *root = read_document(x, path, text, size);
     free(text);
@@ -793,31 +237,31 @@ static void call_macro(struct xacro *x, struct scope *scope, const struct node *
     const char *at = macro->text ? macro->text : "", *usual;
     uint32_t params = 0;
     while (!x->failed && next_param(x, &at, name, &usual)) {
-        if (params++ == PARAMS) return fail(x, "more than %d parameters", PARAMS);
+        if (params++ == PARAMS) return xacro_fail(x, "more than %d parameters", PARAMS);
         bool block = name[0] == '*', contents = block && name[1] == '*';
         const char *plain = nm_take_text(x->arena, name + block + contents), *value = attribute(n, plain);
         struct binding b = {.name = plain, .contents = contents, .where = scope};
         if (block) {
-            if (!child) return fail(x, "%s lacks the block %s", n->name, plain);
+            if (!child) return xacro_fail(x, "%s lacks the block %s", n->name, plain);
             b.block = child;
             child = child->next;
         } else if (value) {
             bind_value(x, scope, value, &b);
         } else if (usual && !strncmp(usual, "^", 1)) { /* from around the call, or the default after | */
-            struct binding *outer = find(scope, plain);
+            struct binding *outer = xacro_find(scope, plain);
             const char *rest = strchr(usual, '|');
-            if (!outer && !rest) return fail(x, "%s lacks the parameter %s", n->name, plain);
+            if (!outer && !rest) return xacro_fail(x, "%s lacks the parameter %s", n->name, plain);
             b.tree = outer ? outer->tree : NULL;
-            b.text = outer && outer->text ? evaluate(x, outer->where, outer->text)
-                                          : evaluate(x, scope, rest ? rest + 1 : "");
+            b.text = outer && outer->text ? xacro_evaluate(x, outer->where, outer->text)
+                                          : xacro_evaluate(x, scope, rest ? rest + 1 : "");
         } else if (usual) {
-            b.text = evaluate(x, inner, usual);
+            b.text = xacro_evaluate(x, inner, usual);
         } else {
-            return fail(x, "%s lacks the parameter %s", n->name, plain);
+            return xacro_fail(x, "%s lacks the parameter %s", n->name, plain);
         }
         bind(x, &inner->bindings, b);
     }
-    if (++x->depth > NESTED) return fail(x, "macros nested deeper than %d", NESTED);
+    if (++x->depth > XACRO_NESTED) return xacro_fail(x, "macros nested deeper than %d", XACRO_NESTED);
     expand_all(x, inner, macro->block->first);
     x->depth--;
 }
@@ -829,12 +273,12 @@ static void call_named(struct xacro *x, struct scope *scope, const struct node *
     if (macro)
         call_macro(x, scope, n, macro);
     else
-        fail(x, "there is no macro called %.60s", name);
+        xacro_fail(x, "there is no macro called %.60s", name);
 }
 
 static void on_call(struct xacro *x, struct scope *scope, const struct node *n)
 {
-    const char *name = evaluate(x, scope, needed(x, n, "macro"));
+    const char *name = xacro_evaluate(x, scope, needed(x, n, "macro"));
     call_named(x, scope, n, strncmp(name, "xacro:", 6) ? name : name + 6);
 }
 
@@ -855,13 +299,13 @@ static void put(struct xacro *x, struct scope *scope, const struct node *n)
     for (const char **a = n->attributes; *a && !x->failed; a += 2) {
         if (!strncmp(a[0], "xmlns", 5)) continue;
         fprintf(x->out, " %s=\"", a[0]);
-        put_text(x, evaluate(x, scope, a[1]));
+        put_text(x, xacro_evaluate(x, scope, a[1]));
         fputc('"', x->out);
     }
     fputs(n->first ? ">\n" : "/>\n", x->out);
     expand_all(x, scope, n->first);
     if (n->first) fprintf(x->out, "</%s>\n", n->name);
-    if (ftell(x->out) > OUTPUT) fail(x, "the URDF becomes larger than %d bytes", OUTPUT);
+    if (ftell(x->out) > XACRO_OUTPUT) xacro_fail(x, "the URDF becomes larger than %d bytes", XACRO_OUTPUT);
 }
 
 static void expand(struct xacro *x, struct scope *scope, const struct node *n)
@@ -874,10 +318,10 @@ static void expand(struct xacro *x, struct scope *scope, const struct node *n)
     const struct node *before = x->at;
     if (x->failed) return;
     x->at = n;
-    if (x->steps++ == STEPS) return fail(x, "more than %d elements come of it", STEPS);
+    if (x->steps++ == STEPS) return xacro_fail(x, "more than %d elements come of it", STEPS);
     if (strncmp(n->name, "xacro:", 6)) {
-        if (++x->depth > NESTED)
-            fail(x, "elements nested deeper than %d", NESTED);
+        if (++x->depth > XACRO_NESTED)
+            xacro_fail(x, "elements nested deeper than %d", XACRO_NESTED);
         else
             put(x, scope, n);
         x->depth--;
