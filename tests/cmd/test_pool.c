@@ -56,6 +56,36 @@ static void every_piece_ends_once(void **state)
     }
 }
 
+struct square {
+    uint64_t value;
+    char why[80];
+};
+
+static void work_or_say_why(void *user, uint32_t index, void *result)
+{
+    work(user, index, &((struct square *)result)->value);
+}
+
+static void results_lie_where_they_belong(void **state)
+{
+    (void)state;
+    struct square all[PIECES] = {0};
+    struct pool pool = {.n = PIECES,
+                        .jobs = 3,
+                        .size = sizeof *all,
+                        .work = work_or_say_why,
+                        .results = all,
+                        .why = offsetof(struct square, why),
+                        .why_size = sizeof all->why};
+    assert_int_equal(pool_run(&pool, NULL), 0);
+    for (uint32_t i = 0; i < PIECES; i++) {
+        bool whole = i != CRASHES && i != EXITS;
+        assert_int_equal(all[i].value, whole ? i * i : 0);
+        assert_true(!*all[i].why == whole);
+    }
+    assert_non_null(strstr(all[EXITS].why, "code 3"));
+}
+
 static bool at_once(void) { return true; }
 
 static void nothing_begins_after_an_interruption(void **state)
@@ -72,6 +102,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_piece_ends_once),
+        cmocka_unit_test(results_lie_where_they_belong),
         cmocka_unit_test(nothing_begins_after_an_interruption),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
