@@ -72,7 +72,7 @@ static void show_all(struct office *o)
             const struct nm_match_player *player = &o->match.teams[t].players[p - 1];
             table_row(&table, "%u\t%u\t%s\t%s\t%.0f", o->match.options.team_numbers[t], p,
                       links[nm_controller_link(&o->controller, t, p, o->match.now)],
-                      player->penalised ? nm_offence_names[player->offence] : "", nm_seconds(player->left));
+                      player->penalised ? nm_offence_names[player->offence].name : "", nm_seconds(player->left));
         }
     table_print(&table, stdout);
     for (uint32_t t = 0; t < 2; t++) {

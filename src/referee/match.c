@@ -333,7 +333,7 @@ static int on_penalty(struct nm_match *m, const struct nm_match_event *e, struct
     const struct nm_offence_row *row = &nm_offence_rows[m->options.league][e->offence];
     if (!p) return no_such_player(e, err);
     if (row->consequence == NM_NO_OFFENCE)
-        return nm_fail(err, "%s is no offence in the rules of %s", nm_offence_names[e->offence], m->rules->name);
+        return nm_fail(err, "%s is no offence in the rules of %s", nm_offence_names[e->offence].name, m->rules->name);
     if (for_good(m, p)) return nm_fail(err, "player %u is not in the game", e->player);
     if (p->penalised && e->offence != NM_OFFENCE_YELLOW_CARD && e->offence != NM_OFFENCE_RED_CARD)
         return nm_fail(err, "player %u is penalised already", e->player);
@@ -373,7 +373,7 @@ static int on_release(struct nm_match *m, const struct nm_match_event *e, struct
     if (!p) return no_such_player(e, err);
     if (!p->penalised) return nm_fail(err, "player %u is not penalised", e->player);
     if (for_good(m, p))
-        return nm_fail(err, "player %u does not come back: %s", e->player, nm_offence_names[p->offence]);
+        return nm_fail(err, "player %u does not come back: %s", e->player, nm_offence_names[p->offence].name);
     release(p);
     return 0;
 }

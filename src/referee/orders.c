@@ -22,26 +22,6 @@ const char nm_orders_help[] =
     "timeout TEAM, referee-timeout, resume\n"
     "finish, second-half, extra-time, shootout, shot\n";
 
-static const char *const offence_words[NM_OFFENCES] = {
-    [NM_OFFENCE_PUSHING] = "pushing",
-    [NM_OFFENCE_HOLDING] = "holding",
-    [NM_OFFENCE_HANDS] = "hands",
-    [NM_OFFENCE_FALLEN] = "fallen",
-    [NM_OFFENCE_INACTIVE] = "inactive",
-    [NM_OFFENCE_LEAVING] = "leaving",
-    [NM_OFFENCE_POSITION_IN_SET] = "position",
-    [NM_OFFENCE_OWN_GOAL_AREA] = "area",
-    [NM_OFFENCE_ENCROACHING] = "encroaching",
-    [NM_OFFENCE_MOTION_IN_SET] = "motion",
-    [NM_OFFENCE_MOTION_IN_STOP] = "stop",
-    [NM_OFFENCE_STUCK] = "stuck",
-    [NM_OFFENCE_PICK_UP] = "pick-up",
-    [NM_OFFENCE_STANCE] = "stance",
-    [NM_OFFENCE_YELLOW_CARD] = "yellow",
-    [NM_OFFENCE_RED_CARD] = "red",
-    [NM_OFFENCE_SUBSTITUTED] = "substituted",
-};
-
 static const char *const set_play_words[NM_GAME_SET_PLAYS] = {"none",     "free", "indirect", "penalty",
                                                               "throw-in", "goal", "corner"};
 
@@ -98,6 +78,7 @@ static int read_team(const struct nm_match *m, const char *word, uint32_t *team,
 static int read_argument(const struct nm_match *m, char kind, const char *word, struct nm_match_event *e,
                          struct nm_err *err)
 {
+    const char *offences[NM_OFFENCES];
     int found;
     switch (kind) {
     case 't': return read_team(m, word, &e->team, err);
@@ -109,7 +90,8 @@ static int read_argument(const struct nm_match *m, char kind, const char *word, 
         if (found >= 0) e->set_play = (enum nm_game_set_play)found;
         return found < 0 ? -1 : 0;
     default:
-        found = choose(word, offence_words, NM_OFFENCES, "offence", err);
+        for (int i = 0; i < NM_OFFENCES; i++) offences[i] = nm_offence_names[i].word;
+        found = choose(word, offences, NM_OFFENCES, "offence", err);
         if (found >= 0) e->offence = (enum nm_offence)found;
         return found < 0 ? -1 : 0;
     }

@@ -100,24 +100,24 @@ bool nm_ball_out(const struct nm_pitch_size *f, double radius, struct vec3 ball,
 
 /* ---- penalties ---- */
 
-const char *const nm_offence_names[NM_OFFENCES] = {
-    [NM_OFFENCE_PUSHING] = "pushing",
-    [NM_OFFENCE_HOLDING] = "ball holding",
-    [NM_OFFENCE_HANDS] = "hands",
-    [NM_OFFENCE_FALLEN] = "fallen",
-    [NM_OFFENCE_INACTIVE] = "inactive",
-    [NM_OFFENCE_LEAVING] = "leaving the field",
-    [NM_OFFENCE_POSITION_IN_SET] = "illegal position in SET",
-    [NM_OFFENCE_OWN_GOAL_AREA] = "too many in the own goal area",
-    [NM_OFFENCE_ENCROACHING] = "too near at a set play",
-    [NM_OFFENCE_MOTION_IN_SET] = "motion in SET",
-    [NM_OFFENCE_MOTION_IN_STOP] = "motion while play is stopped",
-    [NM_OFFENCE_STUCK] = "stuck play",
-    [NM_OFFENCE_PICK_UP] = "pick-up",
-    [NM_OFFENCE_STANCE] = "stance",
-    [NM_OFFENCE_YELLOW_CARD] = "yellow card",
-    [NM_OFFENCE_RED_CARD] = "red card",
-    [NM_OFFENCE_SUBSTITUTED] = "substituted",
+const struct nm_offence_name nm_offence_names[NM_OFFENCES] = {
+    [NM_OFFENCE_PUSHING] = {"pushing", "pushing"},
+    [NM_OFFENCE_HOLDING] = {"ball holding", "holding"},
+    [NM_OFFENCE_HANDS] = {"hands", "hands"},
+    [NM_OFFENCE_FALLEN] = {"fallen", "fallen"},
+    [NM_OFFENCE_INACTIVE] = {"inactive", "inactive"},
+    [NM_OFFENCE_LEAVING] = {"leaving the field", "leaving"},
+    [NM_OFFENCE_POSITION_IN_SET] = {"illegal position in SET", "position"},
+    [NM_OFFENCE_OWN_GOAL_AREA] = {"too many in the own goal area", "area"},
+    [NM_OFFENCE_ENCROACHING] = {"too near at a set play", "encroaching"},
+    [NM_OFFENCE_MOTION_IN_SET] = {"motion in SET", "motion"},
+    [NM_OFFENCE_MOTION_IN_STOP] = {"motion while play is stopped", "stop"},
+    [NM_OFFENCE_STUCK] = {"stuck play", "stuck"},
+    [NM_OFFENCE_PICK_UP] = {"pick-up", "pick-up"},
+    [NM_OFFENCE_STANCE] = {"stance", "stance"},
+    [NM_OFFENCE_YELLOW_CARD] = {"yellow card", "yellow"},
+    [NM_OFFENCE_RED_CARD] = {"red card", "red"},
+    [NM_OFFENCE_SUBSTITUTED] = {"substituted", "substituted"},
 };
 
 const struct nm_offence_row nm_offence_rows[NM_GAME_LEAGUES][NM_OFFENCES] = {

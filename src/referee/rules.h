@@ -133,7 +133,11 @@ struct nm_offence_row {
     bool free_kick_instead;       /* ... and the robot stays                                                    */
 };
 extern const struct nm_offence_row nm_offence_rows[NM_GAME_LEAGUES][NM_OFFENCES];
-extern const char *const nm_offence_names[NM_OFFENCES];
+struct nm_offence_name {
+    const char *name; /* for people  */
+    const char *word; /* in an order */
+};
+extern const struct nm_offence_name nm_offence_names[NM_OFFENCES];
 
 /* s, of a penalty when the team has had `counted` counted ones before. */
 double nm_penalty_seconds(enum nm_game_league league, enum nm_offence offence, uint32_t counted);

@@ -133,7 +133,7 @@ void judge_penalise(struct nm_judge *j, uint32_t robot, enum nm_offence offence)
     }
     struct nm_note note = {.kind = NM_NOTE_PENALTY, .time = j->now, .team = (int)w->team, .robot = (int)robot};
     note.offence = offence;
-    snprintf(note.text, sizeof note.text, "%s: %s", name_of(j, (int)robot), nm_offence_names[offence]);
+    snprintf(note.text, sizeof note.text, "%s: %s", name_of(j, (int)robot), nm_offence_names[offence].name);
     if (j->options.note) j->options.note(j->options.user, &note);
     if (!free_kick) return;
     bool area = nm_in_own_penalty_area(&j->field, nm_match_side(&j->match, w->team), at);
@@ -594,7 +594,7 @@ int nm_judge_order(struct nm_judge *j, const struct nm_match_event *e, struct nm
         if (j->robots[i].team == e->team && j->robots[i].number == e->player && follows != NM_HELD &&
             follows != NM_TEAM_HELD && follows != NM_CAUTIONED)
             seat(j, i);
-    tell(j, NM_NOTE_PENALTY, (int)e->team, -1, "%s by order", nm_offence_names[e->offence]);
+    tell(j, NM_NOTE_PENALTY, (int)e->team, -1, "%s by order", nm_offence_names[e->offence].name);
     return 0;
 }
 

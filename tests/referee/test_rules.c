@@ -189,7 +189,7 @@ static void test_penalties(void **state)
             enum nm_offence offence = penalties[i].offence;
             const struct nm_offence_row *row = &nm_offence_rows[league][offence];
             double first = penalties[i].of[league].first, third = penalties[i].of[league].third;
-            print_message("%s, %s\n", nm_offence_names[offence], nm_rules[league].name);
+            print_message("%s, %s\n", nm_offence_names[offence].name, nm_rules[league].name);
             if (first < 0) {
                 assert_int_equal(row->consequence, NM_NO_OFFENCE);
                 continue;
