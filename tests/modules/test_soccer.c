@@ -41,6 +41,7 @@ struct toy {
     double unsure; /* m */
     bool sees;
     double x, y, vx, vy; /* the ball */
+    double unseen;       /* s since it was seen */
     bool arrived;
     int kicks;
     int64_t now;
@@ -71,7 +72,7 @@ static void give_inputs(struct toy *t)
         seen->position = (Point){ball.x, ball.y, 0};
         seen->velocity = (Vector3){v.x, v.y, 0};
         seen->destination = (Point){ball.x + 2.5 * v.x, ball.y + 2.5 * v.y, 0};
-        seen->last_seen = nm_stamp(t->now);
+        seen->last_seen = nm_stamp(t->now - nm_ns(t->unseen));
     }
     ((NavigationState *)nm_harness_set(t->h, "navigation_state"))->arrived = t->arrived;
     ObstacleModel *others = nm_harness_set(t->h, "team_obstacles");
@@ -404,7 +405,7 @@ static struct toy keeper(const char *settings)
     return t;
 }
 
-static const char *dive_for(double y, double vx, double vy)
+static const char *dive_for(double y, double vx, double vy, double unseen)
 {
     struct toy t = keeper(NULL);
     const void *const *at;
@@ -416,6 +417,7 @@ static const char *dive_for(double y, double vx, double vy)
     t.y = y;
     t.vx = vx;
     t.vy = vy;
+    t.unseen = unseen;
     for (int i = 0; i < 90 && t.x > -4.4; i++) {
         live(&t);
         if (nm_harness_queue(t.h, "play_animation/_action/send_goal/request", &at))
@@ -428,12 +430,13 @@ static const char *dive_for(double y, double vx, double vy)
 static void the_keeper_dives_only_for_balls_that_would_go_in(void **state)
 {
     (void)state;
-    assert_string_equal(dive_for(0.6, -2.5, 0), "keeper_jump_left");
-    assert_string_equal(dive_for(-0.6, -2.5, 0), "keeper_jump_right");
-    assert_string_equal(dive_for(0, -2.5, 0), "");     /* into his arms  */
-    assert_string_equal(dive_for(0.8, -2.4, -1), "");  /* the same, from the side */
-    assert_string_equal(dive_for(0.6, -2.5, 1.5), ""); /* it misses       */
-    assert_string_equal(dive_for(0.6, -0.5, 0), "");   /* it stops before */
+    assert_string_equal(dive_for(0.6, -2.5, 0, 0), "keeper_jump_left");
+    assert_string_equal(dive_for(-0.6, -2.5, 0, 0), "keeper_jump_right");
+    assert_string_equal(dive_for(0, -2.5, 0, 0), "");     /* into his arms  */
+    assert_string_equal(dive_for(0.8, -2.4, -1, 0), "");  /* the same, from the side */
+    assert_string_equal(dive_for(0.6, -2.5, 1.5, 0), ""); /* it misses       */
+    assert_string_equal(dive_for(0.6, -0.5, 0, 0), "");   /* it stops before */
+    assert_string_equal(dive_for(0.6, -2.5, 0, 0.7), ""); /* nobody has seen it for a while */
 }
 
 /* Even if it is his: who runs to meet a shot lets it pass. */

@@ -6,6 +6,7 @@
 static const double UP_AGAIN = 5; /* s after a dive                                                    */
 static const double BEHIND = 0.2; /* m, he lies so far behind the place where he stood                 */
 static const double UNSURE = 1.7; /* a ball may roll so many times as far as is believed               */
+static const double SEEN = 0.5;   /* s; a ball that he has not seen for longer is perhaps none         */
 static const double LOOKS = 0.1;  /* s that he watches a ball before he dives                          */
 static const double LAST = 0.75;  /* of dive_time: later than this he does not step nearer to the ball */
 static const double HOPE = 0.2;   /* m beyond his reach where a late dive is better than nothing       */
@@ -23,9 +24,9 @@ static struct crossing crossing_of(const struct soccer *f)
     struct pose2 at = pose2_mul(pose2_inv(f->me), (struct pose2){b->x, b->y, 0});
     double c = cos(f->me.theta), s = sin(f->me.theta), goal_x = -f->field.length / 2;
     double vx = c * b->vx + s * b->vy, vy = -s * b->vx + c * b->vy, speed = hypot(vx, vy);
-    double lying = at.x + BEHIND;
+    double lying = at.x + nm_clamp(f->me.x - goal_x, 0, BEHIND); /* behind the goal line there is nothing to save */
     struct crossing none = {0, 0, INFINITY};
-    if (!b->known || !b->own || vx > -0.1 || lying <= 0 || b->vx >= -0.05) return none;
+    if (!b->known || !b->own || b->age > SEEN || vx > -0.1 || lying <= 0 || b->vx >= -0.05) return none;
     double in_goal = b->y + (goal_x - b->x) * b->vy / b->vx;
     double way = UNSURE * b->way;
     if (fabs(in_goal) > f->field.goal_width / 2 + 0.1) return none; /* it misses the goal */
