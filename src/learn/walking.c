@@ -17,8 +17,8 @@ enum { HALF = 8000000 };                    /* ns between two readings of the se
 
 /* Prices of the reward, a period each. */
 static const struct {
-    double speed, turn, alive, tilt, rate, duty, smooth, jerk, contact, clear, land, slip, flat, apart, pose, fall,
-        impact, power, rest;
+    double speed, turn, alive, tilt, rate, duty, smooth, jerk, contact, clear, land, slip, flat, apart, clash, pose,
+        fall, impact, power, rest;
 } PRICE = {.speed = 1.5,
            .turn = 0.8,
            .alive = 0.5,
@@ -33,6 +33,7 @@ static const struct {
            .slip = 0.56,
            .flat = 0.5,
            .apart = 0.3,
+           .clash = 2,
            .pose = 0.02,
            .fall = 20,
            .impact = 0.4,
@@ -366,7 +367,7 @@ static double price_feet(const struct nm_walking *w, const struct period *p)
     double yaw = quat_yaw(p->to.base_to_field.rot);
     struct vec3 between_feet = quat_apply(quat_rpy(0, 0, -yaw), vec3_sub(w->sole[NM_LEFT], w->sole[NM_RIGHT]));
     double missing = fmax(0, 0.8 * g->apart - between_feet.y) / (0.3 * g->apart);
-    return sum - PRICE.apart * ((p->deepest > 0) + fmin(missing, 2));
+    return sum - PRICE.apart * fmin(missing, 2) - strict(w) * PRICE.clash * (p->deepest > 0);
 }
 
 /* How the actions change, and how far they are from the stance. */
