@@ -273,13 +273,18 @@ static void it_is_asked_for_no_more_than_was_trained(void **state)
     assert_near(told(&s), 0.8, 1e-3);
     walk_at(&s, -5, 20);
     assert_near(told(&s), -0.6, 1e-3);
-    /* a turn takes its share */
-    for (int i = 0; i < 20; i++) {
-        WalkCommand *c = command(&s.b, WalkCommand_VELOCITY);
-        c->velocity.linear.x = 0.8, c->velocity.angular.z = 3;
-        run(&s, 12);
+    /* a turn takes its share, a way to the side more than that */
+    static const struct {
+        double left, turn, told;
+    } beside[] = {{0, 3, 0.8 / 2}, {0.5, 0, 0.8 * 0.374}};
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < 20; i++) {
+            WalkCommand *c = command(&s.b, WalkCommand_VELOCITY);
+            c->velocity.linear.x = 0.8, c->velocity.linear.y = beside[k].left, c->velocity.angular.z = beside[k].turn;
+            run(&s, 12);
+        }
+        assert_near(told(&s), beside[k].told, 0.02);
     }
-    assert_near(told(&s), 0.8 / 2, 0.02);
     end(&s.b);
     struct made how = good;
     how.limits = NULL;
@@ -340,7 +345,7 @@ static void goals_do_not_jump_between_the_engines(void **state)
 {
     (void)state;
     double stops = farthest_leap("", WalkCommand_STAND), usual = farthest_leap("", WalkCommand_TARGET);
-    assert_true(stops < 0.15 && usual < 0.15);
+    assert_true(stops < 0.17 && usual < 0.15);
     assert_true(farthest_leap(", blend=0.01", WalkCommand_TARGET) > usual + 0.02);
     assert_true(farthest_leap(", leap=5", WalkCommand_STAND) <= 5 * 0.008 + 1e-9);
 }
@@ -402,11 +407,13 @@ static void a_target_is_reached(void **state)
         struct pose2 start = place(&s.b);
         command(&s.b, WalkCommand_TARGET)->target = (Pose2D){targets[i].x, targets[i].y, targets[i].theta};
         const WalkState *w = NULL;
+        int last = 0; /* tick in which it did not stand */
         for (int k = 0; k < 1200; k++) {
             w = run(&s, 1);
             fastest = fmax(fastest, w->velocity.linear.x);
+            if (w->state != WalkState_STANDING) last = k;
         }
-        assert_int_equal(w->state, WalkState_STANDING);
+        assert_true(last < 900);
         struct pose2 moved = pose2_mul(pose2_inv(start), place(&s.b));
         assert_near(moved.x, targets[i].x, 0.025);
         assert_near(moved.y, targets[i].y, 0.025);

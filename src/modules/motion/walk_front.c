@@ -146,6 +146,13 @@ static void listen(struct walk_front *f)
     if (f->wish.mode == WalkCommand_VELOCITY && old) f->wish.mode = WalkCommand_STAND;
 }
 
+bool walk_front_arrives(struct walk_front *f, struct pose2 rest, double share)
+{
+    double again = f->arrived ? STAYS : share; /* who stops there, or stands, does not begin again */
+    f->arrived = hypot(rest.x, rest.y) < again * CLOSE * f->engine.size && fabs(rest.theta) < again * ALIGNED;
+    return f->arrived;
+}
+
 /* A step of the planner towards the target, or none when it is reached. */
 static struct walk_command to_target(struct walk_front *f)
 {
@@ -157,10 +164,8 @@ static struct walk_command to_target(struct walk_front *f)
     struct pose2 foot = {steps ? e->aim[0] : 0, steps ? e->aim[1] : 0, steps ? e->land_yaw : 0};
     double side = steps ? -walk_engine_side(e->support) : walk_engine_side(e->support);
     struct pose2 middle = pose2_mul(foot, (struct pose2){0, 0.5 * side * e->width, 0});
-    struct pose2 rest = pose2_mul(pose2_inv(middle), f->wish.target);
-    double again = f->arrived ? STAYS : 1; /* who stops there, or stands, does not begin again */
-    f->arrived = hypot(rest.x, rest.y) < again * CLOSE * e->size && fabs(rest.theta) < again * ALIGNED;
-    if (f->arrived) return c;
+    struct pose2 rest = e->stays && f->placed ? walk_front_rest(f) : pose2_mul(pose2_inv(middle), f->wish.target);
+    if (walk_front_arrives(f, rest, 1)) return c;
     double most[4] = {p->max_forward, p->max_backward, p->max_side, p->max_turn};
     const double asked[4] = {fabs(f->wish.velocity[0]), fabs(f->wish.velocity[0]), fabs(f->wish.velocity[1]),
                              fabs(f->wish.velocity[2])};

@@ -118,6 +118,9 @@ void walk_front_model(struct walk_front *f, const struct walk_sense *sense, cons
                       double goals[NM_JOINTS]);
 /* What is left of the way to the target by the odometry, seen from base_footprint. */
 struct pose2 walk_front_rest(const struct walk_front *f);
+/* Whether so much of the way to the target is as good as none, times `share`; whoever has arrived may be twice as far
+ * off before it goes on. */
+bool walk_front_arrives(struct walk_front *f, struct pose2 rest, double share);
 /* From now on the engine believes the odometry's place of the target. */
 void walk_front_aim(struct walk_front *f);
 /* From now on goals move over from the last ones within so many seconds. */

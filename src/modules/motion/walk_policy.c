@@ -28,16 +28,18 @@ static const double LEAST_FACTOR = 0.7, MOST_FACTOR = 1.4; /* of the trim       
 static const double MOST_OFFSET[3] = {0.05, 0.05, 0.2};    /* m/s, m/s, rad/s: where nothing is asked               */
 static const double ASKED = 0.2;                           /* of the limit: a direction that is really asked for    */
 static const double NEARER = 0.02, PATIENCE = 1;           /* m, s: a policy that comes no nearer to a target       */
+static const double CROSSES = 1.8;                         /* what walking to a side costs beside anything else     */
+static const double LEAD = 0.4;                            /* of the speed that is missing, forwards                */
 static const double HASTE = 2;                             /* of the ramp, for a stop                               */
-static const double CALMER = 0.5;                          /* of the speed of a hand-over, before a target          */
 static const double BLOCKED = 0.4;               /* of what it is told: who comes no farther does not push   */
-static const double AGAIN = 3.5;                 /* times as far: worth to go over to the policy again    */
-static const double BRAKES[3] = {1, 0.6, 3};     /* m/s2, m/s2, rad/s2: before a target                   */
+static const double BRAKES[3] = {1.4, 0.9, 4};   /* m/s2, m/s2, rad/s2: before a target                   */
 static const double AHEAD = 0.22;                /* s, what the policy is late by                         */
 static const double AT_LAST = 0.25, TURNS = 0.4; /* s, of the last way, and of its turn: every step sways  */
 
 /* The stop: without any command a policy puts both feet down. */
 static const double HALTS = 0.5; /* of the speeds: slower than this it is told so                       */
+/* at a target: the same; s, how far the robot rolls on; of what the model-based walk leaves of the way */
+static const double CALM = 0.25, ROLLS = 0.15, PRECISE = 0.75;
 static const double PUT_DOWN = 0.1, GAVE_UP = 0.5; /* s since then: both feet are down; the other engine has to step */
 
 /* Giving way. What is felt without any blow, and how it is known: */
@@ -149,12 +151,15 @@ static double most_of(const struct walk_policy *f, int i, double sign)
 }
 
 /* Training asks for what lies in an ellipsoid, seldom near its edge. Where several directions are asked for at once,
- * the sum of their shares is at most one, which lies well inside. */
+ * the sum of their shares is at most one, which lies well inside; and less than that where the robot walks to a side
+ * while it walks ahead or turns, because one foot then swings close past the other and may strike it. */
 static void limit(const struct walk_policy *f, double v[3], double share)
 {
-    double sum = 0;
-    for (int i = 0; i < 3; i++) sum += fabs(v[i]) / (share * most_of(f, i, v[i]));
-    for (int i = 0; i < 3 && sum > 1; i++) v[i] /= sum;
+    double of[3], sum = 0;
+    for (int i = 0; i < 3; i++) sum += of[i] = fabs(v[i]) / (share * most_of(f, i, v[i]));
+    double close = CROSSES * of[1] * (of[0] + of[2]); /* s sum + s^2 close = 1 says by how much it is too much */
+    double s = 2 / (sum + sqrt(sum * sum + 4 * close));
+    for (int i = 0; i < 3 && s < 1; i++) v[i] *= s;
 }
 
 static void say_worry(struct walk_policy *f, const char *what)
@@ -210,13 +215,20 @@ static double trust(struct walk_policy *f, const struct walk_sense *s)
 
 /* ---- what it is told ---- */
 
-/* All three parts of the way end together, none of them braking harder than BRAKES. The policy follows with a delay, so
- * that what it is about to walk anyhow is not asked for again. */
-static void drive(const struct walk_policy *f, double v[3])
+/* What is left of the way to the target. The policy follows with a delay, so that what it is about to walk anyhow is
+ * not asked for again. */
+static struct pose2 way_left(const struct walk_policy *f, double ahead)
 {
     struct pose2 rest = walk_front_rest(&f->front);
-    const double *now = f->front.speed,
-                 way[3] = {rest.x - AHEAD * now[0], rest.y - AHEAD * now[1], rest.theta - AHEAD * now[2]};
+    const double *now = f->front.speed;
+    return (struct pose2){rest.x - ahead * now[0], rest.y - ahead * now[1], rest.theta - ahead * now[2]};
+}
+
+/* All three parts of the way end together, none of them braking harder than BRAKES. */
+static void drive(const struct walk_policy *f, double v[3])
+{
+    struct pose2 left = way_left(f, AHEAD);
+    const double way[3] = {left.x, left.y, left.theta};
     double time = AT_LAST;
     for (int i = 0; i < 3; i++) {
         double most = most_of(f, i, way[i]), asked = fabs(f->front.wish.velocity[i]);
@@ -240,7 +252,7 @@ static void watch_target(struct walk_policy *f)
         f->nearest_at = f->nm->now;
     }
     f->stuck |= nm_seconds(f->nm->now - f->nearest_at) > PATIENCE;
-    f->far = f->front.placed && !f->stuck && way > (f->by == MODEL ? AGAIN : 1) * f->near;
+    f->far = f->front.placed && !f->stuck && (f->by == POLICY || way > f->near);
 }
 
 static bool wants_policy(const struct walk_policy *f, double share)
@@ -343,17 +355,29 @@ static void learn_trim(struct walk_policy *f)
 }
 
 /* A policy that is told nothing at all stops its clock at the next change of feet and puts both of them down. */
-static bool may_halt(const struct walk_policy *f)
+static bool may_halt(struct walk_policy *f)
 {
-    const double *v = f->front.placed ? f->front.speed : f->asked;
+    struct walk_front *w = &f->front;
+    const double *v = w->placed ? w->speed : f->asked;
     double share = 0;
     for (int i = 0; i < 3; i++) share = fmax(share, fabs(v[i]) / most_of(f, i, v[i]));
-    return f->front.wish.mode == WalkCommand_STAND && !f->front.engine.kick.wanted && (f->halts || share < HALTS);
+    if (w->engine.kick.wanted || w->wish.mode == WalkCommand_VELOCITY) return false;
+    if (w->wish.mode == WalkCommand_STAND) return f->halts || share < HALTS;
+    return w->placed && (f->halts || share < CALM) && walk_front_arrives(w, way_left(f, f->halts ? 0 : ROLLS), PRECISE);
+}
+
+/* Whoever has not got its speed yet is told more: a policy is slow to take up the last of it. Later the trim does it.
+ */
+static double lead(const struct walk_policy *f)
+{
+    if (!f->front.placed || f->worry[0] || f->steady > STEADY) return 0;
+    return LEAD * fmax(f->asked[0] - fmax(f->front.speed[0], 0), 0);
 }
 
 static void tell_policy(struct walk_policy *f)
 {
     for (int i = 0; i < 3; i++) f->command[i] = f->asked[i] * f->factor[2 * i + (f->asked[i] < 0)] + f->offset[i];
+    f->command[0] += lead(f);
     limit(f, f->command, 1);
     f->halts = may_halt(f);
     if (f->halts)
@@ -458,8 +482,7 @@ static bool slow(const struct walk_policy *f)
     const struct walk_params *p = &f->front.tuned;
     const double *v = f->front.placed ? f->front.speed : f->asked;
     double along = v[0] > 0 ? p->max_forward : p->max_backward;
-    double most = (f->front.wish.mode == WalkCommand_TARGET ? CALMER : 1) * f->hand_over;
-    return fabs(v[0]) / along + fabs(v[1]) / p->max_side + 0.5 * fabs(v[2]) / p->max_turn < most;
+    return fabs(v[0]) / along + fabs(v[1]) / p->max_side + 0.5 * fabs(v[2]) / p->max_turn < f->hand_over;
 }
 
 /* ---- the cycle ---- */
@@ -493,7 +516,7 @@ static void step_policy(struct walk_policy *f, const struct walk_sense *s, doubl
     w->engine.duration = w->engine.pace;
     for (int i = 0; i < 3; i++) w->engine.step[i] = f->asked[i] * w->engine.pace;
     w->engine.error[0] = w->engine.error[1] = 0;
-    walk_front_tell(w, w->wish.mode == WalkCommand_STAND ? WalkState_STOPPING : WalkState_WALKING);
+    walk_front_tell(w, f->halts || w->wish.mode == WalkCommand_STAND ? WalkState_STOPPING : WalkState_WALKING);
     if (f->halts)
         halt(f, s);
     else if (leaves && w->engine.changed && slow(f))
@@ -549,7 +572,8 @@ static const struct nm_param params[] = {
     NM_PARAM(trim_rate, 0.5, 0, 5, "1/s",
              "how fast what is asked of the policy is trimmed by the odometry; 0: not at all"),
     NM_PARAM(ramp, 2, 0.1, 100, "1/s", "how fast what is asked of the policy grows, as share of what was trained"),
-    NM_PARAM(near, 0.1, 0, 5, "m", "from here on the model-based walk makes the steps to a target"),
+    NM_PARAM(near, 0.35, 0, 5, "m",
+             "a target that is nearer than this, seen from the stand, is reached by model-based steps"),
     NM_PARAM(hand_over, 0.8, 0.1, 2, "1", "of the model-based walk's speeds: slower than this it takes over"),
     NM_PARAM_LIST(limits, "0.5 0.4 0.3 2", 0, 10, "m/s, rad/s",
                   "forwards, back, to a side, turn: most that a policy is asked for whose file does not name it"),
