@@ -13,7 +13,8 @@ static const double USUAL_HURRY = 2;        /* 1/s, where nobody draws it */
 static const double LEANS = 0.2;            /* of the weight: how strongly another body may lean on it */
 static const double REVERSES = 0.2;         /* share of the commands that ask for the way back at once */
 static const double LOW = 0.12, SOFT = 0.2; /* of the leg, and of the pace: here a foot comes down no faster */
-enum { HALF = 8000000 };                    /* ns between two readings of the sensors */
+static const double CLASHES = 0.003; /* of the leg: parts that are so much deeper in each other than in the stance */
+enum { HALF = 8000000 };             /* ns between two readings of the sensors */
 
 /* Prices of the reward, a period each. */
 static const struct {
@@ -214,6 +215,7 @@ void nm_walking_reset(struct nm_walking *w)
     struct nm_kin kin;
     nm_world_truth(w->world, 0, &t);
     look_at_soles(w, &t, &kin);
+    w->overlap = nm_world_overlap(w->world, 0);
     w->height = t.base_to_field.pos.z;
     w->begun = nm_world_now(w->world);
     memset(w->command, 0, sizeof w->command);
@@ -367,7 +369,8 @@ static double price_feet(const struct nm_walking *w, const struct period *p)
     double yaw = quat_yaw(p->to.base_to_field.rot);
     struct vec3 between_feet = quat_apply(quat_rpy(0, 0, -yaw), vec3_sub(w->sole[NM_LEFT], w->sole[NM_RIGHT]));
     double missing = fmax(0, 0.8 * g->apart - between_feet.y) / (0.3 * g->apart);
-    return sum - PRICE.apart * fmin(missing, 2) - strict(w) * PRICE.clash * (p->deepest > 0);
+    return sum - PRICE.apart * fmin(missing, 2) -
+           strict(w) * PRICE.clash * (p->deepest > w->overlap + CLASHES * g->leg);
 }
 
 /* How the actions change, and how far they are from the stance. */

@@ -46,6 +46,7 @@ struct nm_walking {
     double watts, height;  /* W of the servos; m of the base       */
     struct vec3 sole[2];   /* m, in the field                      */
     double standing;       /* m, of the base in the stance         */
+    double overlap;        /* m, of parts of the body, then        */
     double friction, mass; /* drawn                                */
     int64_t delays[2];     /* ns, drawn                            */
 };
