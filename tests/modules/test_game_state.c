@@ -581,6 +581,13 @@ static void test_rivals_kick_off_first(void **state)
         kick_off_of(THEM);
         change(MatchState_SET);
         change(MatchState_PLAYING);
+        assert_false(watch_ball(1, 0.03, 0.02)->may_play);
+        assert_true(watch_ball(0.5, -0.14, 0.02)->may_play); /* a weak kick-off */
+        end();
+        begin(versions[v]);
+        kick_off_of(THEM);
+        change(MatchState_SET);
+        change(MatchState_PLAYING);
         assert_false(mate_watches_ball(1.5, 0.2)->may_play);
         assert_true(mate_watches_ball(0.8, 0.9)->may_play); /* this robot does not see that they have kicked */
         end();

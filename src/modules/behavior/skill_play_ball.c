@@ -50,7 +50,7 @@ static void walk_and_kick(struct soccer *f)
 
 /* ---- duels ---- */
 
-static const double DUEL = 0.7, GONE = 1;       /* m from the ball: from here on it looks who is first, and no more */
+static const double DUEL = 0.85, GONE = 1;      /* m from the ball: from here on it looks who is first, and no more */
 static const double AT_BALL = 0.5, LEFT = 0.65; /* m from the ball: the rival plays it, has left it           */
 static const double SURE = 0.15;                /* m: who is nearer by this is first                          */
 static const double OFF = 0.5, KEEP = 0.4;      /* m from the ball while a rival plays it; at least             */

@@ -51,12 +51,14 @@ enum hand { HAND_NOTHING, HAND_PENALIZES, HAND_FREES };
 /* The kick-off or set play that the robot acts on. */
 struct kick {
     uint8_t set_play, taking, team;
-    int64_t opened;     /* ns, since when it may be taken; 0: not yet        */
-    bool over;          /* the ball is in play                               */
-    bool rests;         /* it is known where the ball lay                    */
-    double x, y;        /* m, map: there                                     */
-    int64_t lies_since; /* ns, the ball is seen there since; 0: not yet      */
-    int64_t away_since; /* ns, the ball is somewhere else since; 0: it is not */
+    int64_t opened;        /* ns, since when it may be taken; 0: not yet        */
+    bool over;             /* the ball is in play                               */
+    bool rests;            /* it is known where the ball lay                    */
+    double x, y;           /* m, map: there                                     */
+    bool seen;             /* this robot saw the ball when it was opened ... */
+    double seen_x, seen_y; /* m, map: ... there                             */
+    int64_t lies_since;    /* ns, the ball is seen there since; 0: not yet      */
+    int64_t away_since;    /* ns, the ball is somewhere else since; 0: it is not */
 };
 
 struct game_state {
@@ -126,6 +128,7 @@ struct game_state {
 #define ROLLED    0.15 /* m: ... is in play when it is so far from where it lay                */
 #define NEARBY    1.5  /* m: of a ball so near to the robot ...                                */
 #define MOVED     0.2  /* m: ... it sees that it has moved so little                           */
+#define SHIFTED   0.12 /* m: ... or so little from where it saw it at the whistle              */
 #define TOLD      0.5  /* m: a mate saw that it has moved by so much                            */
 #define LIES      1.5  /* s that a ball must be seen at one place to rest there                         */
 #define TRIAL     3.0  /* s, another game controller must be heard before it replaces a silent one */
@@ -498,10 +501,17 @@ static bool ball_moved(struct game_state *f)
         k->rests = ago(f, k->lies_since) > LIES;
         return false;
     }
+    if (!k->seen) {
+        k->seen = true;
+        k->seen_x = x;
+        k->seen_y = y;
+    }
     double far = hypot(x - k->x, y - k->y);
-    double most = hypot(f->ball->position.x, f->ball->position.y) < NEARBY ? fmin(f->moved, MOVED) : f->moved;
+    bool near = hypot(f->ball->position.x, f->ball->position.y) < NEARBY;
+    bool shifted = near && is_kick_off(f) && hypot(x - k->seen_x, y - k->seen_y) > SHIFTED;
+    double most = near ? fmin(f->moved, MOVED) : f->moved;
     bool rolls = far > ROLLED && hypot(f->ball->velocity.x, f->ball->velocity.y) > ROLLS;
-    return is_away(k, far >= most || rolls, f->nm->now, rolls ? 0.15 : 0.3);
+    return is_away(k, far >= most || shifted || rolls, f->nm->now, rolls ? 0.15 : 0.3);
 }
 
 static void judge_kick(struct game_state *f)
@@ -511,7 +521,7 @@ static void judge_kick(struct game_state *f)
     if (k->team == NM_GAME_NOBODY && !k->set_play) return;
     if (closed) {
         k->opened = 0;
-        k->over = false;
+        k->over = k->seen = false;
         k->rests = is_kick_off(f);
         k->lies_since = 0;
         return;
