@@ -86,16 +86,14 @@ static Percept *add(struct locate *f, const struct frame *v, uint8_t kind, doubl
     return p;
 }
 
-static bool stands(const Percept *p) { return p->kind == Percept_GOAL_POST || p->kind >= Percept_ROBOT; }
-
-/* What somebody has told already is not told twice. */
-static bool is_known(const Percepts *all, const Percept *p, double apart)
+/* Whether one of the first n percepts tells the same: what somebody has told already is not told twice. */
+static bool is_known(const Percepts *all, uint32_t n, const Percept *p, double apart)
 {
-    for (uint32_t i = 0; i < all->percepts.n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         const Percept *o = &all->percepts.at[i];
         bool near = hypot(o->position.x - p->position.x, o->position.y - p->position.y) < apart;
-        bool alike = o->kind == p->kind || (stands(o) && stands(p));
-        if (o != p && alike && o->located && p->located && near) return true;
+        bool alike = o->kind == p->kind || (o->kind >= Percept_ROBOT && p->kind >= Percept_ROBOT);
+        if (alike && o->located && p->located && near) return true;
     }
     return false;
 }
@@ -198,6 +196,7 @@ static void locate_robots(struct locate *f, const struct frame *v, const Obstacl
 {
     uint8_t ours = shirt_of(f->match->own_color), theirs = shirt_of(f->match->rival_color);
     bool told = nm_slot(f->match)->seq && ours != theirs;
+    uint32_t known = f->percepts->percepts.n;
     f->obstacles->header = f->percepts->header;
     for (uint32_t i = 0; i < in->obstacles.n; i++) {
         const ObstacleInImage *o = &in->obstacles.at[i];
@@ -209,7 +208,7 @@ static void locate_robots(struct locate *f, const struct frame *v, const Obstacl
         Percept *p = add(f, v, kind, o->confidence, u, foot, f->robot_radius);
         if (!p) break;
         if (p->located && foot >= v->height - 3) come_nearer(f, v, o->width, p);
-        if (in == f->near_obstacles && (!p->located || is_known(f->percepts, p, 0.4))) {
+        if (is_known(f->percepts, known, p, 0.5)) {
             f->percepts->percepts.n--;
             continue;
         }
@@ -329,7 +328,7 @@ static void locate_features(struct locate *f, const struct frame *v, const Perce
         if (!p) return;
         p->box = in->box;
         p->orientation = in->orientation;
-        if (is_known(f->percepts, p, 0.3)) f->percepts->percepts.n--;
+        if (is_known(f->percepts, f->percepts->percepts.n - 1, p, 0.3)) f->percepts->percepts.n--;
     }
 }
 
