@@ -296,10 +296,10 @@ static const struct nm_port ports[] = {
 };
 static const struct nm_param params[] = {
     NM_PITCH_PARAMS(field),
-    NM_PARAM(edge, 0.12, 0.02, 2, "1",
+    NM_PARAM(edge, 0.09, 0.02, 2, "1",
              "sides of a post differ from what is behind them by this share of the carpet's brightness"),
     NM_PARAM(grey, 0.3, 0.05, 2, "1", "posts have less colour than this share of their brightness"),
-    NM_PARAM(width, 0.5, 0.05, 3, "1", "a post may be wider or narrower than it should be by this share"),
+    NM_PARAM(width, 0.7, 0.05, 3, "1", "a post may be wider or narrower than it should be by this share"),
     NM_PARAM(sides, 0.55, 0.1, 1, "1", "share of both sides that must differ from what is behind them"),
     NM_PARAM(height, 0.8, 0.1, 3, "m", "posts are looked at up to this height: above robots, below the bar"),
     NM_PARAM(range, 9, 1, 40, "m", "posts farther than this are left out"),
