@@ -349,6 +349,12 @@ static void who_is_second_at_the_ball_makes_way(void **state)
     t.rival.position.x = 1;
     assert_true(plays(live_for(&t, 0.5), "play_ball", "aiming"));
     nm_harness_free(t.h);
+    t = toy(-0.9, 0.3, NULL); /* not before who may not play it */
+    t.match.kicking = MatchState_KICK_OWN;
+    t.match.set_play = MatchState_SET_PLAY_THROW_IN;
+    t.rival = (Obstacle){.kind = Obstacle_RIVAL, .position = {0.2, 0, 0}, .radius = 0.2f};
+    for (int i = 0; i < 40; i++) assert_false(plays(live_for(&t, STEP), "play_ball", "making_way"));
+    nm_harness_free(t.h);
 }
 
 static void a_rival_who_only_stands_at_the_ball_is_not_waited_for(void **state)

@@ -55,12 +55,16 @@ static const double AT_BALL = 0.5, LEFT = 0.65; /* m from the ball: the rival pl
 static const double SURE = 0.15;                /* m: who is nearer by this is first                          */
 static const double OFF = 0.5, KEEP = 0.4;      /* m from the ball while a rival plays it; at least             */
 static const double AROUND = 0.8;               /* rad that its next place is farther around the ball              */
+static const double ROLLS = 0.4;                /* m/s: the rival has played it                                */
 static const double SHORTEST = 2, LONGEST = 4;  /* s that it waits for him                                    */
 static const double INSISTS = 2;                /* s after that in which it makes way for nobody              */
 
-/* A rival is at the ball before this robot. Two who play one ball fall over each other. */
+static bool rolls(const struct soccer *f) { return hypot(f->ball.vx, f->ball.vy) > ROLLS; }
+
+/* A rival is at the ball before this robot, and may play it. Two who play one ball fall over each other. */
 static bool is_second(const struct soccer *f)
 {
+    if (f->match->kicking == MatchState_KICK_OWN || rolls(f)) return false;
     return f->nm->now >= f->insists && f->ball_far < DUEL && f->rival_far < fmin(AT_BALL, f->ball_far);
 }
 
@@ -109,7 +113,7 @@ OPTION(play_ball)
     {
         ENTRY { f->patience = SHORTEST + (LONGEST - SHORTEST) * nm_random(f->nm); }
         if (f->rival_far > LEFT) go(going, "the rival has left the ball");
-        if (f->ball_far > GONE) go(going, "the ball is away");
+        if (f->ball_far > GONE || rolls(f)) go(going, "the ball is away");
         if (f->ball_far + SURE < f->rival_far) go(going, "first at the ball");
         if (state_time() > f->patience) {
             f->insists = f->nm->now + nm_ns(INSISTS);
@@ -132,9 +136,9 @@ OPTION(play_ball)
             ask_kick(f, f->choice.x, f->choice.y);
         }
         stand_still(f);
-        bool rolls = hypot(f->ball.x - f->kicked_from.x, f->ball.y - f->kicked_from.y) > 0.3;
+        bool gone = hypot(f->ball.x - f->kicked_from.x, f->ball.y - f->kicked_from.y) > 0.3;
         if (f->asked == ASKED_FAILED) go(retrying, "the kick was refused");
-        if (f->asked == ASKED_SUCCEEDED || rolls) go(going, "kicked");
+        if (f->asked == ASKED_SUCCEEDED || gone) go(going, "kicked");
         if (state_time() > 10) go(going, "nobody kicked");
     }
     STATE(retrying) /* the feet shift a little with each step; then it tries again, or kicks while walking */
