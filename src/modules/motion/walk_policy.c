@@ -151,13 +151,13 @@ static double most_of(const struct walk_policy *f, int i, double sign)
 }
 
 /* Training asks for what lies in an ellipsoid, seldom near its edge. Where several directions are asked for at once,
- * the sum of their shares is at most one, which lies well inside; and less than that where the robot walks to a side
- * while it walks ahead or turns, because one foot then swings close past the other and may strike it. */
-static void limit(const struct walk_policy *f, double v[3], double share)
+ * the sum of their shares is at most one, which lies well inside. It is less by `crosses` where the robot walks to a
+ * side while it walks ahead or turns, because one foot then swings close past the other and may strike it. */
+static void limit(const struct walk_policy *f, double v[3], double share, double crosses)
 {
     double of[3], sum = 0;
     for (int i = 0; i < 3; i++) sum += of[i] = fabs(v[i]) / (share * most_of(f, i, v[i]));
-    double close = CROSSES * of[1] * (of[0] + of[2]); /* s sum + s^2 close = 1 says by how much it is too much */
+    double close = crosses * of[1] * (of[0] + of[2]); /* s sum + s^2 close = 1 says by how much it is too much */
     double s = 2 / (sum + sqrt(sum * sum + 4 * close));
     for (int i = 0; i < 3 && s < 1; i++) v[i] *= s;
 }
@@ -325,8 +325,10 @@ static void ask(struct walk_policy *f, const struct walk_sense *s, double share,
     else if (w->wish.mode == WalkCommand_VELOCITY)
         memcpy(v, w->wish.velocity, sizeof v);
     if (leaves) walk_limit(&w->tuned, v);
+    share = share > 0 ? share : CAREFUL;
+    limit(f, v, share, CROSSES); /* but neither trim nor reflex */
     give_way(f, s, v);
-    limit(f, v, share > 0 ? share : CAREFUL);
+    limit(f, v, share, 0);
     double change = 0;
     for (int i = 0; i < 3; i++) {
         double most = most_of(f, i, v[i]), haste = i < 2 && f->away[i] != 0 ? RUSH : leaves ? HASTE : 1;
@@ -370,7 +372,7 @@ static bool may_halt(struct walk_policy *f)
  */
 static double lead(const struct walk_policy *f)
 {
-    if (!f->front.placed || f->worry[0] || f->steady > STEADY) return 0;
+    if (!f->front.placed || f->worry[0] || f->away[0] != 0 || f->steady > STEADY) return 0;
     return LEAD * fmax(f->asked[0] - fmax(f->front.speed[0], 0), 0);
 }
 
@@ -378,7 +380,7 @@ static void tell_policy(struct walk_policy *f)
 {
     for (int i = 0; i < 3; i++) f->command[i] = f->asked[i] * f->factor[2 * i + (f->asked[i] < 0)] + f->offset[i];
     f->command[0] += lead(f);
-    limit(f, f->command, 1);
+    limit(f, f->command, 1, 0);
     f->halts = may_halt(f);
     if (f->halts)
         memset(f->command, 0, sizeof f->command);
