@@ -170,25 +170,12 @@ static bool has_shapes(const struct nm_body *body, uint32_t link)
     return false;
 }
 
-/* Nm that the motor of a joint has at stall, and Nm for each radian that it is off its goal; 0 if it is not known. */
-static double stall_of(const struct nm_body *body, uint32_t joint, double *stiffness)
-{
-    int32_t index = body->joints[joint].servo;
-    *stiffness = 0;
-    if (index < 0) return 0;
-    const struct nm_servo_type *t = &body->servo_types[body->servos[index].type];
-    if (!(t->resistance > 0)) return 0;
-    double stall = t->kt * body->voltage / t->resistance;
-    *stiffness = stall * t->duty_gain * body->servos[index].p;
-    return stall * t->max_duty;
-}
-
 /* A walk stands on one leg with bent knees; and like a pendulum on its head the body tips over unless its ankles are
  * stiffer than its weight. */
 static void refuse_weak(const struct nm_body *body, const struct nm_leg *leg, struct nm_err *out)
 {
     static const double BENT = 0.1, STIFFER = 1.2; /* of the leg; times */
-    double q[NM_JOINTS], zero[NM_JOINTS] = {0}, stiffness, stall;
+    double q[NM_JOINTS], zero[NM_JOINTS] = {0};
     struct nm_kin kin;
     struct nm_effort effort;
     nm_stance(body, BENT, q);
@@ -203,15 +190,15 @@ static void refuse_weak(const struct nm_body *body, const struct nm_leg *leg, st
     nm_drive_followers(body, &effort);
     for (int i = 0; i < 3; i++) {
         uint32_t joint = leg->chain.joints[leg->pitch[i]];
-        stall = stall_of(body, joint, &stiffness);
-        if (stall > 0 && fabs(effort.torque[joint]) > stall)
+        struct nm_motor motor = nm_motor_of(body, joint);
+        if (motor.stall > 0 && fabs(effort.torque[joint]) > motor.stall)
             nm_fail(out, "%s needs %.1f Nm to hold %.1f kg on one leg with a bent knee, and its motor has %.1f Nm",
-                    body->joints[joint].name, fabs(effort.torque[joint]), body->mass, stall);
-        if (i == 2 && stall > 0 && 2 * stiffness < STIFFER * tips)
+                    body->joints[joint].name, fabs(effort.torque[joint]), body->mass, motor.stall);
+        if (i == 2 && motor.stall > 0 && 2 * motor.gain < STIFFER * tips)
             nm_fail(out,
                     "%s and its twin hold the body with %.0f Nm for each radian of tilt, but %.1f kg at %.2f m tip it "
                     "with %.0f Nm: raise p in servos.yaml or take stronger motors",
-                    body->joints[joint].name, 2 * stiffness, body->mass, com.z - sole.z, tips);
+                    body->joints[joint].name, 2 * motor.gain, body->mass, com.z - sole.z, tips);
     }
 }
 

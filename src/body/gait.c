@@ -15,8 +15,12 @@ static const double ARMS[3] = {0.35, 0.17, -1.57}; /* rad, as the module walk ho
 static const struct vec3 ARM[2] = {{-0.34, 0.16, -0.93}, {0.93, 0.05, -0.36}}; /* the same as directions             */
 static const double PITCH = 0.35, OTHER = 0.25, SHOULDER = 0.4; /* rad of an action of 1                           */
 static const double TURNS = 0.37;                               /* of the clock, while something falls through a leg */
-static const double EDGE = 0.02;                                /* rad that goals keep from the ends of joints     */
-static const float MOST = 5;                                    /* an action is not larger                         */
+/* A motor that is faster than FAST, in rad while something falls through a leg, follows a policy so well that a stiff
+ * body trembles with it: its gain is at most so many times the weight on legs. Servos are slower, and keep their gain.
+ */
+static const double FAST = 2, SOFT = 2.2, SOFT_YAW = 1.2;
+static const double EDGE = 0.02; /* rad that goals keep from the ends of joints     */
+static const float MOST = 5;     /* an action is not larger                         */
 /* Changes with what an observation or an action means, so that a policy is not used with another meaning. */
 enum { MEANING = 1 };
 /* Factors that bring what is seen to the size of 1. */
@@ -60,6 +64,20 @@ static void find_lift(struct nm_gait *g, const struct nm_leg leg[2])
         for (uint32_t l = 6 * (uint32_t)side; l < 6 * (uint32_t)side + 6; l++)
             for (uint32_t i = 0; i < leg[side].chain.n && g->scale[l] > 0; i++)
                 if (leg[side].chain.joints[i] == g->joints[l]) g->lift[l] = q[i] - g->stance[g->joints[l]];
+    }
+}
+
+static void find_stiffness(struct nm_gait *g, const struct nm_kin *kin)
+{
+    const struct nm_body *body = g->body;
+    double moment = body->mass * GRAVITY * g->stride;
+    for (uint32_t j = 0; j < body->n_joints; j++) g->stiffness[j] = 1;
+    for (uint32_t i = 0; i < NM_GAIT_LEGS; i++) {
+        uint32_t j = g->joints[i];
+        double gain = nm_motor_of(body, j).gain;
+        bool yaw = fabs(quat_apply(kin->pose[j + 1].rot, body->joints[j].axis).z) > 0.7;
+        if (body->joints[j].velocity * sqrt(g->stride / GRAVITY) > FAST && gain > 0)
+            g->stiffness[j] = fmin(1, (yaw ? SOFT_YAW : SOFT) * moment / gain);
     }
 }
 
@@ -147,6 +165,7 @@ int nm_gait_init(struct nm_gait *g, const struct nm_body *body, struct nm_err *e
     nm_mirror_joints(body, twin, sign);
     g->leg = kin.pose[body->leg[NM_LEFT].joints[0] + 1].pos.z - kin.pose[body->foot[NM_LEFT].sole].pos.z;
     if (!(g->leg > 0.02)) return nm_fail(err, "%s: the soles are not below the hips", body->name);
+    g->stride = leg[NM_LEFT].chain.point[leg[NM_LEFT].pitch[0]].z - leg[NM_LEFT].chain.home.pos.z;
     g->pace = sqrt(GRAVITY * g->leg);
     g->rate = TURNS * sqrt(GRAVITY / g->leg);
     for (int side = 0; side < 2; side++)
@@ -154,6 +173,7 @@ int nm_gait_init(struct nm_gait *g, const struct nm_body *body, struct nm_err *e
     place_arms(g, &kin, twin, sign);
     if (place_legs(g, leg, err)) return -1;
     find_lift(g, leg);
+    find_stiffness(g, &kin);
     make_mirror(g, twin, sign);
     for (uint32_t j = 0; j < body->n_joints; j++) {
         g->still[j] = body->joints[j].mimic < 0;
@@ -218,32 +238,33 @@ int nm_gait_describe(const struct nm_gait *g, char *text, size_t room)
 {
     int n = snprintf(text, room,
                      "meaning: %d\nperiod: %g\nclock: %.4f\n"
-                     "joints: # name, stance in rad, rad of an action of 1, rad of the lift\n",
+                     "joints: # name, stance in rad, rad of an action of 1, rad of the lift, share of the gain\n",
                      MEANING, NM_GAIT_PERIOD, g->rate);
     for (uint32_t i = 0; i < g->n_joints && n < (int)room; i++) {
         if (!(g->scale[i] > 0)) continue;
-        n += snprintf(text + n, room - (size_t)n, "  - [%s, %.5f, %g, %.5f]\n", g->body->joints[g->joints[i]].name,
-                      g->stance[g->joints[i]], g->scale[i], i < NM_GAIT_LEGS ? g->lift[i] : 0);
+        uint32_t j = g->joints[i];
+        n += snprintf(text + n, room - (size_t)n, "  - [%s, %.5f, %g, %.5f, %.4f]\n", g->body->joints[j].name,
+                      g->stance[j], g->scale[i], i < NM_GAIT_LEGS ? g->lift[i] : 0, g->stiffness[j]);
     }
     return n;
 }
 
 static int check_joint(const struct nm_gait *g, const char *line, struct nm_err *err)
 {
-    static const char *const what[] = {"stance", "size of an action", "lift in the swing"};
+    static const char *const what[] = {"stance", "size of an action", "lift in the swing", "share of the gain"};
     char name[64];
-    double theirs[3];
-    int n = sscanf(line, "- [%63[^,], %lf, %lf, %lf", name, &theirs[0], &theirs[1], &theirs[2]) - 1;
-    if (n < 2) return nm_fail(err, "its note `gait` has a line that is not - [joint, stance, scale, lift]");
+    double theirs[4];
+    int n = sscanf(line, "- [%63[^,], %lf, %lf, %lf, %lf", name, &theirs[0], &theirs[1], &theirs[2], &theirs[3]) - 1;
+    if (n < 2) return nm_fail(err, "its note `gait` has a line that is not - [joint, stance, scale, lift, share]");
     int32_t joint = nm_find_joint(g->body, name);
     uint32_t i = 0;
     while (i < g->n_joints && (int32_t)g->joints[i] != joint) i++;
     if (joint < 0 || i == g->n_joints)
         return nm_fail(err, "it was trained with a joint %s, which the walk of %s does not move", name, g->body->name);
-    const double ours[3] = {g->stance[joint], g->scale[i], i < NM_GAIT_LEGS ? g->lift[i] : 0};
+    const double ours[4] = {g->stance[joint], g->scale[i], i < NM_GAIT_LEGS ? g->lift[i] : 0, g->stiffness[joint]};
     for (int k = 0; k < n; k++)
         if (!(fabs(ours[k] - theirs[k]) < 2e-3))
-            return nm_fail(err, "it was trained with another %s of %s: %.3f rad, and here it is %.3f", what[k], name,
+            return nm_fail(err, "it was trained with another %s of %s: %.3f, and here it is %.3f", what[k], name,
                            theirs[k], ours[k]);
     return 0;
 }

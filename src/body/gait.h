@@ -35,9 +35,11 @@ struct nm_gait {
     uint32_t n_joints;                 /* 12 without shoulders that could swing, else 14                       */
     double scale[NM_GAIT_ACTS - 1];    /* rad of an action of 1                                                */
     double stance[NM_JOINTS];          /* rad, of all joints of the body                                       */
+    double stiffness[NM_JOINTS];       /* share of the motors' gain with which joints follow                   */
     double lift[NM_GAIT_LEGS];         /* rad, from the stance to where the foot is highest in the swing       */
     bool still[NM_JOINTS];             /* joints that no action moves                                          */
     double leg;                        /* m, from the hip to the sole of a straight leg                        */
+    double stride;                     /* m, from the axis of the hip's pitch to that sole                     */
     double apart;                      /* m between the soles in the stance                                    */
     double pace;                       /* m/s, of a fall through the leg: the unit of speed of this body       */
     double rate;                       /* turns of the clock a second where the action is 0                    */

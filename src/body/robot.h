@@ -199,6 +199,13 @@ const struct nm_body *nm_body_from_urdf(struct nm_arena *arena, const struct nm_
 const uint8_t *nm_robot_description(struct nm_arena *arena, const char *folder, size_t *n);
 
 /* -1 if there is none of that name. */
+/* How a motor follows its goal with the gain of its servo: Nm at stall, Nm for each radian that it is off, and s by
+ * which it is late. All 0 where it is not known. */
+struct nm_motor {
+    double stall, gain, lag;
+};
+NM_EXPORT struct nm_motor nm_motor_of(const struct nm_body *body, uint32_t joint);
+
 NM_EXPORT int32_t nm_find_joint(const struct nm_body *body, const char *name);
 NM_EXPORT int32_t nm_find_frame(const struct nm_body *body, const char *name);
 /* The same, tried at `guess` first: messages name joints mostly in one order. */

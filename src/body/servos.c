@@ -182,3 +182,16 @@ int build_servos_file(struct body_build *b, const char *path)
     }
     return 0;
 }
+
+struct nm_motor nm_motor_of(const struct nm_body *body, uint32_t joint)
+{
+    struct nm_motor m = {0};
+    int32_t index = body->joints[joint].servo;
+    const struct nm_servo_type *t = index < 0 ? NULL : &body->servo_types[body->servos[index].type];
+    if (!t || !(t->resistance > 0)) return m;
+    m.stall = t->kt * body->voltage / t->resistance;
+    m.gain = m.stall * t->duty_gain * body->servos[index].p;
+    m.stall *= t->max_duty;
+    if (m.gain > 0) m.lag = (t->damping + t->kt * t->kt / t->resistance) / m.gain;
+    return m;
+}

@@ -96,18 +96,21 @@ static void limits_of(const struct nm_body *body, uint32_t joint, struct build b
 }
 
 static const double SMALL_GEAR = 10;                      /* rad/s: what is faster has a small gear */
+static const double DRIVE_DAMPING = 0.1;                  /* s/rad, of the torque                   */
 static const double HEAVY_CELLS = 13, HEAVY_VOLTAGE = 50; /* of a body that is not for servos of 12 V */
 
 /* A direct-current motor with that stall torque and that no-load speed. A gain of 32 asks for all of the torque at a
- * fifth of a radian, as in servos. Fast joints have small gears, and so little friction and little inertia. */
+ * fifth of a radian, as in servos. Fast joints have small gears, and so little friction and little inertia; their
+ * drives damp by control, which takes from the torque and costs no power: a higher back-EMF. */
 static struct nm_servo_type motor_with(const char *name, double torque, double speed, double voltage, double armature)
 {
     bool small_gear = speed > SMALL_GEAR;
-    struct nm_servo_type t = {.name = name, .kt = voltage / speed, .max_torque = torque, .no_load_speed = speed};
+    double slows = 1 / speed + (small_gear ? DRIVE_DAMPING : 0); /* of the torque, for each rad/s */
+    struct nm_servo_type t = {.name = name, .kt = voltage * slows, .max_torque = torque, .no_load_speed = speed};
     t.resistance = voltage * t.kt / torque;
     t.armature = armature > 0 ? armature : torque * (small_gear ? 4e-4 : 2.2e-3);
     t.friction = torque * (small_gear ? 0.005 : 0.012);
-    t.damping = small_gear ? 0.1 * torque : torque / speed * 0.02; /* drives of fast joints damp by control */
+    t.damping = torque / speed * 0.02;
     t.duty_gain = 0.158;
     t.max_duty = 1;
     t.encoder_steps = small_gear ? 16384 : 4096;

@@ -50,7 +50,7 @@ static void match_observations(const struct nm_gait *to, const struct nm_gait *f
                                const struct nm_mirror act[NM_GAIT_ACTS], struct nm_mirror obs[NM_GAIT_OBS])
 {
     const uint32_t rest = NM_GAIT_FRAMES * NM_GAIT_FRAME;
-    const float faster = (float)(from->rate / to->rate), longer = (float)(from->pace / to->pace);
+    const float faster = (float)(from->rate / to->rate), longer = faster * (float)(from->stride / to->stride);
     for (uint32_t i = 0; i < NM_GAIT_OBS; i++) obs[i] = (struct nm_mirror){i, 1};
     for (uint32_t at = 0; at < rest; at += NM_GAIT_FRAME) {
         for (uint32_t i = 0; i < 3; i++) obs[at + i].sign = faster; /* turning rates */

@@ -174,7 +174,10 @@ static void give_goals(struct nm_walking *w, const double *q)
 {
     struct nm_joint_goal goals[NM_JOINTS];
     for (uint32_t j = 0; j < w->gait->body->n_joints; j++)
-        goals[j] = (struct nm_joint_goal){.position = q[j], .torque_limit = 1, .on = true};
+        goals[j] = (struct nm_joint_goal){.position = q[j],
+                                          .p = w->gait->stiffness[j] * nm_servo_model_of(w->gait->body, j).p,
+                                          .torque_limit = 1,
+                                          .on = true};
     nm_world_goals(w->world, 0, goals);
 }
 

@@ -32,15 +32,10 @@ void kick_params_scale(struct kick_params *p, double leg)
 /* A servo without integral part stays behind a moving goal by (damping / gain) x speed, and yields by torque / gain. */
 static void servo_of(struct kick_engine *e, uint32_t joint)
 {
-    int32_t index = e->body->joints[joint].servo;
-    if (index < 0) return;
-    const struct nm_servo *servo = &e->body->servos[index];
-    const struct nm_servo_type *type = &e->body->servo_types[servo->type];
-    double gain =
-        type->resistance > 0 ? type->duty_gain * servo->p * e->body->voltage * type->kt / type->resistance : 0;
-    if (!(gain > 0)) return;
-    e->lag[joint] = (type->damping + type->kt * type->kt / type->resistance) / gain;
-    e->yields[joint] = 1 / gain;
+    struct nm_motor motor = nm_motor_of(e->body, joint);
+    if (!(motor.gain > 0)) return;
+    e->lag[joint] = motor.lag;
+    e->yields[joint] = 1 / motor.gain;
 }
 
 static struct nm_leg_joint body_joint(const struct nm_leg *leg, bool ankle, bool pitch)

@@ -33,7 +33,7 @@ static void step(struct walk *f)
     if (!walk_front_begin(w, w->engine.mode == WALK_STEP, &s)) return;
     struct walk_command c = walk_front_command(w, &s);
     walk_front_model(w, &s, &c, goals);
-    walk_front_put(w, goals);
+    walk_front_put(w, goals, NULL);
     walk_front_tell(w, walk_front_state(w, c.walk));
     nm_show(f->nm, "error x", w->engine.error[0]);
     nm_show(f->nm, "error y", w->engine.error[1]);

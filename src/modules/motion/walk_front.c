@@ -242,7 +242,7 @@ void walk_front_blend(struct walk_front *f, double seconds)
 }
 
 /* A robot that stumbles wants its ankles elsewhere at once; its goals go there, but do not jump. */
-static void put_joint(struct walk_front *f, uint32_t joint, double goal, double way)
+static void put_joint(struct walk_front *f, uint32_t joint, double goal, double way, const double *stiffness)
 {
     JointGoals *out = f->goals;
     uint32_t i = out->name.n;
@@ -252,19 +252,20 @@ static void put_joint(struct walk_front *f, uint32_t joint, double goal, double 
     double most = f->leap * nm_seconds(f->nm->dt);
     f->told[joint] = fmin(fmax(wanted, told - most), told + most);
     out->position.at[i] = f->told[joint];
-    out->name.n = out->position.n = i + 1;
+    out->stiffness.at[i] = stiffness ? (float)stiffness[joint] : 1;
+    out->name.n = out->position.n = out->stiffness.n = i + 1;
 }
 
-void walk_front_put(struct walk_front *f, const double goals[NM_JOINTS])
+void walk_front_put(struct walk_front *f, const double goals[NM_JOINTS], const double *stiffness)
 {
     const struct nm_body *body = f->nm->body;
     double t = fmin(nm_seconds(f->nm->now - f->since) / f->takes, 1), way = t * t * t * (10 + t * (6 * t - 15));
     for (int side = 0; side < 2; side++)
         for (uint32_t i = 0; i < body->leg[side].n; i++)
-            put_joint(f, body->leg[side].joints[i], goals[body->leg[side].joints[i]], way);
+            put_joint(f, body->leg[side].joints[i], goals[body->leg[side].joints[i]], way, stiffness);
     for (int side = 0; side < 2; side++)
         for (uint32_t i = 0; i < body->arm[side].n && i < WALK_ARM; i++)
-            put_joint(f, body->arm[side].joints[i], goals[body->arm[side].joints[i]], way);
+            put_joint(f, body->arm[side].joints[i], goals[body->arm[side].joints[i]], way, stiffness);
     nm_put(f->nm, f->goals);
 }
 

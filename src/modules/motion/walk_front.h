@@ -125,8 +125,8 @@ bool walk_front_arrives(struct walk_front *f, struct pose2 rest, double share);
 void walk_front_aim(struct walk_front *f);
 /* From now on goals move over from the last ones within so many seconds. */
 void walk_front_blend(struct walk_front *f, double seconds);
-/* Publishes the goals of legs and arms. */
-void walk_front_put(struct walk_front *f, const double goals[NM_JOINTS]);
+/* Publishes the goals of legs and arms; stiffness: shares of the motors' gains, NULL: all of them. */
+void walk_front_put(struct walk_front *f, const double goals[NM_JOINTS], const double *stiffness);
 /* Publishes walk_state; the engine's view of it, which the module may change between the two. */
 WalkState *walk_front_tell(struct walk_front *f, uint8_t state);
 /* STANDING, STARTING … of the engine. */

@@ -16,15 +16,9 @@ static const double STANDING = 0.4; /* of the feedback: two legs do it, and one 
 /* A servo without integral part stays behind a moving goal by (damping / gain) x speed, and yields by torque / gain. */
 static void servo_weakness(const struct nm_body *body, uint32_t joint, double *lag, double *give)
 {
-    int32_t index = body->joints[joint].servo;
-    *lag = *give = 0;
-    if (index < 0) return;
-    const struct nm_servo *servo = &body->servos[index];
-    const struct nm_servo_type *type = &body->servo_types[servo->type];
-    double gain = type->duty_gain * servo->p * body->voltage * type->kt / type->resistance;
-    if (!(gain > 0)) return;
-    *lag = (type->damping + type->kt * type->kt / type->resistance) / gain;
-    *give = 1 / gain;
+    struct nm_motor motor = nm_motor_of(body, joint);
+    *lag = motor.lag;
+    *give = motor.gain > 0 ? 1 / motor.gain : 0;
 }
 
 static bool is_of_leg(const struct nm_body *body, uint32_t link)

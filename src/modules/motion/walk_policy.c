@@ -498,7 +498,7 @@ static void step_model(struct walk_policy *f, const struct walk_sense *s, double
     if (wants && stood) c.walk = false;
     observe(f, s);
     walk_front_model(w, s, &c, goals);
-    walk_front_put(w, goals);
+    walk_front_put(w, goals, NULL);
     walk_front_tell(w, walk_front_state(w, c.walk));
     if (wants && (stood || w->engine.changed)) to_policy(f);
 }
@@ -514,7 +514,7 @@ static void step_policy(struct walk_policy *f, const struct walk_sense *s, doubl
         step_model(f, s, share);
         return;
     }
-    walk_front_put(w, goals);
+    walk_front_put(w, goals, f->gait.stiffness);
     w->engine.duration = w->engine.pace;
     for (int i = 0; i < 3; i++) w->engine.step[i] = f->asked[i] * w->engine.pace;
     w->engine.error[0] = w->engine.error[1] = 0;
