@@ -35,7 +35,7 @@ static const struct stranger {
      {"left_knee_joint bends the knee forwards, the human way, because its limits leave both ways open",
       "right_knee_joint bends the knee forwards"}},
     {"robots/mesh_feet.urdf", {"boxes and capsules stand for 13 meshes", "nm_left_sole is put 55 mm below the ankle"}},
-    {"robots/placeholder_inertias.urdf", {"the inertias of 21 links cannot be theirs", "-> left_sole"}},
+    {"robots/placeholder_inertias.urdf", {"the inertias of 21 links cannot be true", "-> left_sole"}},
     {"robots/waist_below.urdf",
      {"left leg  Left_Hip_Yaw", "1 joint of no limb is held at zero: Waist_Yaw", "imu       imu"}},
     {"robots/waist_above.urdf",

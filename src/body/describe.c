@@ -160,7 +160,8 @@ static void missing_joints(const struct nm_body *body, struct nm_err *out)
     if (!body->n_servos)
         nm_fail(out, "no servo drives the joints: write servos.yaml beside the URDF, in a folder of its own");
     else if (without)
-        nm_fail(out, "%u joints have no servo in servos.yaml, the first is %s", without, first);
+        nm_fail(out, "%u joint%s no servo in servos.yaml, the first is %s", without, without > 1 ? "s have" : " has",
+                first);
 }
 
 static bool has_shapes(const struct nm_body *body, uint32_t link)
@@ -249,7 +250,10 @@ uint32_t nm_body_missing(const struct nm_body *body, struct nm_err *out)
     nm_body_refused(body, out);
     if (body->offers & NM_OFFERS_JOINT_GOALS) {
         missing_joints(body, out);
-        if (body->imu <= 0) nm_fail(out, "no imu on the base: add a fixed link called imu_frame where it sits");
+        if (body->imu <= 0)
+            nm_fail(
+                out,
+                "no imu on the base, only an assumed one: add a fixed link called imu_frame where the real one sits");
     }
     if (!body->head.n) nm_fail(out, "no head: a limb of one to four joints above the base that carries a camera");
     if (!body->n_cameras)

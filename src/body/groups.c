@@ -96,7 +96,7 @@ static double aside(const struct search *s, struct vec3 v) { return s->sideways 
 static bool mirrored(const struct search *s, const struct limb *l, const struct limb *r)
 {
     if (l->used || r->used || l->n != r->n) return false;
-    double left = aside(s, l->end), right = aside(s, r->end), near = 0.03 + 0.1 * fabs(left);
+    double left = aside(s, l->end), right = aside(s, r->end), near = 0.03 + 0.2 * fabs(left);
     return left > 0 && right < 0 && fabs(left + right) < near && fabs(l->end.z - r->end.z) < near;
 }
 

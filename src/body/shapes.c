@@ -240,10 +240,10 @@ void build_shapes(struct body_build *b, const char *beside)
     }
     body->collisions = all;
     body->n_collisions = n;
-    if (m->fitted) nm_fail(body->notes, "boxes and capsules stand for %u meshes", m->fitted);
+    if (m->fitted) nm_fail(body->notes, "boxes and capsules stand for %u mesh%s", m->fitted, m->fitted > 1 ? "es" : "");
     if (m->lost)
-        nm_fail(body->notes, "boxes of about their mass stand for %u mesh files that cannot be used, the first: %s",
-                m->lost, m->first_lost);
+        nm_fail(body->notes, "boxes of about their mass stand for %u mesh file%s that cannot be used, the first: %s",
+                m->lost, m->lost > 1 ? "s" : "", m->first_lost);
 }
 
 /* ---- inertias ---- */
@@ -291,9 +291,9 @@ void build_inertias(struct body_build *b)
     body->odd_inertias = odd;
     if (odd)
         nm_fail(body->notes,
-                "the inertias of %u links cannot be theirs: that of %s belongs to a part %.2f m long, its shapes "
+                "the inertia%s of %u link%s cannot be true: that of %s belongs to a part %.2f m long, its shapes "
                 "measure %.2f m%s",
-                odd, first, first_is, first_size,
+                odd > 1 ? "s" : "", odd, odd > 1 ? "s" : "", first, first_is, first_size,
                 b->fit_inertia ? "; those of boxes around the shapes are used instead"
                                : "; `inertia: fitted` in robot.yaml puts those of boxes in their place");
 }

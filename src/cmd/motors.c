@@ -211,14 +211,13 @@ void motors_choose(struct nm_arena *arena, const struct nm_body *body, const str
         driven++;
     }
     to->battery = heavy ? battery_of(body, like, to) : like->battery;
-    nm_fail(said,
-            "motors: %u of %u joints have the limits of a motor that is known, %u others get one with the limits "
-            "of the URDF",
-            known, driven, driven - known - guessed);
+    uint32_t others = driven - known - guessed;
+    if (known) nm_fail(said, "motors: %u of %u joints have the limits of a motor that is known", known, driven);
+    if (others) nm_fail(said, "motors: %u of %u joints get a motor with the limits of the URDF", others, driven);
     if (guessed)
         nm_fail(
             said,
-            "motors: effort and velocity of %u joints are missing or cannot be those of %.1f kg on legs like these, "
+            "motors: effort or velocity of %u of %u joints is missing or cannot be that of %.1f kg on legs like these, "
             "the first is %s: they get motors in proportion to the weight",
-            guessed, body->mass, first);
+            guessed, driven, body->mass, first);
 }

@@ -216,11 +216,12 @@ int nm_trainer_inherit(struct nm_trainer *t, const struct nm_body *body, const s
     struct nm_gait from;
     const char *limits = nm_net_note(policy, "limits");
     if (nm_gait_init(&from, body, err) || nm_inherit(&t->gait, &t->actor, &from, policy, err)) return -1;
+    double faster = t->gait.rate / from.rate, longer = faster * t->gait.stride / from.stride;
     for (int k = 0; k < NM_WALK_WAYS; k++) {
         const char *at = limits ? strstr(limits, ways[k]) : NULL;
-        double scale = k == NM_WALK_TURN ? 1 : t->gait.pace, theirs = k == NM_WALK_TURN ? 1 : from.pace;
-        double share = at ? INHERITED_SHARE * strtod(at + strlen(ways[k]), NULL) / theirs : 0;
-        t->limits.most[k] = scale * (share > FIRST[k] ? fmin(share, MOST[k]) : FIRST[k]);
+        double scale = k == NM_WALK_TURN ? 1 : t->gait.pace, theirs = at ? strtod(at + strlen(ways[k]), NULL) : 0;
+        double most = INHERITED_SHARE * theirs * (k == NM_WALK_TURN ? faster : longer);
+        t->limits.most[k] = nm_clamp(most, FIRST[k] * scale, MOST[k] * scale);
     }
     for (int i = 0; i < NM_GAIT_ACTS; i++) log_std(t)[i] = (float)INHERITED_NOISE;
     t->limits.strict = INHERITED_STRICT;

@@ -47,6 +47,35 @@ static void the_stance_stands(void **state)
     }
 }
 
+/* Servos keep their gain. The same body with motors that turn at 30 rad/s follows its policy less stiffly, both sides
+ * alike, and is still stiffer than its weight. */
+static void fast_motors_follow_softly(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct nm_arena arena = {0};
+        struct nm_gait g, fast;
+        struct nm_err err = {0};
+        struct nm_joint joints[NM_JOINTS];
+        struct nm_body quick = *load(&arena, ROBOTS[i], &g);
+        memcpy(joints, quick.joints, quick.n_joints * sizeof *joints);
+        quick.joints = joints;
+        for (uint32_t j = 0; j < quick.n_joints; j++) joints[j].velocity = 30;
+        if (nm_gait_init(&fast, &quick, &err)) fail_msg("%s", err.text);
+        double weight = quick.mass * 9.81 * g.stride;
+        for (uint32_t j = 0; j < quick.n_joints; j++) assert_true(g.stiffness[j] == 1);
+        for (uint32_t k = 0; k < 6; k++) {
+            uint32_t left = g.joints[k], right = g.joints[6 + k];
+            assert_true(fast.stiffness[left] <= 1 && fast.stiffness[left] == fast.stiffness[right]);
+            assert_true(fast.stiffness[left] * nm_motor_of(&quick, left).gain > weight);
+        }
+        uint32_t knee = g.joints[3];
+        double gain = nm_motor_of(&quick, knee).gain;
+        assert_true(fabs(fast.stiffness[knee] * gain - fmin(gain, 2.2 * weight)) < 1e-9 * weight);
+        nm_arena_free(&arena);
+    }
+}
+
 /* Twice mirrored is as before, and a mirrored action moves the feet as a mirror shows them. */
 static void the_mirror_is_true(void **state)
 {
@@ -201,6 +230,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_stance_stands),
+        cmocka_unit_test(fast_motors_follow_softly),
         cmocka_unit_test(the_mirror_is_true),
         cmocka_unit_test(observations_mirror_like_the_robot),
         cmocka_unit_test(goals_stay_inside_of_the_ranges),
