@@ -138,7 +138,7 @@ int cmd_sim(int argc, char **argv)
         TEXT("robot", &o.robot, "NAME", "a robot's folder or its name in robots/, instead of the scenario's robots"),
         TEXT("lineup", &o.lineup, "L", "plays this line-up instead of the scenario's, on every robot that has one"),
         MAYBE("live", &o.live, "[PORT]",
-              "shows the first robot to viewers at this port (default: 8765; 0: any free port)"),
+              "shows the robots to viewers at this port (default: 8765; 0: any free port)"),
         SWITCH("processes", &o.processes, "runs each robot's line-up in its own process, in real time, over DDS"),
         SWITCH("wire", &o.wire, "like --processes, but prints the commands and waits until you start them"),
         TEXT("domain", &o.domain, "N", "with --processes or --wire: DDS domain (default: ROS_DOMAIN_ID, or 0)"),
