@@ -64,7 +64,7 @@ static bool rolls(const struct soccer *f) { return hypot(f->ball.vx, f->ball.vy)
 /* A rival is at the ball before this robot, and may play it. Two who play one ball fall over each other. */
 static bool is_second(const struct soccer *f)
 {
-    if (f->match->kicking == MatchState_KICK_OWN || rolls(f)) return false;
+    if (f->match->kicking == MatchState_KICK_OWN) return false;
     return f->nm->now >= f->insists && f->ball_far < DUEL && f->rival_far < fmin(AT_BALL, f->ball_far);
 }
 
