@@ -19,7 +19,7 @@ static const struct nm_conv_kind plain = {"plain", 1, {&tiles_plain}, each_plain
 
 #if defined(__x86_64__) && !defined(__clang__)
 #pragma GCC push_options
-#pragma GCC optimize("fp-contract=fast")
+#pragma GCC optimize("fp-contract=fast", "no-predictive-commoning")
 #pragma GCC target("avx2,fma")
 #define X86
 #define LANES        8

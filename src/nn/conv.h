@@ -10,6 +10,7 @@
 /* Some pixels of a row, side by side, of some blocks of output channels. */
 struct nm_tile {
     const float *in;                 /* the first pixel that the window of the first output pixel covers   */
+    size_t next;                     /* floats to the window of the second row, of tiles that have one     */
     size_t in_row, in_col, in_block; /* floats from one row and column of the window, and block, to the next */
     uint32_t high, wide;             /* of the window                                                      */
     uint32_t blocks, last;           /* input blocks, and channels of the last of them                     */
@@ -26,9 +27,10 @@ enum { NM_TILE_WIDTHS = 9, NM_TILE_STEPS = 6 };
 extern const uint8_t nm_tile_width[NM_TILE_WIDTHS]; /* pixels of a tile that there are loops for */
 
 struct nm_tiles {
-    uint32_t blocks; /* of output channels that a tile computes                                          */
-    uint32_t widths; /* how many of nm_tile_width it has                                                 */
-    nm_tile_run *run[NM_TILE_STEPS][NM_TILE_WIDTHS]; /* steps 1, 2, 4, 8, 16, and any; of any only one pixel */
+    uint32_t blocks; /* of output channels that a tile computes */
+    /* of one row, and of two rows the largest of each four pixels; steps 1, 2, 4, 8, 16, and any; as wide as
+     * nm_tile_width, up to the first NULL */
+    nm_tile_run *run[2][NM_TILE_STEPS][NM_TILE_WIDTHS + 1];
 };
 
 struct nm_conv_kind {

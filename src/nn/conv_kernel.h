@@ -18,13 +18,14 @@ typedef int32_t KERNEL(word) __attribute__((vector_size(4 * LANES)));
 #define LESS(a, b) ((lane)(((word)(a) & ((a) < (b))) | ((word)(b) & ~((a) < (b)))))
 #endif
 
-static inline __attribute__((always_inline)) void KERNEL(tile)(const struct nm_tile *t, const size_t pixels,
-                                                               const size_t step)
+/* One row of pixels, or of two rows the largest of each four: nothing else of them is kept where a MaxPool follows. */
+static inline __attribute__((always_inline)) void KERNEL(tile)(const struct nm_tile *t, const size_t rows,
+                                                               const size_t pixels, const size_t step)
 {
-    lane sum[MOST * VECTORS];
+    lane sum[28];
     const float *w = t->weights, *in = t->in;
-#pragma GCC unroll 16
-    for (size_t p = 0; p < pixels; p++)
+#pragma GCC unroll 28
+    for (size_t p = 0; p < rows * pixels; p++)
 #pragma GCC unroll 4
         for (size_t v = 0; v < VECTORS; v++) sum[p * VECTORS + v] = *(const lane *)(t->bias + LANES * v);
     for (uint32_t b = 0; b < t->blocks; b++, in += t->in_block) {
@@ -32,23 +33,29 @@ static inline __attribute__((always_inline)) void KERNEL(tile)(const struct nm_t
         const float *row = in;
         if (channels == t->in_col) channels *= wide, wide = 1; /* all of a row of the window stand side by side */
         for (uint32_t y = 0; y < t->high; y++, row += t->in_row) {
-            const float *q = row;
-            for (size_t x = 0; x < wide; x++, q += t->in_col)
+            const float *q = row, *next = row + t->next;
+            for (size_t x = 0; x < wide; x++, q += t->in_col, next += t->in_col)
 #pragma GCC unroll 1
                 for (size_t i = 0; i < channels; i++, w += VECTORS * LANES)
-#pragma GCC unroll 16
-                    for (size_t p = 0; p < pixels; p++)
+#pragma GCC unroll 28
+                    for (size_t p = 0; p < rows * pixels; p++)
 #pragma GCC unroll 4
                         for (size_t v = 0; v < VECTORS; v++)
-                            sum[p * VECTORS + v] += *(const lane *)(w + LANES * v) * q[p * step + i];
+                            sum[p * VECTORS + v] +=
+                                *(const lane *)(w + LANES * v) * (p < pixels ? q : next)[p % pixels * step + i];
         }
     }
     const lane low = (lane){0} + t->low, high = (lane){0} + t->high_end;
 #pragma GCC unroll 16
-    for (size_t p = 0; p < pixels; p++)
+    for (size_t p = 0; p < pixels / rows; p++)
 #pragma GCC unroll 4
         for (size_t v = 0; v < VECTORS; v++) {
-            lane s = sum[p * VECTORS + v];
+            const lane *first = sum + rows * p * VECTORS + v, *second = first + pixels * VECTORS;
+            lane s = *first;
+            if (rows == 2) {
+                lane upper = MORE(first[0], first[VECTORS]), lower = MORE(second[0], second[VECTORS]);
+                s = MORE(upper, lower);
+            }
             s = MORE(low, s);
             s = LESS(high, s);
             float *to = t->out + p * 8 + LANES * v / 8 * t->out_block;
@@ -62,9 +69,12 @@ static inline __attribute__((always_inline)) void KERNEL(tile)(const struct nm_t
         }
 }
 
+#define NAME(pixels, step)  KERNEL(tile_##pixels##_##step)
+#define LARGE(pixels, step) KERNEL(largest_##pixels##_##step)
 #define TILE(pixels, step)                                                                                             \
-    static void KERNEL(tile_##pixels##_##step)(const struct nm_tile *t) { KERNEL(tile)(t, pixels, step); }
-#define NAME(pixels, step) KERNEL(tile_##pixels##_##step)
+    static void NAME(pixels, step)(const struct nm_tile *t) { KERNEL(tile)(t, 1, pixels, step); }
+#define POOL(pixels, step)                                                                                             \
+    static void LARGE(pixels, step)(const struct nm_tile *t) { KERNEL(tile)(t, 2, 2 * pixels, step); }
 #if MOST >= 14
 #define ROW(step)                                                                                                      \
     TILE(1, step)                                                                                                      \
@@ -74,7 +84,11 @@ static inline __attribute__((always_inline)) void KERNEL(tile)(const struct nm_t
         NAME(1, step), NAME(2, step), NAME(3, step), NAME(4, step), NAME(6, step), NAME(8, step), NAME(10, step),      \
             NAME(12, step), NAME(14, step)                                                                             \
     }
-#define N_WIDTHS 9
+#define POOLS(step) POOL(1, step) POOL(2, step) POOL(3, step) POOL(4, step) POOL(6, step)
+#define POOL_NAMES(step)                                                                                               \
+    {                                                                                                                  \
+        LARGE(1, step), LARGE(2, step), LARGE(3, step), LARGE(4, step), LARGE(6, step)                                 \
+    }
 #elif MOST >= 12
 #define ROW(step)                                                                                                      \
     TILE(1, step) TILE(2, step) TILE(3, step) TILE(4, step) TILE(6, step) TILE(8, step) TILE(10, step) TILE(12, step)
@@ -83,20 +97,32 @@ static inline __attribute__((always_inline)) void KERNEL(tile)(const struct nm_t
         NAME(1, step), NAME(2, step), NAME(3, step), NAME(4, step), NAME(6, step), NAME(8, step), NAME(10, step),      \
             NAME(12, step)                                                                                             \
     }
-#define N_WIDTHS 8
+#define POOLS(step) POOL(1, step) POOL(2, step) POOL(3, step)
+#define POOL_NAMES(step)                                                                                               \
+    {                                                                                                                  \
+        LARGE(1, step), LARGE(2, step), LARGE(3, step)                                                                 \
+    }
 #else
 #define ROW(step) TILE(1, step) TILE(2, step) TILE(3, step) TILE(4, step) TILE(6, step)
 #define NAMES(step)                                                                                                    \
     {                                                                                                                  \
         NAME(1, step), NAME(2, step), NAME(3, step), NAME(4, step), NAME(6, step)                                      \
     }
-#define N_WIDTHS 5
+#define POOLS(step) POOL(1, step)
+#define POOL_NAMES(step)                                                                                               \
+    {                                                                                                                  \
+        LARGE(1, step)                                                                                                 \
+    }
 #endif
 /* clang-format off */
 ROW(1) ROW(2) ROW(4) ROW(8) ROW(16)
-    /* clang-format on */
-    static const struct nm_tiles
-    KERNEL(tiles) = {LANES * VECTORS / 8, N_WIDTHS, {NAMES(1), NAMES(2), NAMES(4), NAMES(8), NAMES(16), {NAME(1, 8)}}};
+POOLS(1) POOLS(4) POOLS(8)
+static void LARGE(1, any)(const struct nm_tile *t) { KERNEL(tile)(t, 2, 2, t->step); }
+static const struct nm_tiles KERNEL(tiles) = {
+    LANES * VECTORS / 8,
+    {{NAMES(1), NAMES(2), NAMES(4), NAMES(8), NAMES(16), {NAME(1, 8)}},
+     {POOL_NAMES(1), {LARGE(1, any)}, POOL_NAMES(4), POOL_NAMES(8), {LARGE(1, any)}, {LARGE(1, any)}}}};
+/* clang-format on */
 
 #if LANES <= 8 && VECTORS * LANES == 8
 static void KERNEL(each)(const struct nm_tile *t, uint32_t pixels)
@@ -148,7 +174,10 @@ static void KERNEL(mix)(float *to, const float *a, const float *b, float by, siz
 #undef MORE
 #undef LESS
 #undef TILE
+#undef POOL
 #undef NAME
+#undef LARGE
 #undef ROW
 #undef NAMES
-#undef N_WIDTHS
+#undef POOLS
+#undef POOL_NAMES

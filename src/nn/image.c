@@ -145,6 +145,8 @@ struct phase {
 
 struct chunk {
     const struct nm_tiles *tiles; /* NULL: each channel has its own window                 */
+    nm_tile_run *run;
+    uint32_t wide; /* pixels of a tile */
     uint32_t block, in_block, in_blocks, last;
     const float *weights, *bias;
 };
@@ -301,6 +303,26 @@ static void pack_chunk(struct nm_net *net, const struct conv *c, const struct ph
                     }
 }
 
+static uint32_t log_of(uint32_t step) /* 1, 2, 4, 8, 16 to 0 … 4; others to 5 */
+{
+    for (uint32_t i = 0; i < NM_TILE_STEPS - 1; i++)
+        if (step == 1u << i) return i;
+    return NM_TILE_STEPS - 1;
+}
+
+/* Tiles that do the fewest pixels, each as if it had one more. */
+static void choose_tiles(const struct conv *c, const struct phase *p, uint32_t step, struct chunk *chunk)
+{
+    nm_tile_run *const *run = chunk->tiles->run[c->pooled][log_of(p->stride[1] * step)];
+    uint32_t pixels = c->pooled ? p->n[1] / 2 : p->n[1], least = UINT32_MAX;
+    for (uint32_t i = 0; run[i]; i++) {
+        uint32_t wide = nm_tile_width[i], tiles = (pixels + wide - 1) / wide;
+        if (tiles * (wide + 1) >= least || (i && wide > pixels)) continue;
+        least = tiles * (wide + 1);
+        chunk->run = run[i], chunk->wide = wide;
+    }
+}
+
 const char *nm_conv_pack(struct nm_net *net, const struct nm_net_node *node, const struct nm_blocks *x,
                          const float *scale, const float *shift, const struct nm_curve *curve)
 {
@@ -323,8 +345,11 @@ const char *nm_conv_pack(struct nm_net *net, const struct nm_net_node *node, con
     c->chunks = nm_take_n(&net->arena, struct chunk, (size_t)c->n_chunks * c->n_phases);
     for (uint32_t p = 0; p < c->n_phases; p++) {
         cut_chunks(c, narrow, c->chunks + p * c->n_chunks);
-        for (uint32_t k = 0; k < c->n_chunks; k++)
-            pack_chunk(net, c, &c->phases[p], &c->chunks[p * c->n_chunks + k], scale, shift);
+        for (uint32_t k = 0; k < c->n_chunks; k++) {
+            struct chunk *chunk = &c->chunks[p * c->n_chunks + k];
+            pack_chunk(net, c, &c->phases[p], chunk, scale, shift);
+            if (chunk->tiles) choose_tiles(c, &c->phases[p], x->step, chunk);
+        }
     }
     return NULL;
 }
@@ -358,61 +383,29 @@ static void curve_row(const struct nm_net *net, const struct nm_curve *curve, fl
     memcpy(row, net->scratch, n * sizeof *row);
 }
 
-static uint32_t log_of(uint32_t step) /* 1, 2, 4, 8, 16 to 0 … 4; others to 5 */
-{
-    for (uint32_t i = 0; i < NM_TILE_STEPS - 1; i++)
-        if (step == 1u << i) return i;
-    return NM_TILE_STEPS - 1;
-}
-
-/* A row of a chunk. Tiles are as equal as there are widths for; the last one may do some pixels again. */
+/* A row of a chunk. The last tile may do some pixels again. */
 static void conv_row(const struct conv *c, const struct chunk *chunk, struct nm_tile *t, uint32_t pixels)
 {
     if (!chunk->tiles) {
         c->kind->each(t, pixels);
         return;
     }
-    nm_tile_run *const *run = chunk->tiles->run[log_of(t->step)];
-    uint32_t widths = log_of(t->step) == NM_TILE_STEPS - 1 ? 1 : chunk->tiles->widths, i = 0;
-    uint32_t most = nm_tile_width[widths - 1], tiles = (pixels + most - 1) / most, each = (pixels + tiles - 1) / tiles;
-    while (nm_tile_width[i] < each) i++;
-    uint32_t wide = nm_tile_width[i];
-    if (wide > pixels) wide = nm_tile_width[--i];
     const float *in = t->in;
     float *out = t->out;
-    for (uint32_t x = 0; x < pixels; x += wide) {
-        uint32_t at = x + wide > pixels ? pixels - wide : x;
-        t->in = in + (size_t)at * t->step, t->out = out + (size_t)at * NM_BLOCK;
-        run[i](t);
+    size_t step = c->pooled ? 2 * t->step : t->step;
+    for (uint32_t x = 0; x < pixels; x += chunk->wide) {
+        uint32_t at = x + chunk->wide > pixels ? pixels - chunk->wide : x;
+        t->in = in + at * step, t->out = out + (size_t)at * NM_BLOCK;
+        chunk->run(t);
     }
 }
 
 bool nm_conv_pool(const struct nm_net_node *node, const struct nm_net_node *next)
 {
     struct conv *c = node->work;
-    if (c->backwards || next->op != NM_OP_MAX_POOL || !quarters(next->work)) return false;
+    bool each = c->groups > 1 && c->groups == c->in; /* has no tiles */
+    if (c->backwards || each || next->op != NM_OP_MAX_POOL || !quarters(next->work)) return false;
     return c->pooled = true;
-}
-
-/* Rows by pairs, of which only the largest of each four pixels stay. */
-static void pool_rows(const struct nm_net *net, const struct conv *c, const struct chunk *chunk, struct nm_tile *t,
-                      const struct nm_blocks *x, const struct nm_blocks *y, uint32_t n)
-{
-    const struct phase *p = c->phases;
-    uint32_t blocks = chunk->tiles ? chunk->tiles->blocks : 1;
-    size_t row = (size_t)p->n[1] * NM_BLOCK;
-    t->out_block = 2 * row;
-    for (uint32_t i = 0; i < y->h; i++) {
-        for (uint32_t k = 0; k < 2; k++) {
-            t->in = pixel(x, n, chunk->in_block, (int64_t)(2 * i + k) * p->stride[0] + p->from[0], p->from[1]);
-            t->out = net->scratch + k * row;
-            conv_row(c, chunk, t, p->n[1]);
-        }
-        for (uint32_t b = 0; b < blocks; b++) {
-            const float *from = net->scratch + b * t->out_block;
-            c->kind->pool(pixel(y, n, chunk->block + b, i, 0), from, from + row, y->w);
-        }
-    }
 }
 
 static void run_conv(const struct nm_net *net, const struct nm_net_step *step)
@@ -425,7 +418,9 @@ static void run_conv(const struct nm_net *net, const struct nm_net_step *step)
             const struct chunk *chunk = &c->chunks[k];
             uint32_t blocks = chunk->tiles ? chunk->tiles->blocks : 1;
             bool beside = p->by[1] == 1; /* pixels stand side by side */
-            struct nm_tile t = {.in_row = p->apart[0] * x->row,
+            uint32_t rows = c->pooled ? 2 : 1;
+            struct nm_tile t = {.next = p->stride[0] * x->row,
+                                .in_row = p->apart[0] * x->row,
                                 .in_col = (size_t)p->apart[1] * x->step,
                                 .in_block = x->plane,
                                 .high = p->size[0],
@@ -438,15 +433,11 @@ static void run_conv(const struct nm_net *net, const struct nm_net_step *step)
                                 .low = c->low,
                                 .high_end = c->high,
                                 .out_block = beside ? y->plane : (size_t)p->n[1] * NM_BLOCK};
-            if (c->pooled) {
-                pool_rows(net, c, chunk, &t, x, y, n);
-                continue;
-            }
-            for (uint32_t row = 0; row < p->n[0] && p->n[1]; row++) {
+            for (uint32_t row = 0; row < p->n[0] / rows && p->n[1]; row++) {
                 float *to = pixel(y, n, chunk->block, row * p->by[0] + p->first[0], p->first[1]);
-                t.in = pixel(x, n, chunk->in_block, (int64_t)row * p->stride[0] + p->from[0], p->from[1]);
+                t.in = pixel(x, n, chunk->in_block, (int64_t)row * rows * p->stride[0] + p->from[0], p->from[1]);
                 t.out = beside ? to : net->scratch;
-                conv_row(c, chunk, &t, p->n[1]);
+                conv_row(c, chunk, &t, p->n[1] / rows);
                 for (uint32_t b = 0; b < blocks && !beside; b++)
                     for (uint32_t i = 0; i < p->n[1]; i++)
                         *(eight *)(to + b * y->plane + (size_t)i * p->by[1] * NM_BLOCK) =

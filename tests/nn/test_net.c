@@ -159,6 +159,55 @@ static void pools_are_plain(void **state)
     }
 }
 
+/* Where a MaxPool of 2 x 2 follows, the convolution keeps only its output. */
+static void pools_join_convolutions(void **state)
+{
+    (void)state;
+    uint64_t dice = 11;
+    int64_t two[2] = {2, 2};
+    const struct nm_net_attribute quarter[] = {{.name = "kernel_shape", .kind = 'I', .n = 2, .whole = two},
+                                               {.name = "strides", .kind = 'I', .n = 2, .whole = two},
+                                               {0}};
+    for (uint32_t round = 0; round < 120; round++) {
+        uint32_t c = round % 5 ? 1 + graph_below(&dice, 20) : 1, m = 1 + graph_below(&dice, 40),
+                 h = 4 + graph_below(&dice, 12), w = 4 + graph_below(&dice, 40);
+        int64_t stride[2] = {1 + graph_below(&dice, 2), round % 3 ? 1 : 1 + graph_below(&dice, 3)},
+                pads[4] = {1, 1, 1, 1}, oh = (h - 1) / stride[0] + 1, ow = (w - 1) / stride[1] + 1;
+        const struct nm_net_attribute with[] = {{.name = "strides", .kind = 'I', .n = 2, .whole = stride},
+                                                {.name = "pads", .kind = 'I', .n = 4, .whole = pads},
+                                                {0}};
+        float weights[40 * 20 * 9], *all = NULL;
+        if (oh < 2 || ow < 2) continue;
+        for (uint32_t i = 0; i < c * m * 9; i++) weights[i] = (float)graph_both(&dice);
+        for (int joined = 0; joined < 2; joined++) {
+            struct ends e = begin((struct nm_net_shape){4, {2, c, h, w}});
+            struct nm_err err = {0};
+            e.net->kind = round % 4;
+            uint32_t in[2] = {
+                e.in, (uint32_t)nm_net_add_constant(e.net, "w", (struct nm_net_shape){4, {m, c, 3, 3}}, weights, &err)};
+            if (!joined) {
+                end(e, NM_OP_CONV, in, 2, with);
+                all = malloc(sizeof *all * nm_net_width_out(e.net, 0));
+                memcpy(all, nm_net_output(e.net, 0), sizeof *all * nm_net_width_out(e.net, 0));
+            } else {
+                uint32_t conv = (uint32_t)nm_net_add_node(e.net, "c", NM_OP_CONV, in, 2, with, "c", &err);
+                end(e, NM_OP_MAX_POOL, &conv, 1, quarter);
+                assert_int_equal(nm_net_width_out(e.net, 0), 2 * m * (oh / 2) * (ow / 2));
+                for (int64_t o = 0; o < 2 * m * (oh / 2) * (ow / 2); o++) {
+                    const float *at =
+                        all + o / (ow / 2 * (oh / 2)) * oh * ow + o / (ow / 2) % (oh / 2) * 2 * ow + o % (ow / 2) * 2;
+                    float most = fmaxf(fmaxf(at[0], at[1]), fmaxf(at[ow], at[ow + 1]));
+                    if (nm_net_output(e.net, 0)[o] != most)
+                        fail_msg("round %u, %lld: %g, not %g", round, (long long)o, (double)nm_net_output(e.net, 0)[o],
+                                 (double)most);
+                }
+            }
+            nm_net_free(e.net);
+        }
+        free(all);
+    }
+}
+
 /* A plane is a plane at any size, apart from its edge, and a mirror image stays one. */
 static void resizing_keeps_a_plane(void **state)
 {
@@ -273,11 +322,9 @@ static void growth_is_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(joined_as_alone),
-        cmocka_unit_test(convolutions_are_plain_sums),
-        cmocka_unit_test(pools_are_plain),
-        cmocka_unit_test(resizing_keeps_a_plane),
-        cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(joined_as_alone),        cmocka_unit_test(convolutions_are_plain_sums),
+        cmocka_unit_test(pools_are_plain),        cmocka_unit_test(pools_join_convolutions),
+        cmocka_unit_test(resizing_keeps_a_plane), cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(growth_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
