@@ -61,7 +61,7 @@ static const struct {
     {"log", bench_record, false, NULL},
     {"learn", bench_learn, false, NULL},
     {"robots", bench_robots, true, NULL},
-    {"vision", bench_vision, true, "finds,loops,networks,latency,real,around,calibration,troubles,games"},
+    {"vision", bench_vision, true, "finds,loops,networks,latency,real,around,calibration,troubles,speed,games"},
     {"faults", bench_faults, true, NULL},
     {"match", bench_keeper, true, "keeper"},
     {"web", bench_web, true, "robot,size,first,frames,log"},

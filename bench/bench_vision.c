@@ -1,6 +1,7 @@
 /* nutmeg bench vision: the time of the classic line-up and of its loops over pixels, these beside OpenCV where its peer
  * was built, and what this line-up and those with networks find in simulated images that nothing was tuned on. */
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,6 +10,8 @@
 #include "base/memory.h"
 #include "bench.h"
 #include "cmd/match.h"
+#include "cmd/pool.h"
+#include "cmd/stopping.h"
 #include "cmd/vision_trouble.h"
 #include "codec/thumbnail.h"
 #include "core/files.h"
@@ -19,7 +22,7 @@
 
 enum {
     FIRST_GAME = 50001,
-    GAMES = 4,
+    PAIRS = 24,     /* of games, at most            */
     FIRST = 800001, /* images that nothing is tuned on */
     IMAGES = 1000,
     QUICK = 150,
@@ -287,62 +290,117 @@ static void bench_real(struct nm_bench *bench)
 
 /* ---- matches from pictures ---- */
 
-struct season { /* games of one fidelity */
-    double goals, falls, error, simulated, wall, cpu;
-    uint64_t poses;
+enum { TOLD, SEEN, WAYS }; /* from percepts, from pictures with the eyes of `make play` */
+
+struct pairs {
+    struct setup *setup;
+    double half; /* s */
+    uint64_t first;
+    uint32_t n;
+    struct match_result results[WAYS * PAIRS];
 };
 
-static int play_season(struct setup *setup, const char *fidelity, double half, uint64_t first, uint32_t games,
-                       struct season *s, struct nm_err *err)
+static struct match_options game(double half, uint64_t seed, int way)
 {
-    for (uint64_t seed = first; seed < first + games; seed++) {
-        struct match_options o = {
-            .league = "hsl", .fidelity = fidelity, .half = half, .seed = seed, .air = {MATCH_AIR, MATCH_AIR}};
-        struct match_result r;
-        int64_t began = nm_clock();
-        match_play(setup, &o, 2, &r);
-        if (!r.done) return nm_fail(err, "match %llu: %s", (unsigned long long)seed, r.died);
-        s->wall += nm_seconds(nm_clock() - began);
-        s->cpu += r.cpu;
-        s->simulated += r.simulated;
-        for (int t = 0; t < 2; t++) {
-            s->goals += r.score[t];
-            s->falls += r.teams[t].falls;
-            s->error += r.teams[t].error;
-            s->poses += r.teams[t].poses;
-        }
+    return (struct match_options){.league = "hsl",
+                                  .fidelity = way == SEEN ? "camera" : "percept",
+                                  .half = half,
+                                  .seed = seed,
+                                  .air = {MATCH_AIR, MATCH_AIR}};
+}
+
+/* Those from pictures take longest, so they begin first. */
+static void play_one(void *user, uint32_t index, void *result)
+{
+    const struct pairs *p = user;
+    struct match_options o = game(p->half, p->first + index % p->n, index < p->n ? SEEN : TOLD);
+    match_play(p->setup, &o, 1, result);
+}
+
+struct season { /* games of one way */
+    double goals, falls, error, poses, simulated, cpu;
+};
+
+static void add_game(struct season *s, const struct match_result *r)
+{
+    s->cpu += r->cpu;
+    s->simulated += r->simulated;
+    for (int t = 0; t < 2; t++) {
+        s->goals += r->score[t];
+        s->falls += r->teams[t].falls;
+        s->error += 100 * r->teams[t].error;
+        s->poses += (double)r->teams[t].poses;
     }
+}
+
+/* The same seeds in both ways, each game in a process of its own: three pairs for four processes. */
+static int bench_games(struct nm_bench *bench, struct setup *setup, struct nm_err *err)
+{
+    static struct pairs p;
+    const struct nm_bench_options *o = nm_bench_options(bench);
+    uint32_t jobs = o->jobs ? o->jobs : 2, most = 3 * jobs / 4 > 2 ? 3 * jobs / 4 : 2, played = 0;
+    p = (struct pairs){.setup = setup, .half = 120, .first = o->first_seed ? o->first_seed : FIRST_GAME};
+    p.n = nm_bench_quick(bench) ? 1 : most < PAIRS ? most : PAIRS;
+    if (nm_bench_quick(bench)) p.half = 20;
+    if (o->first_seed && o->last_seed - p.first + 1 < p.n) p.n = (uint32_t)(o->last_seed - p.first + 1);
+    const struct pool pool = {.n = WAYS * p.n,
+                              .jobs = jobs,
+                              .size = sizeof *p.results,
+                              .what = "games",
+                              .results = p.results,
+                              .why = offsetof(struct match_result, died),
+                              .why_size = sizeof p.results->died,
+                              .work = play_one,
+                              .quit = stopping,
+                              .user = &p};
+    if (pool_run(&pool, err)) return -1;
+    struct season all[WAYS] = {0};
+    for (uint32_t i = 0; i < p.n; i++) {
+        const struct match_result *seen = &p.results[i], *told = &p.results[p.n + i];
+        struct season s[WAYS] = {0};
+        uint64_t seed = p.first + i;
+        if (!seen->done || !told->done) {
+            nm_bench_say(bench, "match %llu was not played to its end: %s", (unsigned long long)seed,
+                         seen->done ? told->died : seen->died);
+            continue;
+        }
+        played++;
+        add_game(&s[SEEN], seen), add_game(&all[SEEN], seen);
+        add_game(&s[TOLD], told), add_game(&all[TOLD], told);
+        nm_bench_say(bench, "match %llu: %g and %g goals, %g and %g falls, %.1f and %.1f cm", (unsigned long long)seed,
+                     s[SEEN].goals, s[TOLD].goals, s[SEEN].falls, s[TOLD].falls, s[SEEN].error / s[SEEN].poses,
+                     s[TOLD].error / s[TOLD].poses);
+    }
+    const struct season *seen = &all[SEEN], *told = &all[TOLD];
+    double place = seen->error / seen->poses, known = told->error / told->poses;
+    nm_bench_report(bench, "match from pictures against percepts: position error", place, "cm", place / known,
+                    "<= 1.5 x", place <= 1.5 * known);
+    nm_bench_report(bench, "match from pictures against percepts: goals", seen->goals, "1", seen->goals / told->goals,
+                    ">= 0.6 x", played && seen->goals >= 0.6 * told->goals);
+    nm_bench_report(bench, "match from pictures against percepts: falls", seen->falls, "1", seen->falls / told->falls,
+                    "<= 1.2 x", played && seen->falls <= 1.2 * told->falls);
+    nm_bench_say(bench,
+                 "%u pairs of 2 x %g s, seeds from %llu, from pictures and from percepts: %g and %g goals, %g and %g "
+                 "falls, %.1f and %.1f cm; a second from pictures costs %.2f s of CPU time, from percepts %.2f s",
+                 played, p.half, (unsigned long long)p.first, seen->goals, told->goals, seen->falls, told->falls, place,
+                 known, seen->cpu / seen->simulated, told->cpu / told->simulated);
     return 0;
 }
 
-/* The same seeds from pictures, with the eyes of `make play`, and from percepts: 4 against 4, two workers. */
-static int bench_games(struct nm_bench *bench, struct setup *setup, struct nm_err *err)
+/* A match from pictures with two workers and nothing beside it. */
+static int bench_speed(struct nm_bench *bench, struct setup *setup, struct nm_err *err)
 {
     const struct nm_bench_options *o = nm_bench_options(bench);
-    bool quick = nm_bench_quick(bench);
-    uint64_t first = o->first_seed ? o->first_seed : FIRST_GAME;
-    uint32_t games = quick ? 1 : GAMES;
-    if (o->first_seed && o->last_seed - first + 1 < games) games = (uint32_t)(o->last_seed - first + 1);
-    double half = quick ? 20 : 60;
-    struct season camera = {0}, percept = {0};
-    if (play_season(setup, "camera", half, first, games, &camera, err) ||
-        play_season(setup, "percept", half, first, games, &percept, err))
-        return -1;
-    double place = 100 * camera.error / (double)camera.poses, told = 100 * percept.error / (double)percept.poses;
-    double speed = camera.simulated / camera.wall;
-    nm_bench_report(bench, "match from pictures against percepts: position error", place, "cm", place / told,
-                    "<= 1.5 x", place <= 1.5 * told);
-    nm_bench_report(bench, "match from pictures against percepts: goals", camera.goals, "1",
-                    camera.goals / percept.goals, ">= 0.6 x", camera.goals >= 0.6 * percept.goals);
-    nm_bench_report(bench, "match from pictures against percepts: falls", camera.falls, "1",
-                    camera.falls / percept.falls, "<= 1.2 x", camera.falls <= 1.2 * percept.falls);
+    struct match_options options =
+        game(nm_bench_quick(bench) ? 20 : 40, o->first_seed ? o->first_seed : FIRST_GAME, SEEN);
+    struct match_result r;
+    int64_t began = nm_clock();
+    match_play(setup, &options, 2, &r);
+    if (!r.done) return nm_fail(err, "match %llu: %s", (unsigned long long)options.seed, r.died);
+    double speed = r.simulated / nm_seconds(nm_clock() - began);
     nm_bench_report(bench, "4 against 4, eight cameras at 15 Hz, two workers", speed, "x real time", NAN, ">= 1.5 x",
                     speed >= 1.5);
-    nm_bench_say(bench,
-                 "%u matches of 2 x %g s each, seeds from %llu: %g and %g goals, %g and %g falls, %.1f and %.1f cm; "
-                 "a second from pictures costs %.2f s of CPU time",
-                 games, half, (unsigned long long)first, camera.goals, percept.goals, camera.falls, percept.falls,
-                 place, told, camera.cpu / camera.simulated);
+    nm_bench_say(bench, "a second of it costs %.2f s of CPU time", r.cpu / r.simulated);
     return 0;
 }
 
@@ -370,8 +428,9 @@ void bench_vision(struct nm_bench *bench)
     if (!bad && nm_bench_wants(bench, "calibration")) bench_calibration(bench, &setup, folder);
     if (!bad && nm_bench_wants(bench, "troubles")) bad = bench_troubles(bench, &setup, body, studio, &err);
     bool games = nm_bench_options(bench)->only || !nm_bench_quick(bench);
+    if (!bad && nm_bench_wants(bench, "speed") && games) bad = bench_speed(bench, &setup, &err);
     if (!bad && nm_bench_wants(bench, "games") && games) bad = bench_games(bench, &setup, &err);
-    if (!games) nm_bench_say(bench, "no matches were played: --only games plays some, also with --quick");
+    if (!games) nm_bench_say(bench, "no matches were played: --only speed,games plays some, also with --quick");
     if (bad) nm_bench_fail(bench, &err);
     setup_end(&setup);
 }

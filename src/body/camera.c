@@ -83,21 +83,27 @@ bool nm_camera_project(const struct nm_camera *c, struct vec3 p, struct pixel *p
     return true;
 }
 
+/* To a length of at most `most`. */
+static void shorten(double *x, double *y, double most)
+{
+    double s = *x * *x + *y * *y;
+    if (!(s > most * most)) return;
+    *x *= most / sqrt(s), *y *= most / sqrt(s);
+}
+
 /* Newton on the two equations bend(x, y) = (u, v), kept inside the reach. */
 static bool straighten(const struct nm_camera *c, double u, double v, double *x, double *y)
 {
     *x = u, *y = v;
-    double r = hypot(u, v);
-    if (r > 0.9 * c->reach) *x *= 0.9 * c->reach / r, *y *= 0.9 * c->reach / r;
+    shorten(x, y, 0.9 * c->reach);
     for (int i = 0; i < STEPS; i++) {
         struct bend b = brown_conrady(c->k, *x, *y);
         double ex = u - b.x, ey = v - b.y, det = b.xx * b.yy - b.xy * b.yx;
-        if (ex * ex + ey * ey < 1e-28) return hypot(*x, *y) <= c->reach;
+        if (ex * ex + ey * ey < 1e-28) return *x * *x + *y * *y <= c->reach * c->reach;
         if (!(fabs(det) > 1e-12)) return false;
         *x += (b.yy * ex - b.xy * ey) / det;
         *y += (b.xx * ey - b.yx * ex) / det;
-        r = hypot(*x, *y);
-        if (r > c->reach) *x *= c->reach / r, *y *= c->reach / r;
+        shorten(x, y, c->reach);
     }
     struct bend b = brown_conrady(c->k, *x, *y);
     return hypot(u - b.x, v - b.y) < 1e-11;

@@ -15,7 +15,8 @@ const uint8_t nm_tile_width[NM_TILE_WIDTHS] = {1, 2, 3, 4, 6, 8, 10, 12, 14};
 #undef LANES
 #undef VECTORS
 #undef MOST
-static const struct nm_conv_kind plain = {"plain", 1, {&tiles_plain}, each_plain, pool_plain, mix_plain};
+static const struct nm_conv_kind plain = {"plain",      1,        {&tiles_plain}, each_plain, pool_plain, spread_plain,
+                                          gather_plain, mix_plain};
 
 #if defined(__x86_64__) && !defined(__clang__)
 #pragma GCC push_options
@@ -36,7 +37,8 @@ static const struct nm_conv_kind plain = {"plain", 1, {&tiles_plain}, each_plain
 #include "nn/conv_kernel.h"
 #undef KERNEL
 #undef MOST
-static const struct nm_conv_kind avx2 = {"AVX2", 2, {&tiles_avx2_wide, &tiles_avx2}, each_avx2, pool_avx2, mix_avx2};
+static const struct nm_conv_kind avx2 = {
+    "AVX2", 2, {&tiles_avx2_wide, &tiles_avx2}, each_avx2, pool_avx2, spread_avx2, gather_avx2, mix_avx2};
 
 #pragma GCC target("avx512f,avx512dq,avx512vl,prefer-vector-width=512")
 #define MOST         14
@@ -61,6 +63,8 @@ static const struct nm_conv_kind avx512 = {"AVX-512",
                                            {&tiles_avx512_wide, &tiles_avx512, &tiles_avx512_narrow},
                                            each_avx512_narrow,
                                            pool_avx512_narrow,
+                                           spread_avx512_narrow,
+                                           gather_avx512_narrow,
                                            mix_avx512_narrow};
 
 const struct nm_conv_kind *nm_conv_kind(uint32_t which)

@@ -41,6 +41,11 @@ struct nm_conv_kind {
     void (*each)(const struct nm_tile *tile, uint32_t pixels);
     /* to = max(a, b, c, d) over pairs of pixels of two rows; n: pixels of `to` */
     void (*pool)(float *to, const float *row, const float *next, uint32_t n);
+    /* Winograd's way to convolve with 3 x 3 (Lavin and Gray: Fast Algorithms for Convolutional Neural Networks, 2016).
+     * A block of n squares of 4 x 4 pixels, two apart, to 16 numbers each, `apart` floats from one to the next; and of
+     * 16 products each back to squares of 2 x 2 pixels, with bias and ends of the tile */
+    void (*spread)(float *to, size_t apart, const float *from, size_t row, uint32_t n);
+    void (*gather)(float *const to[2], const float *from, size_t apart, uint32_t pixels, const struct nm_tile *t);
     /* to = a + (b - a) * by over n floats, a multiple of 8 */
     void (*mix)(float *to, const float *a, const float *b, float by, size_t n);
 };

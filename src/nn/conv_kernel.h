@@ -160,6 +160,60 @@ static void KERNEL(pool)(float *to, const float *row, const float *next, uint32_
         }
 }
 
+/* The rows and columns of B'dB: (a - c, b + c, c - b, b - d). */
+static void KERNEL(spread)(float *to, size_t apart, const float *from, size_t row, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++, from += 16, to += 8)
+#pragma GCC unroll 4
+        for (uint32_t v = 0; v < 8; v += LANES) {
+            lane half[16];
+#pragma GCC unroll 4
+            for (uint32_t x = 0; x < 4; x++) {
+                const float *q = from + 8 * x + v;
+                lane a = *(const lane *)q, b = *(const lane *)(q + row), c = *(const lane *)(q + 2 * row),
+                     d = *(const lane *)(q + 3 * row);
+                half[x] = a - c, half[4 + x] = b + c, half[8 + x] = c - b, half[12 + x] = b - d;
+            }
+#pragma GCC unroll 4
+            for (uint32_t y = 0; y < 4; y++) {
+                float *q = to + 4 * y * apart + v;
+                lane a = half[4 * y], b = half[4 * y + 1], c = half[4 * y + 2], d = half[4 * y + 3];
+                *(lane *)q = a - c, *(lane *)(q + apart) = b + c;
+                *(lane *)(q + 2 * apart) = c - b, *(lane *)(q + 3 * apart) = b - d;
+            }
+        }
+}
+
+/* The rows and columns of A'mA: (a + b + c, b - c - d), then bias and ends. `to`: two rows, the second may be NULL; the
+ * last square may have only its left half. */
+static void KERNEL(gather)(float *const to[2], const float *from, size_t apart, uint32_t pixels,
+                           const struct nm_tile *t)
+{
+    const float *bias = t->bias;
+    const lane low = (lane){0} + t->low, high = (lane){0} + t->high_end;
+    for (uint32_t i = 0; i < pixels; i += 2, from += 8)
+#pragma GCC unroll 4
+        for (uint32_t v = 0; v < 8; v += LANES) {
+            lane half[8];
+#pragma GCC unroll 4
+            for (uint32_t x = 0; x < 4; x++) {
+                const float *q = from + x * apart + v;
+                lane b = *(const lane *)(q + 4 * apart), c = *(const lane *)(q + 8 * apart);
+                half[x] = *(const lane *)q + b + c, half[4 + x] = b - c - *(const lane *)(q + 12 * apart);
+            }
+#pragma GCC unroll 2
+            for (uint32_t y = 0; y < 2; y++) {
+                if (!to[y]) continue;
+                const lane *a = half + 4 * y;
+                lane left = a[0] + a[1] + a[2] + *(const lane *)(bias + v),
+                     right = a[1] - a[2] - a[3] + *(const lane *)(bias + v);
+                left = MORE(low, left), right = MORE(low, right);
+                *(lane *)(to[y] + 8 * i + v) = LESS(high, left);
+                if (i + 1 < pixels) *(lane *)(to[y] + 8 * i + 8 + v) = LESS(high, right);
+            }
+        }
+}
+
 static void KERNEL(mix)(float *to, const float *a, const float *b, float by, size_t n)
 {
     for (size_t i = 0; i < n; i += LANES) {

@@ -166,6 +166,26 @@ struct conv {
     bool pooled;    /* a MaxPool of 2 x 2 follows, so that only its output is kept */
 };
 
+/* Winograd's way with 16 products instead of 36 for a square of 2 x 2 pixels: each of the 16 is a phase, a convolution
+ * of 1 x 1 over the squares. Worth it where channels are many beside what it costs to and fro. */
+static bool by_squares(const struct conv *c)
+{
+    const struct window *w = &c->window;
+    for (uint32_t d = 0; d < 2; d++)
+        if (w->size[d] != 3 || w->stride[d] != 1 || w->dilation[d] != 1) return false;
+    return !c->backwards && !c->pooled && c->groups == 1 && c->in >= 2 * NM_BLOCK && c->out >= 2 * NM_BLOCK;
+}
+
+/* Rows of squares that are done together: enough for wide tiles, few enough for the cache. */
+static uint32_t square_rows(const struct conv *c)
+{
+    enum { TOGETHER = 36 };
+    uint32_t high = (c->window.out[0] + 1) / 2, wide = (c->window.out[1] + 1) / 2;
+    uint32_t turns = (high * wide + TOGETHER - 1) / TOGETHER;
+    turns = turns < high ? turns : high;
+    return (high + turns - 1) / turns;
+}
+
 const char *nm_image_conv(struct nm_net *net, struct nm_net_node *node, struct nm_net_shape *out)
 {
     const struct nm_net_value *x = nm_net_in(net, node, 0), *w = nm_net_in(net, node, 1), *b = nm_net_in(net, node, 2);
@@ -206,6 +226,15 @@ static float weight(const struct conv *c, uint32_t o, uint32_t i, uint32_t y, ui
     if (i >= c->in || o >= c->out || i / ins != o / outs) return 0;
     size_t at = c->backwards ? (size_t)i * outs + o % outs : (size_t)o * ins + i % ins;
     return c->weights[(at * c->window.size[0] + y) * c->window.size[1] + x];
+}
+
+/* Of GgG', where G has the rows (1, 0, 0), (1, 1, 1) / 2, (1, -1, 1) / 2, (0, 0, 1). */
+static float square_weight(const struct conv *c, uint32_t o, uint32_t i, uint32_t which)
+{
+    static const float g[4][3] = {{1, 0, 0}, {0.5f, 0.5f, 0.5f}, {0.5f, -0.5f, 0.5f}, {0, 0, 1}};
+    float sum = 0;
+    for (uint32_t k = 0; k < 9; k++) sum += g[which / 4][k / 3] * g[which % 4][k % 3] * weight(c, o, i, k / 3, k % 3);
+    return sum;
 }
 
 /* Of the output pixels y = n * by + first: which rows of the window meet them, and where they read. */
@@ -252,8 +281,15 @@ static const char *make_phases(struct nm_net *net, struct conv *c)
     const struct window *w = &c->window;
     uint32_t n[2] = {c->backwards ? w->stride[0] : 1, c->backwards ? w->stride[1] : 1};
     if (n[0] * n[1] > 1024) return "its strides are too large";
-    c->n_phases = n[0] * n[1];
+    c->n_phases = by_squares(c) ? 16 : n[0] * n[1];
     c->phases = nm_take_n(&net->arena, struct phase, c->n_phases);
+    for (uint32_t i = 0; i < c->n_phases && by_squares(c); i++)
+        c->phases[i] = (struct phase){.size = {1, 1},
+                                      .stride = {1, 1},
+                                      .apart = {1, 1},
+                                      .by = {1, 1},
+                                      .n = {1, square_rows(c) * ((w->out[1] + 1) / 2)}};
+    if (by_squares(c)) return NULL;
     for (uint32_t i = 0; i < c->n_phases; i++) {
         phase_along(c, 0, i / n[1], &c->phases[i]);
         phase_along(c, 1, i % n[1], &c->phases[i]);
@@ -299,7 +335,9 @@ static void pack_chunk(struct nm_net *net, const struct conv *c, const struct ph
                     for (uint32_t o = 0; o < outs; o++) {
                         uint32_t from = chunk->tiles ? (chunk->in_block + b) * NM_BLOCK + i : o0 + o;
                         float s = o0 + o < c->out ? scale[o0 + o] : 0;
-                        *w++ = s * weight(c, o0 + o, from, kernel_row(c, p, 0, y), kernel_row(c, p, 1, x));
+                        *w++ = s * (by_squares(c)
+                                        ? square_weight(c, o0 + o, from, (uint32_t)(p - c->phases))
+                                        : weight(c, o0 + o, from, kernel_row(c, p, 0, y), kernel_row(c, p, 1, x)));
                     }
 }
 
@@ -337,8 +375,8 @@ const char *nm_conv_pack(struct nm_net *net, const struct nm_net_node *node, con
     if (c->has_curve) c->curve = *curve;
     bool narrow = x->step < NM_BLOCK;
     c->n_chunks = cut_chunks(c, narrow, NULL);
-    uint64_t weights =
-        (uint64_t)blocks_of(c->in) * NM_BLOCK * blocks_of(c->out) * NM_BLOCK * c->window.size[0] * c->window.size[1];
+    uint64_t weights = (uint64_t)blocks_of(c->in) * NM_BLOCK * blocks_of(c->out) * NM_BLOCK *
+                       (by_squares(c) ? 16 : c->window.size[0] * c->window.size[1]);
     if (c->groups > 1 && c->groups == c->in && c->groups == c->out && !narrow) weights /= c->groups;
     if ((net->computed += weights) > NM_NET_COMPUTED || (uint64_t)c->n_chunks * c->n_phases > 1 << 20)
         return "its weights are too large";
@@ -370,7 +408,7 @@ void nm_image_border(const struct nm_net_node *node, struct nm_blocks *image)
             if (!p.n[d] || !p.size[d]) continue;
             more(before, -(int64_t)p.from[d]);
             more(after, (int64_t)(p.n[d] - 1) * p.stride[d] + (int64_t)(p.size[d] - 1) * p.apart[d] + p.from[d] -
-                            (c->window.in[d] - 1));
+                            (c->window.in[d] - 1) + (by_squares(c) && c->window.out[d] % 2));
         }
     }
 }
@@ -408,11 +446,55 @@ bool nm_conv_pool(const struct nm_net_node *node, const struct nm_net_node *next
     return c->pooled = true;
 }
 
+/* Rows of squares from `top` on, of one image. */
+static void run_squares(const struct nm_net *net, const struct conv *c, const struct nm_blocks *x,
+                        const struct nm_blocks *y, uint32_t n, uint32_t top)
+{
+    static const float none[4 * NM_BLOCK] = {0}; /* the bias comes last */
+    uint32_t rows = square_rows(c), wide = (y->w + 1) / 2, ins = blocks_of(c->in), outs = blocks_of(c->out);
+    size_t block = (size_t)rows * wide * NM_BLOCK;
+    float *in = net->scratch, *out = in + 16 * ins * block;
+    for (uint32_t k = 0; k < ins * rows; k++)
+        c->kind->spread(
+            in + k * (size_t)wide * NM_BLOCK, ins * block,
+            pixel(x, n, k / rows, 2 * (int64_t)(top + k % rows) - c->window.before[0], -(int64_t)c->window.before[1]),
+            x->row, wide);
+    struct nm_tile t = {.in_block = block,
+                        .in_col = NM_BLOCK,
+                        .high = 1,
+                        .wide = 1,
+                        .blocks = ins,
+                        .last = (c->in - 1) % NM_BLOCK + 1,
+                        .step = NM_BLOCK,
+                        .bias = none,
+                        .out_block = block,
+                        .low = -INFINITY,
+                        .high_end = INFINITY};
+    for (uint32_t k = 0; k < c->n_phases * c->n_chunks; k++) {
+        const struct chunk *chunk = &c->chunks[k];
+        t.in = in + k / c->n_chunks * ins * block, t.weights = chunk->weights;
+        t.out = out + (k / c->n_chunks * outs + chunk->block) * block;
+        conv_row(c, chunk, &t, rows * wide);
+    }
+    t.low = c->low, t.high_end = c->high;
+    for (uint32_t k = 0; k < c->n_chunks; k++)
+        for (uint32_t i = 0; i < c->chunks[k].tiles->blocks * rows; i++) {
+            uint32_t b = c->chunks[k].block + i / rows, row = 2 * (top + i % rows);
+            float *const to[2] = {pixel(y, n, b, row, 0), row + 1 < y->h ? pixel(y, n, b, row + 1, 0) : NULL};
+            t.bias = c->chunks[k].bias + i / rows * NM_BLOCK;
+            c->kind->gather(to, out + b * block + i % rows * (size_t)wide * NM_BLOCK, outs * block, y->w, &t);
+        }
+}
+
 static void run_conv(const struct nm_net *net, const struct nm_net_step *step)
 {
     const struct conv *c = step->node->work;
     const struct nm_blocks *x = net->values[step->in].blocks, *y = net->values[step->out].blocks;
+    uint32_t rows_together = by_squares(c) ? square_rows(c) : 0, high = (y->h + 1) / 2;
     for (uint32_t n = 0; n < x->n; n++)
+        for (uint32_t top = 0; rows_together && top < high; top += rows_together) /* the last ones may be done again */
+            run_squares(net, c, x, y, n, top + rows_together > high ? high - rows_together : top);
+    for (uint32_t n = 0; n < x->n && !rows_together; n++)
         for (uint32_t k = 0; k < c->n_phases * c->n_chunks; k++) {
             const struct phase *p = &c->phases[k / c->n_chunks];
             const struct chunk *chunk = &c->chunks[k];
@@ -756,6 +838,24 @@ static void run_pair(const struct nm_net *net, const struct nm_net_step *step)
 
 /* ---- entering and leaving ---- */
 
+/* Three planes to pixels of four floats, of which the last is never read. */
+static void weave(float *to, const float *from, size_t plane, uint32_t n)
+{
+    typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
+    uint32_t x = 0;
+    for (; x + 4 <= n; x += 4, to += 16) {
+        four a = *(const four *)(from + x), b = *(const four *)(from + plane + x),
+             c = *(const four *)(from + 2 * plane + x);
+        four low = __builtin_shufflevector(a, b, 0, 4, 1, 5), high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+        *(four *)to = __builtin_shufflevector(low, c, 0, 1, 4, 4);
+        *(four *)(to + 4) = __builtin_shufflevector(low, c, 2, 3, 5, 5);
+        *(four *)(to + 8) = __builtin_shufflevector(high, c, 0, 1, 6, 6);
+        *(four *)(to + 12) = __builtin_shufflevector(high, c, 2, 3, 7, 7);
+    }
+    for (; x < n; x++, to += 4)
+        for (uint32_t k = 0; k < 3; k++) to[k] = from[k * plane + x];
+}
+
 void nm_blocks_enter(const struct nm_blocks *to, const float *from)
 {
     size_t plane = (size_t)to->h * to->w;
@@ -765,8 +865,10 @@ void nm_blocks_enter(const struct nm_blocks *to, const float *from)
                 const float *row = from + ((size_t)n * to->c + c) * plane + (size_t)y * to->w;
                 float *at = pixel(to, n, c / NM_BLOCK, y, 0);
                 uint32_t channels = to->c - c < to->step ? to->c - c : to->step;
+                bool three = to->step == 4 && channels == 3;
                 if (to->step == 1) memcpy(at, row, to->w * sizeof *at);
-                for (uint32_t x = 0; x < to->w && to->step > 1; x++, at += to->step)
+                if (three) weave(at, row, plane, to->w);
+                for (uint32_t x = 0; x < to->w && to->step > 1 && !three; x++, at += to->step)
                     for (uint32_t k = 0; k < channels; k++) at[k] = row[k * plane + x];
             }
 }
@@ -804,6 +906,9 @@ size_t nm_image_scratch(const struct nm_net *net, const struct nm_net_node *node
     nm_image_dims(&net->values[node->in[0]].shape, in);
     nm_image_dims(&net->values[node->out].shape, out);
     uint32_t wide = in[3] > out[3] ? in[3] : out[3];
+    const struct conv *c = node->work;
+    if (node->op == NM_OP_CONV && by_squares(c))
+        return (size_t)square_rows(c) * ((out[3] + 1) / 2) * 16 * (blocks_of(c->in) + blocks_of(c->out)) * NM_BLOCK;
     return (size_t)wide * NM_BLOCK * (node->op == NM_OP_CONV || node->op == NM_OP_CONV_TRANSPOSE ? 8 : 1) +
            2 * NM_LANES;
 }
