@@ -37,7 +37,8 @@ struct bend {
     double x, y, xx, xy, yx, yy;
 };
 
-static struct bend brown_conrady(const double k[5], double x, double y)
+/* Inline, so that who needs no derivatives does not compute them. */
+static inline __attribute__((always_inline)) struct bend brown_conrady(const double k[5], double x, double y)
 {
     double s = x * x + y * y, radial = 1 + s * (k[0] + s * (k[1] + s * k[4]));
     double slope = k[0] + s * (2 * k[1] + s * 3 * k[4]); /* d radial / d s */
@@ -99,10 +100,11 @@ static bool straighten(const struct nm_camera *c, double u, double v, double *x,
     for (int i = 0; i < STEPS; i++) {
         struct bend b = brown_conrady(c->k, *x, *y);
         double ex = u - b.x, ey = v - b.y, det = b.xx * b.yy - b.xy * b.yx;
-        if (ex * ex + ey * ey < 1e-28) return *x * *x + *y * *y <= c->reach * c->reach;
         if (!(fabs(det) > 1e-12)) return false;
         *x += (b.yy * ex - b.xy * ey) / det;
         *y += (b.xx * ey - b.yx * ex) / det;
+        /* what is left after this step is about the square of what was left before it */
+        if (ex * ex + ey * ey < 1e-16) return *x * *x + *y * *y <= c->reach * c->reach;
         shorten(x, y, c->reach);
     }
     struct bend b = brown_conrady(c->k, *x, *y);

@@ -81,22 +81,6 @@ struct nm_player *vision_rig_player(const struct vision_rig *rig) { return rig->
 
 int64_t vision_rig_now(const struct vision_rig *rig) { return rig->now; }
 
-static void put_image(struct vision_rig *rig, const uint8_t *yuyv, uint32_t width, uint32_t height)
-{
-    Image *image = nm_edge_out(rig->edge, IMAGE);
-    uint32_t bytes = 2 * width * height;
-    if (bytes > IMAGE_BYTES || !nm_edge_blob(rig->edge, IMAGE, &image->data, bytes)) return;
-    image->header.stamp = nm_stamp(rig->now);
-    nm_text(image->header.frame_id, "%s", rig->body->frames[rig->body->cameras[0].frame].name);
-    image->width = width;
-    image->height = height;
-    image->step = 2 * width;
-    nm_text(image->encoding, "yuv422_yuy2");
-    memcpy(image->data.data, yuyv, bytes);
-    image->data.n = bytes;
-    nm_edge_put(rig->edge, IMAGE);
-}
-
 /* What the camera has said. */
 static void listen(const struct vision_rig *rig, struct vision_found *found)
 {
@@ -169,7 +153,8 @@ void vision_rig_look(struct vision_rig *rig, const uint8_t *yuyv, uint32_t width
 {
     nm_edge_begin(rig->edge, rig->now);
     if (camera_to_robot) put_body(rig, *camera_to_robot, q);
-    if (!rig->camera) put_image(rig, yuyv, width, height);
+    const char *frame = rig->body->frames[rig->body->cameras[0].frame].name;
+    if (!rig->camera) nm_camera_put(rig->edge, IMAGE, frame, rig->now, width, height, yuyv);
     nm_edge_end(rig->edge);
     if (rig->camera) nm_camera_edge_round(rig->camera, rig->now);
     *found = (struct vision_found){0};

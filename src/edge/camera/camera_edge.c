@@ -199,21 +199,29 @@ static void tell_info(struct nm_camera_edge *e, const Header *header)
     nm_edge_put(e->edge, INFO);
 }
 
-static void tell(struct nm_camera_edge *e, const uint8_t *yuyv, int64_t stamp)
+const Image *nm_camera_put(struct nm_edge *edge, uint32_t port, const char *frame, int64_t stamp, uint32_t width,
+                           uint32_t height, const uint8_t *yuyv)
 {
-    Image *image = nm_edge_out(e->edge, IMAGE);
-    uint32_t width = e->camera->lens.width, height = e->camera->lens.height, bytes = 2 * width * height;
-    if (!image || !nm_edge_blob(e->edge, IMAGE, &image->data, bytes)) return;
+    Image *image = nm_edge_out(edge, port);
+    uint32_t bytes = 2 * width * height;
+    if (!image || !nm_edge_blob(edge, port, &image->data, bytes)) return NULL;
     image->header.stamp = nm_stamp(stamp);
-    nm_text(image->header.frame_id, "%s", e->frame);
+    nm_text(image->header.frame_id, "%s", frame);
     image->width = width;
     image->height = height;
     image->step = 2 * width;
     nm_text(image->encoding, "yuv422_yuy2");
     memcpy(image->data.data, yuyv, bytes);
     image->data.n = bytes;
-    nm_edge_put(e->edge, IMAGE);
-    tell_info(e, &image->header);
+    nm_edge_put(edge, port);
+    return image;
+}
+
+static void tell(struct nm_camera_edge *e, const uint8_t *yuyv, int64_t stamp)
+{
+    const struct nm_camera *lens = &e->camera->lens;
+    const Image *image = nm_camera_put(e->edge, IMAGE, e->frame, stamp, lens->width, lens->height, yuyv);
+    if (image) tell_info(e, &image->header);
 }
 
 /* Rows of one colour that is neither black nor white: no sensor shows them, memory that nobody filled does. */

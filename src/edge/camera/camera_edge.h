@@ -10,6 +10,7 @@
 
 #include "body/robot.h"
 #include "core/player.h"
+#include "sensor_msgs/Image.h"
 
 struct nm_video_calls {
     int (*open)(void *user, const char *path);
@@ -32,3 +33,7 @@ int nm_camera_edge_start(struct nm_camera_edge *edge, struct nm_err *err);
 /* One look: publishes an image if there is one. What the thread calls, and tests. */
 void nm_camera_edge_round(struct nm_camera_edge *edge, int64_t now);
 void nm_camera_edge_free(struct nm_camera_edge *edge); /* NULL is allowed */
+
+/* An image of YUV 4:2:2 through a port of an edge; NULL if nobody reads it or there is no room for it. */
+const Image *nm_camera_put(struct nm_edge *edge, uint32_t port, const char *frame, int64_t stamp, uint32_t width,
+                           uint32_t height, const uint8_t *yuyv);

@@ -21,22 +21,27 @@ struct scan_lines {
     float edge, least_edge;
 };
 
-enum { PROBE = 4 /* px between two looks whether there is carpet */ };
+enum {
+    PROBE = 4,   /* px between two looks whether there is carpet    */
+    TOGETHER = 8 /* columns that lie in about one line of the cache */
+};
 
 /* One scan line: n pixels of brightness, and where their colours are. */
 struct scan {
-    const struct frame *frame;
     struct carpet carpet;
     uint32_t line;
     bool across; /* horizontal */
     int32_t edge;
     uint32_t first, n; /* pixels along the line: first to n - 1 */
     uint8_t y[FRAME_SIDE];
+    const uint8_t *pairs; /* y0 u y1 v of the pixels along the line, one for two of them where it runs across */
 };
+
+static const uint8_t *pair_at(const struct scan *s, uint32_t i) { return s->pairs + 4 * (s->across ? i / 2 : i); }
 
 static bool carpet_at(const struct scan *s, uint32_t i)
 {
-    const uint8_t *p = s->across ? frame_pair(s->frame, i, s->line) : frame_pair(s->frame, s->line, i);
+    const uint8_t *p = pair_at(s, i);
     return is_carpet(&s->carpet, s->y[i], p[1], p[3]);
 }
 
@@ -53,7 +58,7 @@ static void colour(const struct scan *s, ImageSegment *g)
     uint32_t at[3], n = (uint32_t)(g->end - g->begin);
     for (uint32_t k = 0; k < 3; k++) {
         at[k] = g->begin + n * (k + 1) / 4;
-        p[k] = s->across ? frame_pair(s->frame, at[k], s->line) : frame_pair(s->frame, s->line, at[k]);
+        p[k] = pair_at(s, at[k]);
     }
     g->y = median3(s->y[at[0]], s->y[at[1]], s->y[at[2]]);
     g->u = median3(p[0][1], p[1][1], p[2][1]);
@@ -167,27 +172,41 @@ static int32_t edge_of(const struct scan_lines *f, const struct frame *frame)
     return (int32_t)fmaxf(f->least_edge, fminf(usual, own));
 }
 
+/* The pixels of some columns from row `first` on, row by row, because a row lies in one piece of memory. */
+static void take_columns(const struct frame *frame, const uint32_t *x, uint32_t n, uint32_t first,
+                         uint8_t to[TOGETHER][4 * FRAME_SIDE])
+{
+    for (uint32_t y = first; y < frame->height; y++)
+        for (uint32_t k = 0; k < n; k++) memcpy(to[k] + (size_t)4 * y, frame_pair(frame, x[k], y), 4);
+}
+
 static void step(struct scan_lines *f)
 {
     struct frame frame;
     struct cuts cuts;
+    uint8_t columns[TOGETHER][4 * FRAME_SIDE];
     ImageSegments *out = f->segments;
     if (!nm_fresh(f->nm, f->color) || !frame_take(f->nm, f->image, f->pose, &frame)) return;
     out->header = f->image->header;
     out->columns_apart = (uint16_t)f->columns;
-    struct scan s = {.frame = &frame, .carpet = carpet_of(f->color)};
+    struct scan s = {.carpet = carpet_of(f->color)};
     s.edge = edge_of(f, &frame);
     uint32_t left = frame_horizon(&frame, 0), right = frame_horizon(&frame, frame.width - 1);
     bool body = nm_stamp_ns(f->body->header.stamp) == nm_stamp_ns(f->image->header.stamp);
     const uint32_t columns_room = sizeof out->vertical.at / sizeof *out->vertical.at;
     const uint32_t rows_room = sizeof out->horizontal.at / sizeof *out->horizontal.at;
     s.n = frame.height;
-    for (uint32_t x = (uint32_t)f->columns / 2; x < frame.width; x += (uint32_t)f->columns) {
-        uint32_t first = out->vertical.n;
+    uint32_t top = left < right ? left : right, k = 0;
+    for (uint32_t x = (uint32_t)f->columns / 2; x < frame.width; x += (uint32_t)f->columns, k++) {
+        uint32_t first = out->vertical.n, next[TOGETHER], n = 0;
+        for (uint32_t at = x; k % TOGETHER == 0 && n < TOGETHER && at < frame.width; at += (uint32_t)f->columns)
+            next[n++] = at;
+        if (n) take_columns(&frame, next, n, top, columns);
         s.line = x;
+        s.pairs = columns[k % TOGETHER];
         s.first = (left * (frame.width - x) + right * x) / frame.width;
         if (s.first + 8 > s.n) continue;
-        for (uint32_t y = s.first; y < s.n; y++) s.y[y] = frame_y(&frame, x, y);
+        for (uint32_t y = s.first; y < s.n; y++) s.y[y] = s.pairs[4 * y + 2 * (x & 1)];
         find_cuts(&s, &cuts);
         cut(&s, &cuts, out->vertical.at, &out->vertical.n, columns_room);
         if (body) mark_body(f, &s, out->vertical.at + first, out->vertical.n - first);
@@ -195,10 +214,10 @@ static void step(struct scan_lines *f)
     s.across = true;
     s.first = 0;
     s.n = frame.width;
-    uint32_t top = left < right ? left : right;
     for (uint32_t y = frame.height - (uint32_t)f->rows / 2; y > top && y < frame.height; y -= (uint32_t)f->rows) {
         uint32_t first = out->horizontal.n;
         s.line = y;
+        s.pairs = frame_row(&frame, y);
         for (uint32_t x = 0; x < s.n; x++) s.y[x] = frame_y(&frame, x, y);
         find_cuts(&s, &cuts);
         cut(&s, &cuts, out->horizontal.at, &out->horizontal.n, rows_room);
