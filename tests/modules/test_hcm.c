@@ -147,11 +147,11 @@ static void a_kick_is_given_legs_and_arms_when_the_walk_stands(void **state)
     end(&r);
 }
 
-static void falls_penalties_and_stops_take_the_joints_from_a_kick(void **state)
+static void falls_and_penalties_take_the_joints_from_a_kick(void **state)
 {
     (void)state;
-    for (int how = 0; how < 3; how++) {
-        static const char *const traces[] = {"FALLING ", "PENALTY_ANIMATION_IN ", "STOPPED "};
+    for (int how = 0; how < 2; how++) {
+        static const char *const traces[] = {"FALLING ", "PENALTY_ANIMATION_IN "};
         struct rig r;
         begin(&r, NULL);
         go_on(&r, 1);
@@ -162,13 +162,32 @@ static void falls_penalties_and_stops_take_the_joints_from_a_kick(void **state)
         r.trace[0] = 0;
         if (how == 0) falls(&r, 0, M_PI / 2);
         r.penalized = how == 1;
-        r.stopped = how == 2;
         const HcmState *s = go_on(&r, 2 * TICK);
         assert_trace(&r, traces[how]);
         assert_int_not_equal(s->left_leg_owner, HcmState_OWNER_KICK);
         assert_int_not_equal(s->left_arm_owner, HcmState_OWNER_KICK);
         end(&r);
     }
+}
+
+/* Who stands on one leg when play is stopped would fall: it ends the kick, and stands then. */
+static void a_stop_waits_for_the_end_of_a_kick(void **state)
+{
+    (void)state;
+    struct rig r;
+    begin(&r, NULL);
+    go_on(&r, 1);
+    r.wants_kick = true;
+    go_on(&r, 3 * TICK);
+    r.wants_kick = false, r.kicks = true;
+    go_on(&r, 0.2);
+    r.trace[0] = 0;
+    r.stopped = true;
+    assert_int_equal(go_on(&r, 0.5)->left_leg_owner, HcmState_OWNER_KICK);
+    r.kicks = false;
+    assert_int_equal(go_on(&r, 0.2)->left_leg_owner, HcmState_OWNER_WALK);
+    assert_trace(&r, "CONTROLABLE STOPPED ");
+    end(&r);
 }
 
 static void an_arm_is_given_while_somebody_moves_it(void **state)
@@ -399,7 +418,8 @@ int main(void)
         cmocka_unit_test(a_dive_does_not_wait_for_a_kick_to_end),
         cmocka_unit_test(who_lies_after_a_dive_gets_up_at_once),
         cmocka_unit_test(a_kick_is_given_legs_and_arms_when_the_walk_stands),
-        cmocka_unit_test(falls_penalties_and_stops_take_the_joints_from_a_kick),
+        cmocka_unit_test(falls_and_penalties_take_the_joints_from_a_kick),
+        cmocka_unit_test(a_stop_waits_for_the_end_of_a_kick),
         cmocka_unit_test(an_arm_is_given_while_somebody_moves_it),
         cmocka_unit_test(one_in_hands_neither_walks_nor_gets_up),
         cmocka_unit_test(the_hardware_is_asked_for_power_until_it_answers),

@@ -595,7 +595,9 @@ static enum state overridden(struct hcm *f)
     if (!rows[f->state].overridden) return STATES;
     if (f->wants_record || f->limp) return go(f, RECORD, "somebody asked for limp joints to record a motion");
     if (f->match->penalized) return go(f, PENALTY_ANIMATION_IN, "penalized");
-    if (f->match->stopped && f->state != MOTOR_OFF) return go(f, STOPPED, "play is stopped");
+    /* who is cut off in a kick or half-way up falls: it ends that first, and stands then */
+    bool ends_first = f->state == MOTOR_OFF || f->state == KICKING || f->state == GETTING_UP;
+    if (f->match->stopped && !ends_first) return go(f, STOPPED, "play is stopped");
     return STATES;
 }
 
