@@ -181,13 +181,15 @@ static uint8_t shirt_of(uint8_t color)
     return color < 10 ? shirts[color] : 0;
 }
 
-/* The image ends above its feet: it is nearer than the ground that is seen there, and how wide it is tells how near. */
-static void come_nearer(const struct locate *f, const struct frame *v, double wide, Percept *p)
+/* The image ends above its feet: it is nearer than the ground that is seen there. Where its box does not end below the
+ * image, as far as its feet are, how wide it is tells how near. */
+static void come_nearer(const struct locate *f, const struct frame *v, double foot, double wide, Percept *p)
 {
     const struct vec3 eye = v->camera_to_robot.pos;
     double dx = p->position.x - eye.x, dy = p->position.y - eye.y, d = hypot(dx, dy);
-    double by_size = v->lens->fx * (double)f->robot_width / fmax(wide, 1), unsure = 0.25 * by_size;
-    if (!(by_size < d)) return;
+    double by_size = foot > v->height ? d : v->lens->fx * (double)f->robot_width / fmax(wide, 1),
+           unsure = 0.25 * by_size;
+    if (!(by_size <= d)) return;
     p->position = (Point){eye.x + dx * by_size / d, eye.y + dy * by_size / d, 0};
     spread(f, v, 0, unsure * unsure, p);
 }
@@ -207,7 +209,7 @@ static void locate_robots(struct locate *f, const struct frame *v, const Obstacl
         double u = o->top_left.x + o->width / 2.0, foot = o->top_left.y + o->height - 1;
         Percept *p = add(f, v, kind, o->confidence, u, foot, f->robot_radius);
         if (!p) break;
-        if (p->located && foot >= v->height - 3) come_nearer(f, v, o->width, p);
+        if (p->located && foot >= v->height - 3) come_nearer(f, v, foot, o->width, p);
         if (is_known(f->percepts, known, p, 0.5)) {
             f->percepts->percepts.n--;
             continue;

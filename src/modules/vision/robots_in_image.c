@@ -2,7 +2,8 @@
  * first stretch that is mostly without carpet and as high as a robot's legs has its foot on the ground there: lines and
  * balls are too low. Columns that wear a shirt where a robot of that distance has its chest, and stand together, are
  * one robot; the columns of its feet and arms go with it. What wears no shirt is an obstacle and no robot, unless the
- * image ends below its chest. Of a robot so near that the image ends above its feet, its width tells how far it is. */
+ * image ends below its chest. Of a robot so near that the image ends above its feet, the hem of its shirt tells how far
+ * it is, or its width where that is below the image, too. */
 #include <stdlib.h>
 
 #include "humanoid_league_msgs/BallInImage.h"
@@ -28,7 +29,7 @@ struct robots_in_image {
     /* out */
     ObstaclesInImage *obstacles;
     /* params */
-    float legs, height, solid, apart, narrow, wide, range, shirt, shoulders, breadth, inside, carpet;
+    float legs, height, solid, apart, narrow, wide, range, shirt, shoulders, breadth, hem, inside, carpet;
 };
 
 struct foot { /* of what stands in one column */
@@ -46,7 +47,8 @@ struct thing {
     double red, blue;        /* sums over its columns          */
     double beyond[2];        /* px that it reaches beyond the image, left and right */
     uint16_t feet[FEET];     /* rows of the first columns      */
-    bool cut, shirt;
+    uint32_t cuts;           /* columns that go on below the image */
+    bool shirt, told;
 };
 
 struct look {
@@ -158,9 +160,12 @@ static void join(struct thing *t, const struct foot *foot)
     if (!t->n || foot->column > t->last) t->last = foot->column;
     if (!t->n || foot->away < t->away) t->x = foot->x, t->y = foot->y, t->away = foot->away;
     t->red += foot->red, t->blue += foot->blue;
-    t->cut |= foot->cut;
+    t->cuts += foot->cut;
     t->n++;
 }
+
+/* Its feet are below the image. A line or a ball before it may be, too. */
+static bool is_cut(const struct thing *t) { return 2 * t->cuts > t->n; }
 
 static double width_of(const struct look *l, const struct thing *t)
 {
@@ -178,7 +183,8 @@ static void gather(struct look *l, bool shirt)
         for (uint32_t k = l->n; k-- > begin && !t;) {
             struct thing *o = &l->things[k];
             double gap = (foot->column - o->last) / l->frame.lens->fx * foot->away;
-            if (gap < l->f->apart && alike(foot->away, o->away)) t = o;
+            bool same = !shirt || (foot->red > foot->blue) == (o->red > o->blue);
+            if (gap < l->f->apart && same && alike(foot->away, o->away)) t = o;
         }
         if (!t && l->n < THINGS) {
             t = &l->things[l->n++];
@@ -212,14 +218,16 @@ static void complete(struct look *l)
     for (uint32_t i = 0; i < l->n; i++) {
         struct thing *t = &l->things[i];
         double middle = middle_of(t);
+        const struct thing chest = *t;
         for (uint32_t k = 0; k < l->n_feet; k++) {
             struct foot *foot = &l->feet[k];
             double half = half_width(l, fmin(foot->away, t->away));
             if (foot->taken || wears(l, foot) || fabs(foot->column - middle) > half) continue;
             bool near = foot->away < t->away && !alike(foot->away, t->away);
-            if (near && foot->away < 0.4 * t->away) continue;
+            bool below = foot->column >= chest.first && foot->column <= chest.last;
+            if (near && (foot->away < 0.4 * t->away || !below)) continue;
             foot->taken = true;
-            if (near) t->n = 0;
+            if (near) t->n = t->cuts = 0;
             if (near || alike(foot->away, t->away)) join(t, foot);
         }
     }
@@ -271,6 +279,26 @@ static bool is_post(const struct look *l, const struct thing *t)
     return false;
 }
 
+/* Boards go on beside the columns that look like a robot, in the same colour, as far as the image shows it. */
+static bool is_board(const struct look *l, const struct thing *t)
+{
+    bool red = t->red > t->blue;
+    double inside = (red ? t->red : t->blue) / t->n, least = INFINITY;
+    for (int side = -1; side <= 1; side += 2) {
+        double sum = 0, n = 0;
+        for (int i = 0; i < 3; i++) {
+            double off = (0.1 + 0.05 * i) / fmax(t->away, 0.2) * l->frame.lens->fx,
+                   at = side < 0 ? t->first - off : t->last + off;
+            struct foot beside = {.column = (uint32_t)fmax(at, 0), .x = t->x, .y = t->y};
+            if (at < 0 || at >= l->frame.width) continue;
+            look_at_chest(l, &beside);
+            sum += (double)(red ? beside.red : beside.blue), n++;
+        }
+        if (n) least = fmin(least, sum / n);
+    }
+    return least < INFINITY && least > 0.8 * inside;
+}
+
 /* Where most of the columns of the nearest parts end: a shadow or a ball before a foot ends lower than the foot. */
 static double foot_row(const struct thing *t)
 {
@@ -283,6 +311,19 @@ static double foot_row(const struct thing *t)
         lowest = fmax(lowest, t->feet[i]);
     }
     return fmin(best, lowest);
+}
+
+/* The lowest row in which a third of a thing's columns wear a shirt; 0: there is none. */
+static uint32_t hem_of(const struct look *l, const struct thing *t)
+{
+    const Image *c = l->f->classes;
+    for (uint32_t y = c->height; y-- > 0;) {
+        uint32_t shirt = 0;
+        for (uint32_t x = t->first / 2; x <= t->last / 2 && x < c->width; x++)
+            shirt += c->data.data[y * c->step + x] >= CLASS_HUE && c->data.data[y * c->step + x] < CLASS_BODY;
+        if (3 * shirt > t->last / 2 - t->first / 2) return 2 * y + 2;
+    }
+    return 0;
 }
 
 /* A thing whose feet are below the image: its arms end higher in the columns beside it, and its chest is where that of
@@ -304,6 +345,12 @@ static void look_near(const struct look *l, struct thing *t)
     wide += t->beyond[0] + t->beyond[1];
     double near = fmin(l->frame.lens->fx * (double)l->f->breadth / wide / t->away, 1);
     uint32_t n = 0;
+    struct vec3 hip;
+    uint32_t hem = hem_of(l, t);
+    struct pixel middle = {(t->first + t->last) / 2.0, hem};
+    if (hem && hem + 6 < l->frame.height &&
+        nm_camera_to_ground(l->frame.lens, l->frame.camera_to_robot, middle, l->f->hem, &hip))
+        near = fmin(hypot(hip.x - eye.x, hip.y - eye.y) / t->away, 1);
     t->x = eye.x + near * (t->x - eye.x), t->y = eye.y + near * (t->y - eye.y), t->away *= near;
     t->red = t->blue = 0;
     for (uint32_t i = 0; i < l->n_feet; i++) {
@@ -315,19 +362,32 @@ static void look_near(const struct look *l, struct thing *t)
     t->shirt = t->red + t->blue > 0.5 * l->f->shirt * n;
 }
 
+/* Parts of one robot near by reach over all of it and are the same then. */
+static bool is_told(const struct look *l, const struct thing *t)
+{
+    for (const struct thing *o = l->things; o < t; o++)
+        if (is_cut(o) && is_cut(t) && o->told && o->first <= middle_of(t) && o->last >= middle_of(t)) return true;
+    return false;
+}
+
 static void tell(struct look *l)
 {
     for (uint32_t i = 0; i < l->n; i++) {
         struct thing *t = &l->things[i];
         double width = width_of(l, t), foot = foot_row(t), top, waist, knees;
-        if (t->cut) look_near(l, t);
+        if (is_cut(t)) look_near(l, t);
         if (t->n < 2 || width < l->f->narrow || width > l->f->wide || !row_at(l, t->x, t->y, l->f->height, &top) ||
             !row_at(l, t->x, t->y, 0.45 * l->f->height, &waist) || !row_at(l, t->x, t->y, 0.8 * l->f->legs, &knees))
             continue;
-        if (is_post(l, t) || !(on_carpet(l, t, foot) || (t->cut && t->shirt))) continue;
+        if (is_post(l, t) || (t->shirt && !is_cut(t) && is_board(l, t)) ||
+            !(on_carpet(l, t, foot) || (is_cut(t) && t->shirt)) || is_told(l, t))
+            continue;
         bool headless = waist < 8 && knees >= 0; /* the image ends between its legs and its shirt */
         ObstacleInImage *to = nm_append(&l->f->obstacles->obstacles, &ObstacleInImage_type);
         if (!to) return;
+        t->told = true;
+        if (is_cut(t) && row_at(l, t->x, t->y, 0, &foot)) /* where the box would end in a higher image */
+            foot = fmax(foot, l->frame.height + 2);
         double high = fmax(foot - fmax(top, 0), 1);
         to->header = l->f->image->header;
         to->top_left = (Point){t->first - t->beyond[0], foot - high, 0};
@@ -402,8 +462,9 @@ static const struct nm_param params[] = {
     NM_PARAM(inside, 0.3, 0, 2, "m", "what stands nearer to the end of the carpet is no robot"),
     NM_PARAM(carpet, 0.5, 0, 1, "1", "share of carpet beside the feet of a robot, on its better side"),
     NM_PARAM(shoulders, 0.4, 0, 2, "m", "what begins in the image within this width around a robot belongs to it"),
-    NM_PARAM(breadth, 0.2, 0.05, 2, "m",
-             "width of a robot with its arms, where it is so near that its feet are not seen"),
+    NM_PARAM(hem, 0.34, 0.05, 2, "m",
+             "height of the lower end of a shirt, of robots so near that their feet are not seen"),
+    NM_PARAM(breadth, 0.2, 0.05, 2, "m", "width of a robot with its arms, where its shirt ends below the image, too"),
     NM_PARAM(shirt, 0.4, 0.01, 1, "1", "share of a column of its chest that has the shirt's colour"),
     {0},
 };
