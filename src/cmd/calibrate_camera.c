@@ -129,7 +129,7 @@ static int draw(const struct look *l, const struct nm_body *present, const char 
     for (uint32_t i = 0; !n && i < l->fit.n_views; i++) shown[i] = i;
     if (!n) n = l->fit.n_views;
     struct drawing d = {.fit = &l->fit};
-    if (nm_make_folders(path, err) || canvas_begin(&d.canvas, path, 2 * w, 2 * h, err)) return -1;
+    if (canvas_begin(&d.canvas, path, 2 * w, 2 * h, err)) return -1;
     for (uint32_t k = 0; k < 4 && k < n; k++) {
         d.view = shown[(2 * k + 1) * n / 8 < n ? (2 * k + 1) * n / 8 : n - 1];
         d.x = k % 2 * w, d.y = k / 2 * h;
@@ -359,7 +359,8 @@ static int calibrate(struct setup *setup, const struct camera_order *o, const ch
     }
     if (l->by == LOOK_BY_TAGS && !look_tags) return nm_fail(err, "this program was built without libapriltag");
     if (o->tags && read_board(setup, o->tags, board, err)) return -1;
-    if (read_places(&o->points, l, err) || look_around(setup, o, log, l, sim, err)) return -1;
+    if (canvas_check(o->picture, err) || read_places(&o->points, l, err) || look_around(setup, o, log, l, sim, err))
+        return -1;
     if (stopping()) return 0;
     if (nm_camera_fit(&l->fit, err)) return -1;
     tell(l, o, sim);
@@ -389,12 +390,12 @@ int cmd_calibrate_camera(int argc, char **argv)
         TEXT("tags", &o.tags, "FILE", "--by tags: their size and where they hang (YAML)"),
         SWITCH("lens", &o.lens, "finds the lens too: focal lengths, centre, two coefficients"),
         TEXT("camera", &o.camera, "NAME", "which camera (default: the first)"),
-        MAYBE("live", &o.live, "SECONDS", "records a running robot that publishes by DDS (default: 20 s)"),
+        MAYBE("live", &o.live, 3600, "[SECONDS]", "records a running robot that publishes by DDS (default: 20 s)"),
         SWITCH("network", &o.network, "--live: uses the network, not only this machine"),
         SWITCH("sim", &o.sim, "a robot in the simulator, whose neck is bent"),
         WHOLE("seed", &o.seed, 1, INT32_MAX, "N", "--sim: where it stands and which way its neck is bent"),
         NUMBER("bend", &o.bend, 0, 20, "DEGREES", "--sim: how far the neck is bent (default: 5)"),
-        MAYBE("page", &o.page, "PORT", "shows the result in a page, on which you accept or reject it"),
+        MAYBE("page", &o.page, PORT_MAX, "[PORT]", "shows the result in a page, on which you accept or reject it"),
         SWITCH("accept", &o.accept, "writes the result without asking"),
         TEXT("output", &o.output, "FILE", "writes to this file instead of the robot's cameras.saved.yaml",
              .letter = 'o'),

@@ -27,12 +27,18 @@ static const char letters[LAST - FIRST + 1][2 * COLUMNS + 1] = {
     "4428102844", "4C9090907C", "4464544C44", "0008364100", "0000770000", "0041360800", "0201020402",
 };
 
+int canvas_check(const char *path, struct nm_err *err)
+{
+    if (!path) return 0;
+    if (!nm_ends_with(path, ".svg") && !nm_ends_with(path, ".png"))
+        return nm_fail(err, "%s: the name of a picture must end in .svg or .png", path);
+    return nm_make_folders(path, err);
+}
+
 int canvas_begin(struct canvas *canvas, const char *path, uint32_t width, uint32_t height, struct nm_err *err)
 {
     *canvas = (struct canvas){.width = width, .height = height, .path = path};
-    if (!nm_ends_with(path, ".svg") && !nm_ends_with(path, ".png"))
-        return nm_fail(err, "%s: the name of a picture must end in .svg or .png", path);
-    if (nm_make_folders(path, err)) return -1;
+    if (canvas_check(path, err)) return -1;
     if (nm_ends_with(path, ".png")) {
         canvas->rgb = nm_malloc((size_t)width * height * 3);
         memset(canvas->rgb, 0xff, (size_t)width * height * 3);

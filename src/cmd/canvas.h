@@ -16,6 +16,8 @@ struct canvas {
 
 enum { CANVAS_TEXT = 14 /* px, height of a text's line */, CANVAS_LETTER = 12 /* px, width of a letter in a PNG */ };
 
+/* Whether a drawing can be put there, before long work is done for it; makes its folders. NULL: none is wanted. */
+int canvas_check(const char *path, struct nm_err *err);
 /* The ending of the path says what it becomes: .svg or .png. White at first. -1 with a sentence. */
 int canvas_begin(struct canvas *canvas, const char *path, uint32_t width, uint32_t height, struct nm_err *err);
 /* Colours are 0xrrggbb. */

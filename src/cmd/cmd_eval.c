@@ -343,7 +343,7 @@ static int eval_position(int argc, char **argv)
     static const char *const usual_ones[NM_FIDELITIES] = {"position_walk:vision", "position_walk", "position"};
     const char *usual = usual_ones[e.fidelity];
     code = EXIT_USAGE;
-    bool found = true;
+    bool found = !canvas_check(plot, &err);
     for (int i = 0; i < (n ? n : 1); i++) found &= find_poses(&e, n ? argv[i + 1] : usual, &err) == 0;
     if (found && evaluate(&e, &err) == 0) {
         code = EXIT_OK;

@@ -266,7 +266,8 @@ int cmd_label(int argc, char **argv)
 {
     const char *port = "";
     const struct flag flags[] = {
-        TEXT("live", &port, "PORT", "port of the page (default: 8765, or any free one if it is taken)"),
+        TEXT("live", &port, "PORT", "port of the page (default: 8765, or any free one if it is taken)",
+             .max = PORT_MAX),
         {0},
     };
     const struct usage usage =

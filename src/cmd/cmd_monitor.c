@@ -115,7 +115,8 @@ int cmd_monitor(int argc, char **argv)
     const struct flag flags[] = {
         WHOLE("team", &team, 1, 255, "N", "number of the team (default: 1)"),
         SWITCH("network", &options.dds.network, "listens on the network, not only on this machine"),
-        MAYBE("live", &options.live.port, "[PORT]", "shows the page at this port (default: 8765; 0: any free port)"),
+        MAYBE("live", &options.live.port, PORT_MAX, "[PORT]",
+              "shows the page at this port (default: 8765; 0: any free port)"),
         TEXT("log", &options.log.path, "FILE", "log of the game (default: out/monitor-DATE.mcap)"),
         NUMBER("seconds", &options.seconds, 0, 1e9, "N", "ends after N seconds; 0: runs until it is stopped"),
         {0},
@@ -139,6 +140,5 @@ int cmd_monitor(int argc, char **argv)
     setup_begin(&setup);
     code = playing_run(&setup, &options);
     setup_end(&setup);
-    if (code == EXIT_OK) printf("the game is in %s\n", options.log.path);
     return code;
 }

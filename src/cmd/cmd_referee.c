@@ -14,6 +14,7 @@
 #include "cmd/options.h"
 #include "cmd/referee_desk.h"
 #include "cmd/stopping.h"
+#include "core/files.h"
 #include "core/nm.h"
 #include "edge/air/controller.h"
 #include "edge/air/udp.h"
@@ -163,13 +164,9 @@ static int happen(void *user, const struct nm_match_event *event, struct nm_err 
 
 static int open_desk(struct office *o, const char *port, const char *address, struct nm_err *err)
 {
-    char *end;
-    long number = *port ? strtol(port, &end, 10) : NM_LIVE_PORT;
-    if (*port && (*end || number < 0 || number > 65535))
-        return nm_fail(err, "--live wants a port from 0 to 65535, not '%s'", port);
     o->desk = referee_desk_new(&(struct referee_desk_options){.match = match_of, .happen = happen, .user = o}, err);
     if (!o->desk) return -1;
-    struct nm_live_options live = {.port = (int)number, .address = address};
+    struct nm_live_options live = {.port = *port ? atoi(port) : NM_LIVE_PORT, .address = address};
     o->live = nm_live_new(referee_desk_player(o->desk), &live, err);
     if (!o->live) return -1;
     printf("live at %s\n", nm_live_url(o->live));
@@ -185,19 +182,20 @@ static int open_radios(struct office *o, bool network, struct nm_err *err)
                                     (uint16_t)(NM_GAME_TEAM_PORT + o->match.options.team_numbers[0]),
                                     (uint16_t)(NM_GAME_TEAM_PORT + o->match.options.team_numbers[1])};
     for (int i = 0; i < RADIOS; i++) {
-        struct nm_udp_options options = {.port = ports[i], .shared = i >= 3};
+        bool shared = i >= 3; /* what mates tell each other goes to all of them */
+        uint32_t address = network ? 0 : shared ? NM_AIR_ALL_HERE : NM_AIR_THIS_HOST;
+        struct nm_udp_options options = {.address = address, .port = ports[i], .shared = shared};
         o->radios[i] = nm_udp_open(&options, err);
         if (!o->radios[i]) return -1;
     }
-    nm_controller_init(&o->controller,
-                       &(struct nm_controller_options){.all = network ? NM_AIR_ALL : 0x7fffffff, /* 127.255.255.255 */
-                                                       .control = o->radios[0],
-                                                       .returns = o->radios[1],
-                                                       .monitors = o->radios[2],
-                                                       .teams = {o->radios[3], o->radios[4]},
-                                                       .message = message,
-                                                       .told = told,
-                                                       .user = o});
+    nm_controller_init(&o->controller, &(struct nm_controller_options){.all = network ? NM_AIR_ALL : NM_AIR_ALL_HERE,
+                                                                       .control = o->radios[0],
+                                                                       .returns = o->radios[1],
+                                                                       .monitors = o->radios[2],
+                                                                       .teams = {o->radios[3], o->radios[4]},
+                                                                       .message = message,
+                                                                       .told = told,
+                                                                       .user = o});
     return 0;
 }
 
@@ -245,11 +243,12 @@ int cmd_referee(int argc, char **argv)
         SWITCH("knock-out", &m.knock_out, "a draw may be followed by extra time and a shoot-out"),
         SWITCH("no-delay", &m.no_delay, "packets tell whistle and goals at once"),
         TEXT("script", &script, "FILE", "takes orders from this file and ends with it (default: the terminal)"),
-        MAYBE("live", &port, "[PORT]",
+        MAYBE("live", &port, PORT_MAX, "[PORT]",
               "takes orders from viewers, too, at this port (default: 8765; 0: any free port)"),
         TEXT("live-address", &address, "ADDRESS",
              "address of this machine that viewers reach; 0.0.0.0: all (default: only from this machine)"),
-        SWITCH("network", &network, "sends to all machines of the network (default: to this machine only)"),
+        SWITCH("network", &network,
+               "speaks to all machines of the network and hears them (default: only this machine)"),
         {0},
     };
     const struct usage usage =
@@ -273,7 +272,8 @@ int cmd_referee(int argc, char **argv)
     m.kick_off = second;
     m.half = 60 * half;
     o.script = script ? open(script, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
-    if (o.script < 0) return usage_wrong(&usage, "cannot read the script %s", script);
+    if (o.script < 0 || (script && nm_folder_exists(script)))
+        return usage_wrong(&usage, "cannot read the script %s", script);
     if (nm_match_begin(&o.match, &m, &err) || open_radios(&o, network, &err) ||
         (port && open_desk(&o, port, address, &err))) {
         complain(&err);

@@ -254,6 +254,8 @@ int cmd_snapshot(int argc, char **argv)
         USAGE("nutmeg snapshot", "", flags, "Renders a PNG of a scene with the simulator's cameras.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
+    if (!nm_ends_with(w.output, ".png"))
+        return usage_wrong(&usage, "%s: the name of the picture must end in .png", w.output);
     struct nm_err err = {0};
     struct snapshot *s = nm_calloc(1, sizeof *s);
     setup_begin(&s->setup);

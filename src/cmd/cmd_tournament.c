@@ -123,8 +123,12 @@ static void print_ranks(const struct tournament *t)
                                               "95 %", NULL});
     for (uint32_t i = 0; i < t->n_teams; i++) {
         const struct tournament_rank *r = &ranks[i];
-        table_row(&table, "%s\t%u\t%g\t%+.0f\t%+.0f to %+.0f\t%+.2f\t%+.2f to %+.2f", t->teams[r->team], r->games,
-                  r->points, r->elo, r->low, r->high, r->goals, r->goals - r->goals_by, r->goals + r->goals_by);
+        char elo[48] = "-", goals[48] = "-"; /* one game says nothing about how far chance goes */
+        if (r->games > 1) snprintf(elo, sizeof elo, "%+.0f to %+.0f", r->low, r->high);
+        if (r->games > 1)
+            snprintf(goals, sizeof goals, "%+.2f to %+.2f", r->goals - r->goals_by, r->goals + r->goals_by);
+        table_row(&table, "%s\t%u\t%g\t%+.0f\t%s\t%+.2f\t%s", t->teams[r->team], r->games, r->points, r->elo, elo,
+                  r->goals, goals);
     }
     table_print(&table, stdout);
 }
@@ -150,7 +154,7 @@ static int play(struct season *s, uint32_t games, uint32_t jobs, struct nm_err *
         match_end(&trial);
     }
     if (nm_make_folders(s->path, err) || open_book(s, err) || plan(s, games, err)) return -1;
-    if (s->book.n_games && !s->silent) printf("%u games are in %s already\n", s->book.n_games, s->path);
+    if (s->book.n_games && !s->silent) printf("in %s already: %u of the games\n", s->path, s->book.n_games);
     progress_begin(&s->progress, "");
     int bad = 0;
     while (!bad && s->n && !s->failed && !stopping()) {

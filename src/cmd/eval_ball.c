@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "cmd/canvas.h"
 #include "cmd/console.h"
 #include "cmd/eval.h"
 #include "cmd/options.h"
@@ -113,6 +114,7 @@ static int evaluate(struct evaluation *e, int64_t jobs, const char *picture, str
         [AHEAD] = {.name = "met in 1 s", .unit = "cm"},    [KNOWN] = {.name = "known", .unit = "% of the time"},
         [WRONG] = {.name = "wrong by 50 cm", .unit = "%"}, [CPU] = {.name = "CPU", .unit = "us/s"}};
     const struct order *o = e->order;
+    if (canvas_check(picture, err)) return -1;
     for (uint32_t i = 0; i < o->n_lineups; i++)
         if (!(e->files[i] = sim_find(&e->setup, "lineups", "line-up", o->lineups[i], err))) return -1;
     uint32_t n = o->seeds * o->n_lineups;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "cmd/canvas.h"
 #include "cmd/console.h"
 #include "cmd/eval.h"
 #include "cmd/match.h"
@@ -133,7 +134,7 @@ int eval_match(int argc, char **argv)
     e.results = nm_calloc(2 * e.seeds, sizeof *e.results);
     setup_begin(&e.setup);
     for (int i = 0; i < 2; i++) e.match.teams[i] = e.lineups[i] = argv[1 + i];
-    int bad = match_begin(&trial, &e.setup, &e.match, &err);
+    int bad = canvas_check(picture, &err) || match_begin(&trial, &e.setup, &e.match, &err) ? -1 : 0;
     if (!bad) {
         match_end(&trial);
         bad = evaluate(&e, (uint32_t)jobs, picture, &err);

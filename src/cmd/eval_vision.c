@@ -445,11 +445,10 @@ static void print_json(const struct evaluation *e)
 
 /* Lines of floors.csv: line-up, what, recall, precision. What falls below a floor is listed; so is a floor of something
  * that no image of the folder shows. Line-ups that were not compared are left out. */
-static int judge(struct evaluation *e, const char *path, struct nm_err *err)
+static int judge(struct evaluation *e, const char *path, char *rest, struct nm_err *err)
 {
-    char *rest = read_text(path, &e->setup.arena, err), *line;
+    char *line;
     uint32_t floors = 0, missed = 0;
-    if (!rest) return -1;
     next_line(&rest);
     while ((line = next_line(&rest))) {
         const char *lineup = field(&line), *what = field(&line);
@@ -483,10 +482,11 @@ static int evaluate(struct evaluation *e, struct nm_err *err)
         if (!e->rigs[i]) return -1;
         if (e->pictures) nm_player_watch(vision_rig_player(e->rigs[i]), true);
     }
+    bool simulated = !strcmp(e->source, "sim");
+    if (!simulated && !nm_folder_exists(e->source))
+        return nm_fail(err, "%s is neither a folder of images nor the word sim", e->source);
     stop_by_signals();
-    if (!strcmp(e->source, "sim")) return evaluate_sim(e, err);
-    if (nm_folder_exists(e->source)) return evaluate_folder(e, err);
-    return nm_fail(err, "%s is neither a folder of images nor the word sim", e->source);
+    return simulated ? evaluate_sim(e, err) : evaluate_folder(e, err);
 }
 
 int eval_vision(int argc, char **argv)
@@ -525,14 +525,15 @@ int eval_vision(int argc, char **argv)
     char *list = nm_take_text(&e.setup.arena, lineups);
     for (char *name = strtok(list, ","); name && e.n_lineups < EVAL_LINEUPS; name = strtok(NULL, ","))
         e.lineups[e.n_lineups++] = name;
-    code = EXIT_FAILED;
-    if (evaluate(&e, &err) == 0) {
+    char *limits = floors ? read_text(floors, &e.setup.arena, &err) : NULL;
+    code = EXIT_USAGE;
+    if (!err.n && evaluate(&e, &err) == 0) {
         code = EXIT_OK;
         if (json)
             print_json(&e);
         else
             print_table(&e);
-        if (floors && judge(&e, floors, &err) < 0) code = EXIT_FAILED;
+        if (floors && judge(&e, floors, limits, &err) < 0) code = EXIT_FAILED;
     }
     complain(&err);
     for (uint32_t i = 0; i < e.n_lineups; i++) vision_rig_free(e.rigs[i]);

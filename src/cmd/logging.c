@@ -122,6 +122,6 @@ void logging_close(struct nm_log *log, FILE *to)
     if (!told) return;
     fprintf(to, "log: %s, %llu messages, %s", path, (unsigned long long)stats.messages,
             bytes_text(size, (double)stats.bytes));
-    if (stats.dropped) fprintf(to, ", %llu dropped", (unsigned long long)stats.dropped);
+    if (stats.dropped) fprintf(to, ", %llu of them dropped", (unsigned long long)stats.dropped);
     fputc('\n', to);
 }

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "cmd/sim_play.h"
+#include "cmd/stopping.h"
 #include "core/files.h"
 #include "core/poses.h"
 #include "core/stamp.h"
@@ -388,7 +389,7 @@ void match_play(struct setup *setup, const struct match_options *options, uint32
             .seed = options->seed, .workers = workers, .registry = &setup->registry, .ready = match_ready, .user = &m};
         run = nm_run_new(m.scenario, &o, &err);
         int over = run ? 0 : -1;
-        while (!over && nm_run_step(run) > 0) {
+        while (!over && !stopping() && nm_run_step(run) > 0) {
             if (options->step && m.judge && options->step(options->user, m.judge, nm_run_stage(run))) break;
             over = match_look(&m, nm_run_stage(run), &err);
         }

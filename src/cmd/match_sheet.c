@@ -171,7 +171,7 @@ static void draw_shots(const struct match_sheet *s, const struct nm_scorebook *b
 int match_sheet_write(struct match_sheet *s, const struct nm_scorebook *book, const char *path, struct nm_err *err)
 {
     struct canvas c;
-    if (nm_make_folders(path, err) || canvas_begin(&c, path, MAP_W, MAP_H + s->n_goals * TILE_H, err)) return -1;
+    if (canvas_begin(&c, path, MAP_W, MAP_H + s->n_goals * TILE_H, err)) return -1;
     s->above = sim_view_top(book->stage);
     picture_take(s->map, book->stage, s->above, s->field);
     copy(&c, 0, 0, MAP_W, MAP_H, s->field);

@@ -54,8 +54,18 @@ static int read_number(const struct flag *flag, const char *text, struct nm_err 
     if (fabs(number) > 9e15 && whole) return nm_fail(err, "--%s is too large: %s", flag->name, text);
     if (whole)
         *(int64_t *)flag->target = (int64_t)number;
-    else
+    else if (flag->kind == FLAG_NUMBER)
         *(double *)flag->target = number;
+    return 0;
+}
+
+/* A text that has limits is a number without sign or fraction, and stays a text. */
+static int read_text(const struct flag *flag, const char *text, struct nm_err *err)
+{
+    if (*text && flag->max > 0 && text[strspn(text, "0123456789")])
+        return nm_fail(err, "--%s wants a whole number, not '%s'", flag->name, text);
+    if (*text && flag->max > 0 && read_number(flag, text, err)) return -1;
+    *(const char **)flag->target = text;
     return 0;
 }
 
@@ -64,7 +74,7 @@ static int take(const struct flag *flag, const char *text, struct nm_err *err)
     switch (flag->kind) {
     case FLAG_SWITCH: *(bool *)flag->target = true; return 0;
     case FLAG_TEXT:
-    case FLAG_MAYBE: *(const char **)flag->target = text; return 0;
+    case FLAG_MAYBE: return read_text(flag, text, err);
     case FLAG_NUMBER:
     case FLAG_WHOLE: return read_number(flag, text, err);
     case FLAG_TEXTS: break;

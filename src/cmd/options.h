@@ -33,7 +33,7 @@ enum flag_kind {
     FLAG_NUMBER,     /* double *: min … max                 */
     FLAG_WHOLE,      /* int64_t *: min … max                */
     FLAG_TEXTS,      /* struct texts *: may be repeated     */
-    FLAG_MAYBE,      /* const char **: `--x`, `--x 12`, `--x=12`; "" without a number behind it */
+    FLAG_MAYBE,      /* const char **: `--x`, `--x 12`, `--x=12`; "" without a number behind it; 0 … max */
 };
 
 enum { TEXTS_MAX = 256 };
@@ -49,7 +49,7 @@ struct flag {
     void *target;      /* untouched unless the flag is given               */
     const char *value; /* what the help calls the value, NULL of switches  */
     const char *about; /* one line                                         */
-    double min, max;   /* of numbers, inclusive; both 0: any               */
+    double min, max;   /* of numbers, also of texts that are numbers, inclusive; both 0: any */
 };
 
 #define SWITCH(name_, target_, about_, ...)                                                                            \
@@ -76,11 +76,12 @@ struct flag {
         .name = (name_), .kind = FLAG_TEXTS, .target = (struct texts *){target_}, .value = (value_),                   \
         .about = (about_), __VA_ARGS__                                                                                 \
     }
-#define MAYBE(name_, target_, value_, about_, ...)                                                                     \
+#define MAYBE(name_, target_, max_, value_, about_, ...)                                                               \
     {                                                                                                                  \
-        .name = (name_), .kind = FLAG_MAYBE, .target = (const char **){target_}, .value = (value_), .about = (about_), \
-        __VA_ARGS__                                                                                                    \
+        .name = (name_), .kind = FLAG_MAYBE, .target = (const char **){target_}, .max = (max_), .value = (value_),     \
+        .about = (about_), __VA_ARGS__                                                                                 \
     }
+enum { PORT_MAX = 65535, DOMAIN_MAX = 232 }; /* the largest port, the largest DDS domain */
 
 struct usage {
     const char *name;         /* "nutmeg msg show"                                                           */

@@ -35,17 +35,13 @@ static void answer(void *user, const void *request, void *reply)
 static int serve(const struct pictures *p, struct nm_player *player, struct nm_err *err)
 {
     struct nm_desk desk = {0};
-    char *end;
-    unsigned long port = *p->port ? strtoul(p->port, &end, 10) : NM_LIVE_PORT;
-    if (*p->port && (*end || port > 65535))
-        return nm_fail(err, "--live wants a port from 0 to 65535, not '%s'", p->port);
     nm_desk_add(&desk, (struct nm_desk_service){.name = "pictures",
                                                 .request = &Pictures_Request_type,
                                                 .reply = &Pictures_Response_type,
                                                 .right = NM_DESK_WORLD,
                                                 .answer = answer,
                                                 .user = (void *)p});
-    struct nm_live_options options = {.port = (int)port, .desk = &desk};
+    struct nm_live_options options = {.port = *p->port ? atoi(p->port) : NM_LIVE_PORT, .desk = &desk};
     struct nm_err busy = {0};
     struct nm_live *live = nm_live_new(player, &options, *p->port ? err : &busy);
     options.port = 0;

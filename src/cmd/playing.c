@@ -68,7 +68,7 @@ struct playing {
 
     int64_t began, ended; /* ns, of the player's own time   */
     int64_t looked;       /* ns, real time, at the console's topics */
-    long domain;          /* of DDS; -1: the usual one             */
+    int domain;           /* of DDS; -1: the usual one             */
     int64_t status;       /* ns, when it was written last         */
     uint64_t *runs;       /* of each cycle at that time           */
     int64_t sampled;
@@ -290,7 +290,7 @@ static int follow(struct playing *p, struct wire_clock *clock, struct nm_err *er
 /* In the time of a world in another process. */
 static int play_following(struct playing *p, struct nm_err *err)
 {
-    struct wire_clock *clock = wire_clock_new((int)p->domain, p->options->dds.network, err);
+    struct wire_clock *clock = wire_clock_new(p->domain, p->options->dds.network, err);
     if (!clock) return -1;
     int64_t asked = nm_clock(), first = -1;
     bool told = false;
@@ -395,12 +395,9 @@ static int open_live(struct playing *p, struct nm_err *err)
     char token[256];
     const struct playing_options *o = p->options;
     if (!o->live.port) return 0;
-    long port = *o->live.port ? strtol(o->live.port, NULL, 10) : NM_LIVE_PORT;
-    if (strspn(o->live.port, "0123456789") != strlen(o->live.port) || port < 0 || port > 65535)
-        return nm_fail(err, "--live wants a port from 0 to 65535, not '%s'", o->live.port);
     if (o->live.token_file && read_token(o->live.token_file, token, sizeof token, err)) return -1;
     struct nm_live_options live = {.address = o->live.address,
-                                   .port = (int)port,
+                                   .port = *o->live.port ? atoi(o->live.port) : NM_LIVE_PORT,
                                    .token = o->live.token_file ? token : NULL,
                                    .locked = o->live.locked,
                                    .virtual_time = o->virtual_time || o->dds.clock,
@@ -421,12 +418,8 @@ static int open_dds(struct playing *p, struct nm_err *err)
     if (!o->dds.on) return 0;
     if (o->dds.clock && o->virtual_time)
         return nm_fail(err, "use either --clock (the time of a world) or --virtual (its own time), not both");
-    char *end = NULL;
-    long domain = o->dds.domain ? strtol(o->dds.domain, &end, 10) : -1;
-    if (o->dds.domain && (*end || end == o->dds.domain || domain < 0 || domain > 232))
-        return nm_fail(err, "--domain wants a number from 0 to 232, not '%s'", o->dds.domain);
-    p->domain = domain;
-    struct nm_dds_options dds = {.domain = (int)domain,
+    p->domain = o->dds.domain ? atoi(o->dds.domain) : -1;
+    struct nm_dds_options dds = {.domain = p->domain,
                                  .space = o->dds.space,
                                  .network = o->dds.network,
                                  .world = o->dds.clock,

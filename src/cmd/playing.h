@@ -64,7 +64,7 @@ int playing_run(struct setup *setup, const struct playing_options *options);
         TEXT("hardware", &(o)->hardware, "KIND",                                                                       \
              "servos: bus (the robot's ports), virtual (no body) or none (default: bus if the ports exist, "           \
              "else none)"),                                                                                            \
-        MAYBE("live", &(o)->live.port, "[PORT]",                                                                       \
+        MAYBE("live", &(o)->live.port, PORT_MAX, "[PORT]",                                                             \
               "shows everything to viewers at this port (default: 8765; 0: any free port)"),                           \
         TEXT("live-address", &(o)->live.address, "ADDRESS",                                                            \
              "address of this machine that viewers reach; 0.0.0.0: all (default: only from this machine)"),            \
@@ -74,7 +74,7 @@ int playing_run(struct setup *setup, const struct playing_options *options);
               "also lets web pages from this origin in, such as https://viewer.example; may be repeated"),             \
         SWITCH("live-locked", &(o)->live.locked, "viewers can only look, not write"),                                  \
         SWITCH("dds", &(o)->dds.on, "joins ROS 2 as a node that shares topics, services and parameters"),              \
-        TEXT("domain", &(o)->dds.domain, "N", "DDS domain (default: ROS_DOMAIN_ID, or 0)"),                            \
+        TEXT("domain", &(o)->dds.domain, "N", "DDS domain (default: ROS_DOMAIN_ID, or 0)", .max = DOMAIN_MAX),         \
         TEXT("namespace", &(o)->dds.space, "NAME", "ROS namespace of this robot, such as red1"),                       \
         SWITCH("radio", &(o)->radio, "hears the game controller and speaks to team mates by UDP"),                     \
         SWITCH("speech", &(o)->speech, "says aloud what modules want to say, with the program espeak-ng"),             \

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "cmd/stopping.h"
 #include "codec/cdr.h"
+#include "core/files.h"
 #include "core/poses.h"
 #include "core/stamp.h"
 #include "geometry_msgs/PoseWithCovarianceStamped.h"
@@ -119,6 +120,10 @@ static int read_story(struct story *f, const char *log, struct nm_err *err)
                                          {"/truth/world", &WorldTruth_type, &world, hear_truth}};
     snprintf(f->robot, sizeof f->robot, "%.*s", (int)strcspn(name, "."), name);
     snprintf(path, sizeof path, "%.*sreferee.mcap", (int)(name - log), log);
+    if (!nm_file_exists(log)) return nm_fail(err, "%s: there is no such log", log);
+    if (!nm_file_exists(path))
+        return nm_fail(err, "%s, which says where robot %s was, is not there; nutmeg play --log FOLDER writes both",
+                       path, f->robot);
     if (listen(path, listeners, 2, f, err)) return -1;
     return f->n ? 0 : nm_fail(err, "%s does not say where robot %s was", path, f->robot);
 }

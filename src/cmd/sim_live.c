@@ -80,13 +80,11 @@ void sim_live_free(struct sim_live *l)
 int sim_live_add(struct sim_live *l, struct nm_player *player, uint32_t team, const char *port,
                  const struct nm_desk *desk, struct nm_err *err)
 {
-    long number = *port ? strtol(port, NULL, 10) : NM_LIVE_PORT;
-    if (strspn(port, "0123456789") != strlen(port) || number > 65535)
-        return nm_fail(err, "--live wants a port from 0 to 65535, not '%s'", port);
+    int number = *port ? atoi(port) : NM_LIVE_PORT;
     bool again = l->n < l->opened;
     struct nm_live_options options = {.port = again  ? l->ports[l->n]
                                               : l->n ? 0
-                                                     : (int)number,
+                                                     : number,
                                       .token = *l->token ? l->token : NULL,
                                       .virtual_time = true,
                                       .desk = desk,

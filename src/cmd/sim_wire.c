@@ -79,14 +79,10 @@ struct sim_wire *sim_wire_new(const struct sim_options *options, const struct nm
                               struct nm_err *err)
 {
     struct sim_wire *w = nm_calloc(1, sizeof *w);
-    char *end = NULL;
     *w = (struct sim_wire){
         .options = options, .scenario = scenario, .seed = seed, .program = "/proc/self/exe", .told = -1, .domain = -1};
-    long domain = options->domain ? strtol(options->domain, &end, 10) : -1;
-    if (options->domain && (*end || end == options->domain || domain < 0 || domain > 232))
-        nm_fail(err, "--domain wants a number from 0 to 232, not '%s'", options->domain);
-    w->domain = (int)domain;
-    if (!err->n) w->clock = nm_look_new(w->domain, options->network, err);
+    if (options->domain) w->domain = atoi(options->domain);
+    w->clock = nm_look_new(w->domain, options->network, err);
     if (w->clock && nm_look_write_to(w->clock, "clock", &Clock_type, err) == 0) return w;
     sim_wire_free(w);
     return NULL;

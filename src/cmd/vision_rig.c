@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "body/state.h"
+#include "cmd/sim_play.h"
 #include "cmd/vision_trial.h"
 #include "core/files.h"
 #include "core/stamp.h"
@@ -56,9 +57,8 @@ struct vision_rig *vision_rig_new(struct setup *setup, const char *name, const s
     struct vision_rig *rig = nm_calloc(1, sizeof *rig);
     rig->body = body;
     rig->now = nm_ns(1);
-    const char *file =
-        nm_file_exists(name) ? name : nm_take_format(&setup->arena, "%s/lineups/%s.yaml", setup->root, name);
-    rig->lineup = nm_lineup_load(file, &setup->registry, &options, err);
+    const char *file = sim_find(setup, "lineups", "line-up", name, err);
+    rig->lineup = file ? nm_lineup_load(file, &setup->registry, &options, err) : NULL;
     const struct nm_player_options player = {.body = body, .seed = 1};
     rig->player = rig->lineup ? nm_player_new(rig->lineup, &player, err) : NULL;
     if (rig->player && camera) rig->camera = nm_camera_edge_new(rig->player, body, 0, "/dev/video0", camera, err);

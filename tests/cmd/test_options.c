@@ -85,7 +85,7 @@ static void test_a_value_that_may_be_left_out_is_a_number(void **state)
                  {{"x", "--port", "--port"}, "", 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *port = NULL;
-        const struct flag maybe[] = {MAYBE("port", &port, "[N]", "a port"), {0}};
+        const struct flag maybe[] = {MAYBE("port", &port, PORT_MAX, "[N]", "a port"), {0}};
         const struct usage one = USAGE("x", "[WORD]", maybe, "About.");
         char *words[4];
         int n = 0;
@@ -95,6 +95,8 @@ static void test_a_value_that_may_be_left_out_is_a_number(void **state)
             assert_string_equal(port, cases[i].value);
         else
             assert_null(port);
+        char *wrong[][2] = {{"x", "--port=70000"}, {"x", "--port=-1"}, {"x", "--port=1a"}};
+        for (size_t k = 0; k < 3; k++) assert_int_equal(usage_read(&one, 2, wrong[k], NULL), -1);
     }
 }
 

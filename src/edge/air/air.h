@@ -15,7 +15,9 @@ struct nm_air_place {
     uint32_t host; /* 10.0.0.3 is 0x0a000003 */
     uint16_t port;
 };
-static const uint32_t NM_AIR_ALL = UINT32_MAX; /* 255.255.255.255: all that listen on the port */
+static const uint32_t NM_AIR_ALL = UINT32_MAX;       /* 255.255.255.255: all that listen on the port      */
+static const uint32_t NM_AIR_ALL_HERE = 0x7fffffff;  /* 127.255.255.255: those of them on this machine     */
+static const uint32_t NM_AIR_THIS_HOST = 0x7f000001; /* 127.0.0.1                                          */
 
 struct nm_radio;
 

@@ -23,10 +23,8 @@ enum {
     OF_CHANNEL = 150 /* datagrams of all senders in a second, so that no log overflows   */
 };
 
-static const int64_t period = 10000000;             /* ns */
-static const int64_t calm = 2000000000;             /* ns without a failure after which the network is back */
-static const uint32_t localhost = 0x7f000001;       /* 127.0.0.1       */
-static const uint32_t local_broadcast = 0x7fffffff; /* 127.255.255.255 */
+static const int64_t period = 10000000; /* ns */
+static const int64_t calm = 2000000000; /* ns without a failure after which the network is back */
 
 /* What came in this second. A flood of one sender keeps no other from being heard. */
 struct ration {
@@ -107,10 +105,10 @@ struct nm_radio_edge *nm_radio_edge_udp(struct nm_player *player, bool network, 
     struct nm_radio_edge *e = begin(player, err);
     if (!e) return NULL;
     e->mute = mute;
-    if (!network) e->all = local_broadcast;
+    if (!network) e->all = NM_AIR_ALL_HERE;
     for (int c = 0; c < CHANNELS; c++) {
-        e->radios[c][0] = listen_at(network ? 0 : local_broadcast, e->ports[c], err);
-        if (!network) e->radios[c][1] = listen_at(localhost, e->ports[c], err);
+        e->radios[c][0] = listen_at(network ? 0 : NM_AIR_ALL_HERE, e->ports[c], err);
+        if (!network) e->radios[c][1] = listen_at(NM_AIR_THIS_HOST, e->ports[c], err);
         if (e->radios[c][0] && (network || e->radios[c][1])) continue;
         nm_radio_edge_free(e);
         return NULL;
