@@ -15,6 +15,9 @@ struct nm_look;
 struct nm_look *nm_look_new(int domain, bool network, struct nm_err *err);
 void nm_look_free(struct nm_look *look);
 
+/* True if a name may be printed. Peers choose their names, which could hold control sequences for a terminal. */
+bool nm_look_plain(const char *name);
+
 struct nm_look_topic {
     char name[NM_ROS_NAME];     /* "/red/imu"                                   */
     char dds_type[NM_ROS_NAME]; /* "sensor_msgs::msg::dds_::Imu_"               */
@@ -88,11 +91,15 @@ void nm_look_nodes(struct nm_look *look, nm_look_node *node, const char *name, n
 uint8_t *nm_look_call(struct nm_look *look, const char *name, const struct nm_type *request_type, const void *request,
                       size_t n, const struct nm_type *reply_type, size_t *size, double timeout, struct nm_err *err);
 
-/* A client of a service. */
+/* A client of a service, with one request at a time. */
 struct nm_look_client;
 struct nm_look_client *nm_look_client_new(struct nm_look *look, const char *name, const struct nm_type *request_type,
                                           const struct nm_type *reply_type, struct nm_err *err);
 void nm_look_client_free(struct nm_look_client *client);
+/* 1: the request is sent; 0: nobody serves it yet; -1 with a sentence. */
+int nm_look_ask(struct nm_look_client *client, const void *request, struct nm_err *err);
+/* 1: the reply is there; 0: not yet; -1 with a sentence: it cannot be read, or its server is gone. */
+int nm_look_answer(struct nm_look_client *client, void *reply, struct nm_err *err);
 
 /* ---- parameters of a node, "/red1/play" ---- */
 
