@@ -76,19 +76,6 @@ static int read_offers(struct nm_body *body, const struct nm_yaml *list, struct 
     return body->offers ? 0 : nm_yaml_fail(list, err, "offers: at least one of joint_goals, walk_velocity");
 }
 
-static int read_kinds(struct body_build *b, const struct nm_yaml *list)
-{
-    if (list->kind != NM_YAML_LIST) return nm_yaml_fail(list, b->err, "kinds must be a list of names");
-    const char **kinds = nm_take_n(b->arena, const char *, list->n + 1);
-    nm_yaml_each(node, list)
-    {
-        if (nm_yaml_text(node, &kinds[b->body->n_kinds], b->err)) return -1;
-        b->body->n_kinds++;
-    }
-    b->body->kinds = kinds;
-    return 0;
-}
-
 static int read_group(struct body_build *b, const struct nm_yaml *list, struct nm_group *group)
 {
     if (list->kind != NM_YAML_LIST || !list->n || list->n > NM_GROUP)
@@ -269,6 +256,7 @@ static int read_shapes(struct body_build *b, const struct nm_yaml *list)
 
 int build_robot_file(struct body_build *b, const struct nm_yaml *file)
 {
+    /* `kinds` is in older folders; nothing reads it */
     static const char *const keys[] = {"name", "about", "height",  "offers",  "kinds",  "groups",
                                        "feet", "imu",   "exclude", "forward", "shapes", "inertia"};
     const struct nm_yaml *node;
@@ -279,7 +267,6 @@ int build_robot_file(struct body_build *b, const struct nm_yaml *file)
     if ((node = nm_yaml_get(file, "name"))) fault |= nm_yaml_text(node, &body->name, b->err);
     if ((node = nm_yaml_get(file, "about"))) fault |= nm_yaml_text(node, &body->about, b->err);
     if ((node = nm_yaml_get(file, "offers"))) fault |= read_offers(body, node, b->err);
-    if ((node = nm_yaml_get(file, "kinds"))) fault |= read_kinds(b, node);
     if ((node = section(file, "groups", &fault, b->err))) fault |= read_groups(b, node);
     if ((node = section(file, "feet", &fault, b->err))) fault |= read_feet(b, node);
     if ((node = nm_yaml_get(file, "shapes"))) fault |= read_shapes(b, node);

@@ -165,9 +165,7 @@ struct nm_body {
     struct nm_foot foot[2];
     int32_t imu; /* frame, or -1 */
 
-    uint32_t n_kinds;
-    const char *const *kinds; /* classes of robot it belongs to, as in kid_size */
-    uint32_t odd_inertias;    /* links whose inertia cannot be theirs */
+    uint32_t odd_inertias; /* links whose inertia cannot be theirs */
     uint32_t n_excludes;
     const uint32_t (*excludes)[2]; /* pairs of links that never touch in earnest */
 

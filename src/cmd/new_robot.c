@@ -122,7 +122,6 @@ static const char *robot_yaml(struct nm_arena *arena, const struct new_robot *r)
             "name: %s\n"
             "about: %u joints, %.1f kg\n"
             "height: %.3f                  # m, standing straight\n"
-            "kinds: []                      # leagues and divisions it may play in: kid_size, hsl_small, …\n"
             "offers: [joint_goals]          # what the body takes: joint_goals, walk_velocity, or both\n"
             "forward: %s                     # axis of the URDF's base\n",
             r->name, r->name, body->n_joints, body->mass, body->height, forward[body->facing & 3]);
