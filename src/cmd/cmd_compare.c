@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "cmd/canvas.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/options.h"
+#include "cmd/plot.h"
 #include "cmd/progress.h"
 #include "codec/json.h"
 #include "record/compare.h"
@@ -16,15 +16,7 @@
 /* ---- the picture: the members that differ most, one panel each, with their values in both logs over time; of lists
  * the largest difference of their elements ---- */
 
-enum {
-    BINS = 860, /* of the whole time; a pixel each */
-    PANELS = 10,
-    WIDTH = 1000,
-    PANEL = 150, /* px, height with its title */
-    HEAD = 40,   /* px, above the first       */
-    LEFT = 120,  /* px, for the numbers       */
-};
-static const uint32_t BLUE = 0x1f77b4, ORANGE = 0xff7f0e, RED = 0xd62728, GREY = 0xbbbbbb, BLACK = 0x222222;
+enum { BINS = 860 /* of the whole time; a pixel each */, PANELS = 10 };
 
 struct compare_series {
     bool there[BINS];
@@ -51,24 +43,20 @@ static void compare_seen(void *user, struct nm_diff_place *place, double a, doub
 struct panel {
     const struct compare_topic *topic;
     const struct nm_diff_place *place;
-    double low, high, weight;
+    double weight;
 };
 
 static void measure(struct panel *panel)
 {
     const struct compare_series *s = panel->place->user;
-    double apart = 0;
-    panel->low = INFINITY;
-    panel->high = -INFINITY;
+    double apart = 0, low = INFINITY, high = -INFINITY;
     for (int i = 0; i < BINS; i++) {
         if (!s->there[i] || !isfinite(s->a[i] + s->b[i])) continue;
-        panel->low = fmin(panel->low, fmin(s->a[i], s->b[i]));
-        panel->high = fmax(panel->high, fmax(s->a[i], s->b[i]));
+        low = fmin(low, fmin(s->a[i], s->b[i]));
+        high = fmax(high, fmax(s->a[i], s->b[i]));
         apart = fmax(apart, fabs((double)s->a[i] - (double)s->b[i]));
     }
-    if (panel->low > panel->high) panel->low = panel->high = 0;
-    double spread = panel->high - panel->low;
-    panel->weight = spread > 0 ? (panel->place->listed ? panel->place->largest : apart) / spread : 0;
+    panel->weight = high > low ? (panel->place->listed ? panel->place->largest : apart) / (high - low) : 0;
 }
 
 static int by_weight(const void *a, const void *b)
@@ -92,35 +80,19 @@ static uint32_t find_panels(const struct compare *c, struct panel **all)
     return n;
 }
 
-static void draw_series(struct canvas *canvas, const struct compare_series *s, const float *values,
-                        const struct panel *panel, double top, double height, uint32_t colour)
-{
-    double spread = panel->high > panel->low ? panel->high - panel->low : 1, last_x = NAN, last_y = NAN;
-    for (int i = 0; i < BINS; i++) {
-        if (!s->there[i] || !isfinite(values[i])) continue;
-        double x = LEFT + i, y = top + height * (1 - ((double)values[i] - panel->low) / spread);
-        canvas_line(canvas, isnan(last_x) ? x : last_x, isnan(last_y) ? y : last_y, x, y, 1.5, colour);
-        last_x = x, last_y = y;
-    }
-}
-
-static void draw_panel(struct canvas *canvas, const struct panel *panel, double top)
+static void add_panel(const struct compare *c, const struct panel *panel, struct plot_series series[2], char name[256])
 {
     const struct compare_series *s = panel->place->user;
-    double first = top + 24, height = PANEL - 44;
-    char text[256];
-    snprintf(text, sizeof text, "%s %s: %s%.4g apart", panel->topic->name, panel->place->path,
+    double second = (double)(c->last - c->first) * 1e-9 / BINS;
+    snprintf(name, 256, "%.100s %.100s, %s%.4g apart", panel->topic->name, panel->place->path,
              panel->place->listed ? "elements up to " : "up to ", panel->place->largest);
-    if (strlen(text) > (WIDTH - LEFT) / CANVAS_LETTER) strcpy(text + (WIDTH - LEFT) / CANVAS_LETTER - 3, "...");
-    canvas_text(canvas, LEFT, top + 14, false, BLACK, text);
-    canvas_line(canvas, LEFT, first, LEFT + BINS, first, 1, GREY);
-    canvas_line(canvas, LEFT, first + height, LEFT + BINS, first + height, 1, GREY);
-    snprintf(text, sizeof text, "%.3g", panel->high);
-    canvas_text(canvas, LEFT - 6, first + 10, true, BLACK, text);
-    snprintf(text, sizeof text, "%.3g", panel->low);
-    canvas_text(canvas, LEFT - 6, first + height, true, BLACK, text);
-    draw_series(canvas, s, s->a, panel, first, height, panel->place->listed ? RED : BLUE);
-    if (!panel->place->listed) draw_series(canvas, s, s->b, panel, first, height, ORANGE);
+    series[0].name = name;
+    series[1].joins = true;
+    for (int i = 0; i < BINS; i++) {
+        if (!s->there[i] || !isfinite(s->a[i] + s->b[i])) continue;
+        plot_add(&series[0], i * second, (double)s->a[i]);
+        if (!panel->place->listed) plot_add(&series[1], i * second, (double)s->b[i]);
+    }
 }
 
 /* FILE.svg or FILE.png. */
@@ -128,20 +100,14 @@ static int compare_plot(const struct compare *c, const char *path, struct nm_err
 {
     struct panel *panels;
     uint32_t n = find_panels(c, &panels), shown = n < PANELS ? n : PANELS;
-    struct canvas canvas;
-    char text[160];
-    if (canvas_begin(&canvas, path, WIDTH, HEAD + (shown ? shown * PANEL : 20), err)) {
-        free(panels);
-        return -1;
-    }
-    canvas_text(&canvas, LEFT, 24, false, BLUE, "A");
-    canvas_text(&canvas, LEFT + 24, 24, false, ORANGE, "B");
-    snprintf(text, sizeof text, n ? "%.3f s, %u of %u members that differ" : "%.3f s, no numbers differ",
-             (double)(c->last - c->first) * 1e-9, shown, n);
-    canvas_text(&canvas, LEFT + 60, 24, false, BLACK, text);
-    for (uint32_t i = 0; i < shown; i++) draw_panel(&canvas, &panels[i], HEAD + i * PANEL);
+    struct plot_series series[2 * PANELS] = {0};
+    char names[PANELS][256], title[160];
+    for (uint32_t i = 0; i < shown; i++) add_panel(c, &panels[i], &series[2 * i], names[i]);
+    snprintf(title, sizeof title, n ? "A blue, B orange: %u of %u members that differ" : "no numbers differ", shown, n);
+    int bad = plot_write(series, 2 * shown, title, "s", path, err);
+    for (uint32_t i = 0; i < 2 * shown; i++) plot_free(&series[i]);
     free(panels);
-    return canvas_end(&canvas, err);
+    return bad;
 }
 
 /* As diff ends: 1 is a difference, so what could not be compared at all is 2. */

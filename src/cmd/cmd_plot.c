@@ -65,7 +65,7 @@ static int find_place(const struct wanted *w, const struct nm_def *def, struct n
 
 static int write_picture(const struct plotting *p, const char *path, struct nm_err *err)
 {
-    if (plot_write(p->series, p->n, path, err)) return EXIT_FAILED;
+    if (plot_write(p->series, p->n, NULL, "s", path, err)) return EXIT_FAILED;
     printf("written: %s\n", path);
     return EXIT_OK;
 }

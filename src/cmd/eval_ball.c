@@ -102,7 +102,7 @@ static int draw(const struct evaluation *e, const char *path, struct nm_err *err
             below += counts[cm];
         }
     }
-    int bad = plot_write(series, o->n_lineups, path, err);
+    int bad = plot_write(series, o->n_lineups, "samples with a smaller error, %", "cm", path, err);
     for (uint32_t i = 0; i < o->n_lineups; i++) plot_free(&series[i]);
     return bad;
 }

@@ -2,7 +2,6 @@
  * changed, so that what a seed or a side gives is given to both. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "cmd/canvas.h"
@@ -52,14 +51,14 @@ static void measure(const struct match_result *r, uint32_t team, double to[MEASU
 /* The mean difference of goals after each seed, and the ends of its 95 % interval. */
 static int draw(const struct eval_measure *difference, uint32_t seeds, const char *path, struct nm_err *err)
 {
-    struct plot_series series[] = {
-        {.name = "goal difference of the first"}, {.name = "95 % low"}, {.name = "95 % high"}};
+    struct plot_series series[3] = {
+        {.name = "goal difference of the first, and its 95 % interval"}, {.joins = true}, {.joins = true}};
     for (uint32_t n = 2; n <= seeds; n++) {
         struct eval_mean m = eval_mean(difference->values[0], n);
         const double values[] = {m.mean, m.mean - m.half, m.mean + m.half};
         for (int i = 0; i < 3; i++) plot_add(&series[i], n, values[i]);
     }
-    int bad = plot_write(series, 3, path, err);
+    int bad = plot_write(series, 3, NULL, "seeds", path, err);
     for (int i = 0; i < 3; i++) plot_free(&series[i]);
     return bad;
 }

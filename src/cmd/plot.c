@@ -51,16 +51,25 @@ static struct scale time_scale(const struct plot_series *series, uint32_t n)
     return scale;
 }
 
+/* How many series from the first on have one panel. */
+static uint32_t together(const struct plot_series *series, uint32_t n)
+{
+    uint32_t k = 1;
+    while (k < n && series[k].joins) k++;
+    return k;
+}
+
 /* A value that never changes lies in the middle. */
-static void value_scale(const struct plot_series *s, struct scale *scale)
+static void value_scale(const struct plot_series *series, uint32_t n, struct scale *scale)
 {
     scale->least = INFINITY;
     scale->most = -INFINITY;
-    for (uint32_t i = 0; i < s->n; i++) {
-        if (!isfinite(s->at[i].value)) continue;
-        scale->least = fmin(scale->least, s->at[i].value);
-        scale->most = fmax(scale->most, s->at[i].value);
-    }
+    for (uint32_t k = 0; k < n; k++)
+        for (uint32_t i = 0; i < series[k].n; i++) {
+            if (!isfinite(series[k].at[i].value)) continue;
+            scale->least = fmin(scale->least, series[k].at[i].value);
+            scale->most = fmax(scale->most, series[k].at[i].value);
+        }
     scale->low = scale->least;
     scale->high = scale->most;
     double margin = fmax(fabs(scale->low) * 0.05, 1e-9);
@@ -81,12 +90,14 @@ static void each_piece(const struct plot_series *s, const struct scale *scale, d
     }
 }
 
-static void head_text(const struct plot_series *s, const struct scale *scale, char *to, size_t size)
+static void head_text(const struct plot_series *series, uint32_t n, const struct scale *scale, char *to, size_t size)
 {
+    uint32_t values = 0;
+    for (uint32_t i = 0; i < n; i++) values += series[i].n;
     if (scale->least <= scale->most)
-        snprintf(to, size, "%s: %u values, %.4g to %.4g", s->name, s->n, scale->least, scale->most);
+        snprintf(to, size, "%s: %u values, %.4g to %.4g", series->name, values, scale->least, scale->most);
     else
-        snprintf(to, size, "%s: no values", s->name);
+        snprintf(to, size, "%s: no values", series->name);
 }
 
 /* ---- terminal ---- */
@@ -126,7 +137,7 @@ static void print_panel(const struct plot_series *s, const struct scale *scale, 
     char head[300];
     memset(screen->letters, 0, (size_t)screen->columns * screen->rows);
     each_piece(s, scale, DOTS_X * screen->columns - 1, DOTS_Y * screen->rows - 1, dotted_line, screen);
-    head_text(s, scale, head, sizeof head);
+    head_text(s, 1, scale, head, sizeof head);
     fprintf(to, "%s\n", head);
     for (uint32_t row = 0; row < screen->rows; row++) {
         bool there = scale->least <= scale->most;
@@ -148,7 +159,7 @@ void plot_print(const struct plot_series *series, uint32_t n, uint32_t columns, 
     char first[32], last[32];
     screen.letters = nm_malloc((size_t)screen.columns * screen.rows);
     for (uint32_t i = 0; i < n; i++) {
-        value_scale(&series[i], &scale);
+        value_scale(&series[i], 1, &scale);
         print_panel(&series[i], &scale, &screen, to);
     }
     int width = snprintf(first, sizeof first, "%.2f s", scale.first);
@@ -168,50 +179,67 @@ enum {
     HEAD = 30,
     FOOT = 30,
 };
-static const uint32_t BLUE = 0x1f77b4, GREY = 0xbbbbbb, BLACK = 0x222222;
+static const uint32_t COLOURS[] = {0x1f77b4, 0xff7f0e, 0x2ca02c}, GREY = 0xbbbbbb, BLACK = 0x222222;
 
-struct panel {
+struct pen {
     struct canvas *canvas;
     double top;
+    uint32_t colour;
 };
 
 static void drawn_line(void *user, double x0, double y0, double x1, double y1)
 {
-    const struct panel *p = user;
-    canvas_line(p->canvas, LEFT + x0, p->top + y0, LEFT + x1, p->top + y1, 1.5, BLUE);
+    const struct pen *p = user;
+    canvas_line(p->canvas, LEFT + x0, p->top + y0, LEFT + x1, p->top + y1, 1.5, p->colour);
 }
 
-static void draw_panel(struct canvas *canvas, const struct plot_series *s, const struct scale *scale, double top)
+static void draw_text(struct canvas *canvas, double y, const char *text)
 {
-    struct panel panel = {canvas, top + HEAD};
+    char whole[300];
+    enum { LETTERS = (WIDTH - LEFT) / CANVAS_LETTER };
+    if (snprintf(whole, sizeof whole, "%s", text) > LETTERS) strcpy(whole + LETTERS - 3, "...");
+    canvas_text(canvas, LEFT, y, false, BLACK, whole);
+}
+
+static void draw_panel(struct canvas *canvas, const struct plot_series *series, uint32_t n, const struct scale *scale,
+                       double top)
+{
     double height = PANEL - HEAD - 14;
     char text[300];
-    head_text(s, scale, text, sizeof text);
-    if (strlen(text) > (WIDTH - LEFT) / CANVAS_LETTER) strcpy(text + (WIDTH - LEFT) / CANVAS_LETTER - 3, "...");
-    canvas_text(canvas, LEFT, panel.top - 8, false, BLACK, text);
-    canvas_line(canvas, LEFT, panel.top, WIDTH - RIGHT, panel.top, 1, GREY);
-    canvas_line(canvas, LEFT, panel.top + height, WIDTH - RIGHT, panel.top + height, 1, GREY);
+    top += HEAD;
+    head_text(series, n, scale, text, sizeof text);
+    draw_text(canvas, top - 8, text);
+    canvas_line(canvas, LEFT, top, WIDTH - RIGHT, top, 1, GREY);
+    canvas_line(canvas, LEFT, top + height, WIDTH - RIGHT, top + height, 1, GREY);
     if (!(scale->least <= scale->most)) return;
     snprintf(text, sizeof text, "%.4g", scale->high);
-    canvas_text(canvas, LEFT - 6, panel.top + 10, true, BLACK, text);
+    canvas_text(canvas, LEFT - 6, top + 10, true, BLACK, text);
     snprintf(text, sizeof text, "%.4g", scale->low);
-    canvas_text(canvas, LEFT - 6, panel.top + height, true, BLACK, text);
-    each_piece(s, scale, WIDTH - LEFT - RIGHT, height, drawn_line, &panel);
+    canvas_text(canvas, LEFT - 6, top + height, true, BLACK, text);
+    for (uint32_t i = 0; i < n; i++)
+        each_piece(&series[i], scale, WIDTH - LEFT - RIGHT, height, drawn_line,
+                   &(struct pen){canvas, top, COLOURS[i % (sizeof COLOURS / sizeof *COLOURS)]});
 }
 
-int plot_write(const struct plot_series *series, uint32_t n, const char *path, struct nm_err *err)
+int plot_write(const struct plot_series *series, uint32_t n, const char *title, const char *unit, const char *path,
+               struct nm_err *err)
 {
     struct canvas canvas;
     struct scale scale = time_scale(series, n);
     char text[64];
-    if (canvas_begin(&canvas, path, WIDTH, n * PANEL + FOOT, err)) return -1;
-    for (uint32_t i = 0; i < n; i++) {
-        value_scale(&series[i], &scale);
-        draw_panel(&canvas, &series[i], &scale, i * PANEL);
+    uint32_t panels = 0;
+    double top = title ? HEAD : 0;
+    for (uint32_t i = 0; i < n; i++) panels += !i || !series[i].joins;
+    if (canvas_begin(&canvas, path, WIDTH, (uint32_t)top + panels * PANEL + FOOT, err)) return -1;
+    if (title) draw_text(&canvas, HEAD - 8, title);
+    for (uint32_t i = 0, k; i < n; i += k, top += PANEL) {
+        k = together(series + i, n - i);
+        value_scale(series + i, k, &scale);
+        draw_panel(&canvas, series + i, k, &scale, top);
     }
-    snprintf(text, sizeof text, "%.3f s", scale.first);
-    canvas_text(&canvas, LEFT, n * PANEL + CANVAS_TEXT, false, BLACK, text);
-    snprintf(text, sizeof text, "%.3f s", scale.last);
-    canvas_text(&canvas, WIDTH - RIGHT, n * PANEL + CANVAS_TEXT, true, BLACK, text);
+    snprintf(text, sizeof text, "%.6g %s", scale.first, unit);
+    canvas_text(&canvas, LEFT, top + CANVAS_TEXT, false, BLACK, text);
+    snprintf(text, sizeof text, "%.6g %s", scale.last, unit);
+    canvas_text(&canvas, WIDTH - RIGHT, top + CANVAS_TEXT, true, BLACK, text);
     return canvas_end(&canvas, err);
 }

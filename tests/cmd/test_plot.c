@@ -82,7 +82,7 @@ static void pictures_are_files(void **state)
     for (int i = 0; i < 500; i++) plot_add(&wave, 0.01 * i, sin(0.1 * i));
     for (int i = 0; i < 2; i++) {
         char head[8] = "";
-        if (plot_write(&wave, 1, files[i].path, &err)) fail_msg("%s", err.text);
+        if (plot_write(&wave, 1, NULL, "s", files[i].path, &err)) fail_msg("%s", err.text);
         FILE *file = fopen(files[i].path, "r");
         assert_non_null(file);
         assert_true(fread(head, 1, 4, file) == 4);
@@ -90,8 +90,39 @@ static void pictures_are_files(void **state)
         fclose(file);
         unlink(files[i].path);
     }
-    assert_int_equal(plot_write(&wave, 1, "plot_test.bmp", &err), -1);
+    assert_int_equal(plot_write(&wave, 1, NULL, "s", "plot_test.bmp", &err), -1);
     plot_free(&wave);
+}
+
+static uint32_t count(const char *text, const char *part)
+{
+    uint32_t n = 0;
+    while ((text = strstr(text, part))) n++, text++;
+    return n;
+}
+
+/* Two lines in one panel have one scale and two colours. */
+static void test_series_that_join_share_a_panel(void **state)
+{
+    (void)state;
+    struct plot_series both[] = {{.name = "reached"}, {.joins = true}, {.name = "alone"}};
+    struct nm_err err = {0};
+    static char text[20000];
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 2; k++) plot_add(&both[i], k, 10 * i + k);
+    if (plot_write(both, 3, "title", "seeds", "join_test.svg", &err)) fail_msg("%s", err.text);
+    FILE *file = fopen("join_test.svg", "r");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    unlink("join_test.svg");
+    assert_int_equal(count(text, "values,"), 2);
+    assert_non_null(strstr(text, "reached: 4 values, 0 to 11"));
+    assert_non_null(strstr(text, "title"));
+    assert_non_null(strstr(text, "1 seeds"));
+    assert_int_equal(count(text, "1f77b4"), 4);
+    assert_int_equal(count(text, "ff7f0e"), 2);
+    for (int i = 0; i < 3; i++) plot_free(&both[i]);
 }
 
 int main(void)
@@ -101,6 +132,7 @@ int main(void)
         cmocka_unit_test(what_is_no_number_is_a_gap),
         cmocka_unit_test(series_share_the_time_and_have_their_own_scale),
         cmocka_unit_test(pictures_are_files),
+        cmocka_unit_test(test_series_that_join_share_a_panel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
