@@ -28,7 +28,7 @@
 
 static const int64_t look_every = 20000000;        /* ns; at the console's topics                   */
 static const int64_t slice = 10000000;             /* ns of virtual time between two looks          */
-static const int64_t status_terminal = 1000000000; /* ns; a terminal's line is written anew         */
+static const int64_t status_terminal = 1000000000; /* ns; a terminal's line is written again        */
 static const int64_t status_file = 5000000000;     /* ns; elsewhere a line is added                 */
 
 static const int64_t world_patience = 2000000000; /* ns without a clock until that is told        */
@@ -261,7 +261,7 @@ static int play_virtual(struct playing *p, struct nm_err *err)
     return 0;
 }
 
-/* Where the world begins anew, so must we. */
+/* When the world starts again, this player has to be started again, too. */
 static int follow(struct playing *p, struct wire_clock *clock, struct nm_err *err)
 {
     int64_t now = p->began;

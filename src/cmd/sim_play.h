@@ -32,7 +32,7 @@ struct sim_options {
     int (*look)(void *user, struct nm_stage *stage, struct nm_err *err);
     void (*progress)(void *user, struct nm_stage *stage, char *to, size_t size);
     void (*closing)(void *user);
-    /* A player that viewers reach, too, made anew for every run. Whoever made it runs it, and frees it when it closes.
+    /* A player that viewers reach, too, made again for every run. Whoever made it runs it, and frees it when it closes.
      * NULL: there is none. */
     struct nm_player *(*referee)(void *user, struct nm_err *err);
     void *user;

@@ -2,7 +2,7 @@
  * the runtime knows when the state of one build may live on in the next. It covers the struct that SELF names and, by
  * name, everything this is made of, in the same file and in the headers it includes with quotes: nested structs, enums,
  * typedefs, macros, but not what is only pointed at. Comments and blanks do not count. A name that means two things
- * only makes it more careful: the number changes when it need not, and the state begins anew. */
+ * only makes it more careful: the number changes when it need not, and the state starts again. */
 #pragma once
 
 #include <stdint.h>

@@ -14,7 +14,7 @@ enum {
 size_t nm_jpeg_room(uint32_t width, uint32_t height);
 
 /* Encodings: mono8, rgb8, bgr8, rgba8, bgra8, yuv422 (also uyvy), yuv422_yuy2 (also yuyv). YUV 4:2:2 is stored as it
- * is, its colours are not computed anew. `quality` is 1 to 100. The number of bytes comes in `n`; a picture that does
+ * is, its colours are not computed again. `quality` is 1 to 100. The number of bytes comes in `n`; a picture that does
  * not fit in `cap` is refused. */
 int nm_jpeg_encode(const struct nm_pixels *in, int quality, uint8_t *out, size_t cap, size_t *n, struct nm_err *err);
 

@@ -33,9 +33,9 @@ struct stream {
     uint32_t at;      /* the topic in the line-up; NM_NONE: nobody knows it there   */
     uint32_t cycle;   /* its maker in the line-up; NM_NONE: an edge, or not played  */
     enum { AS_IS, AS_JPEG, AS_NOTHING } stored;
-    bool replayed;                  /* its maker plays again and makes it anew                     */
+    bool replayed;                  /* its maker plays again and makes it again                    */
     bool in_log;                    /* there is a channel                                          */
-    bool partly;                    /* only some of its makers play again: its messages are counted anew */
+    bool partly;                    /* only some of its makers play again: its messages are counted again */
     enum how *how;                  /* of each cycle                                               */
     uint64_t *fed;                  /* of each cycle: seq (recorded), or run (others) up to which  */
     struct kept *first, **last;     /* from the log                                  */

@@ -253,7 +253,7 @@ static void move(struct position_particles *f, int64_t to)
     struct pose2 robot = nm_trail_at(&f->past, to);
     if (f->moving) {
         struct pose2 step = pose2_mul(pose2_inv(f->moved_to), robot);
-        if (hypot(step.x, step.y) > 1) step = (struct pose2){0}; /* odometry began anew */
+        if (hypot(step.x, step.y) > 1) step = (struct pose2){0}; /* odometry started again */
         move_cloud(f, step, nm_clamp(nm_seconds(to - f->moved_at), 0, 1));
     }
     f->moving = true;

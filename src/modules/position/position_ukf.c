@@ -318,7 +318,7 @@ static double move(struct position_ukf *f, int64_t to)
     double dt = f->moving ? nm_within(nm_seconds(to - f->moved_at), 1) : 0;
     if (f->moving) {
         struct pose2 step = pose2_mul(pose2_inv(f->moved_to), robot);
-        if (hypot(step.x, step.y) > 1) step = (struct pose2){0}; /* odometry began anew */
+        if (hypot(step.x, step.y) > 1) step = (struct pose2){0}; /* odometry started again */
         for (uint32_t i = 0; i < f->n; i++) ukf_move(&f->particles[i].filter, step, fabs(dt), &f->noise);
     }
     f->moving = true;
