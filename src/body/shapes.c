@@ -1,7 +1,6 @@
 /* The shapes of links where a URDF has meshes: boxes and capsules fitted around the corners of the mesh. Where its file
  * is not there, a modest box as large as the mass distribution and the neighbours allow. And inertias that cannot
  * belong to the links they are written for. */
-#include <libgen.h>
 #include <string.h>
 
 #include "body/build.h"

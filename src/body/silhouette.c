@@ -1,7 +1,6 @@
 #include "body/silhouette.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { RING = 12, CUTS = 4, POINTS = (2 * RING + RING) * (CUTS + 1) };
 static const double NEAR = 0.01; /* m before the camera: nearer parts are cut off */

@@ -1,7 +1,6 @@
 #include "cmd/around_trial.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/random.h"

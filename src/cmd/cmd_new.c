@@ -1,5 +1,4 @@
 /* nutmeg new: starts a module (a skeleton that compiles, with a test that passes) or a robot (a folder from a URDF). */
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

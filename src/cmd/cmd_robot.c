@@ -2,7 +2,6 @@
  * sentences what it lacks to play. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "body/robot.h"

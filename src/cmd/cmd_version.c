@@ -1,6 +1,5 @@
 /* nutmeg version: what this program was made from, for reports and logs. */
 #include <stdio.h>
-#include <string.h>
 #include <sys/utsname.h>
 
 #include "cmd/commands.h"

@@ -1,7 +1,6 @@
 /* A robot for `nutmeg calibrate camera --sim`: it stands before a penalty area (scenarios/calibrate.yaml) with a bent
  * neck and looks around, in front of it some markers, and somebody who clicks on what it sees. */
 #include <math.h>
-#include <string.h>
 
 #include "base/random.h"
 #include "body/state.h"

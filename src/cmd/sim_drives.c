@@ -1,5 +1,4 @@
 /* Drives for the calibration of the odometry, in the simulator: scenarios/motion/odometry.yaml. */
-#include <string.h>
 
 #include "body/state.h"
 #include "cmd/calibrate.h"

@@ -1,6 +1,5 @@
 /* What came out of a scenario: a table for people, lines of JSON for programs. */
 #include <math.h>
-#include <string.h>
 
 #include "cmd/console.h"
 #include "cmd/sim_play.h"

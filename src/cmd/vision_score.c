@@ -1,6 +1,5 @@
 /* What was found in an image, held against what it shows, and drawn upon it. */
 #include <math.h>
-#include <string.h>
 
 #include "base/clamp.h"
 #include "cmd/vision_trial.h"

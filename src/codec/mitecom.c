@@ -1,7 +1,6 @@
 #include "codec/mitecom.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/geometry.h"
 

@@ -1,6 +1,5 @@
 /* How messages travel. Inside one cycle a value has two buffers, a queue has a ring, and every reader has a pointer.
  * Between two cycles a mailbox carries them without a lock. core/internal.h describes the data, link.c builds it. */
-#include <string.h>
 
 #include "builtin_interfaces/Time.h"
 #include "core/internal.h"

@@ -1,6 +1,5 @@
 /* One run of a cycle: take in messages, let every module step in its order, publish what they made. */
 #include <linux/futex.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>

@@ -2,7 +2,6 @@
  * STEM.yaml, and `nutmeg param save` writes STEM.saved.yaml. For the default layer STEM/ is a folder. */
 #include "core/layers.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* Builds the boards and mailboxes of a player from the graph of its line-up: what each cycle makes and reads, and a
  * mailbox for every pair of cycles that share a topic. All memory of a player is taken here and in player.c. */
-#include <string.h>
 
 #include "core/internal.h"
 

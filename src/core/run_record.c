@@ -1,7 +1,5 @@
 #include "core/run_record.h"
 
-#include <string.h>
-
 #include "core/internal.h"
 
 enum {

@@ -1,6 +1,5 @@
 /* The truth as messages: where everything is, and what a picture really shows. */
 #include <math.h>
-#include <string.h>
 
 #include "nutmeg_msgs/BodyTruth.h"
 #include "nutmeg_msgs/CameraTruth.h"

@@ -1,7 +1,6 @@
 /* Who breaks which rule, judged from truth. The numbers without a row in rules.h are those of the virtual referee of
  * the Humanoid League's season in Webots, where it has them. */
 #include <math.h>
-#include <string.h>
 
 #include "core/nm.h"
 #include "sim/judge_parts.h"

@@ -1,7 +1,6 @@
 /* Measures over a window of time: speeds along the robot's own axes, steps, blows, and how right the robot's brain was
  * about itself. Everything but the brain's own words is taken from the world, so that rivals are measured alike. */
 #include <math.h>
-#include <string.h>
 
 #include "core/poses.h"
 #include "core/stamp.h"

@@ -1,6 +1,5 @@
 /* The flat world under a stage: bodies are discs that obey a walking velocity. */
 #include <math.h>
-#include <string.h>
 
 #include "geometry_msgs/Twist.h"
 #include "nav_msgs/Odometry.h"

@@ -1,7 +1,6 @@
 /* Percepts in place of pictures: what each robot's vision would have found, as often and as late as its camera's
  * pictures would have come. */
 #include <math.h>
-#include <string.h>
 
 #include "nutmeg_msgs/CameraPose.h"
 #include "sensor_msgs/CameraInfo.h"

@@ -1,6 +1,5 @@
 /* What a line-up says about itself, as JSON: cycles, modules, topics, parameters. */
 #include <math.h>
-#include <string.h>
 
 #include "edge/control/control.h"
 #include "codec/json.h"

@@ -2,7 +2,6 @@
  * the gear, or a potentiometer at the ankle. Such an override is used while it is recent and plausible; otherwise the
  * angle of the servo is used. The line-up renames the output of motor_states to joint_states_measured, and this module
  * makes joint_states. */
-#include <string.h>
 
 #include "body/robot.h"
 #include "core/nm.h"

@@ -2,7 +2,6 @@
  * beyond the limits of its joint is held at the limit, a goal that is not a number is refused, and joints that this
  * robot does not have are left out. A joint that is not named keeps its goal. Goals are passed on only when new ones
  * arrive, so that the hardware notices when they grow old. */
-#include <string.h>
 
 #include "base/clamp.h"
 #include "body/robot.h"

@@ -1,7 +1,6 @@
 /* Turns servo angles into joint angles (the other half of Sweaty's motor mapper): joint = direction * servo + offset,
  * with the numbers of the robot's servos.yaml. The angle of a servo that does not answer is NaN; its joint keeps the
  * last angle, with speed zero, so that no later module ever gets a NaN. A joint that has never answered is left out. */
-#include <string.h>
 
 #include "body/robot.h"
 #include "core/nm.h"

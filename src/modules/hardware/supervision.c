@@ -4,7 +4,6 @@
  * cycle of 10 Hz is fast enough. */
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "body/robot.h"
 #include "core/nm.h"

@@ -2,7 +2,6 @@
  * feet, limits what is asked to what the walk can do, plans the steps to a target, swings the arms, and rises gently
  * into the stand from which it walks. Without a new velocity for a while it stops: whoever wants to walk must keep
  * saying so. */
-#include <string.h>
 
 #include "modules/motion/walk_front.h"
 

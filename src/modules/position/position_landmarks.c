@@ -3,7 +3,6 @@
  * direction comes from the odometry and is corrected whenever both posts of a goal are seen. One hypothesis and no
  * probabilities: the smallest of the three modules, and the one to read first. */
 #include <math.h>
-#include <string.h>
 
 #include "base/clamp.h"
 #include "core/stamp.h"

@@ -1,7 +1,6 @@
 #include "modules/position/sight.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/clamp.h"
 

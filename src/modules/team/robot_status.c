@@ -1,7 +1,6 @@
 /* Tells people beside the field how this robot is: a small packet, one way, as often as the rules allow during a game.
  * The packet is a RobotStatus in CDR behind four letters. The counterpart is team_monitor. */
 #include <math.h>
-#include <string.h>
 
 #include "codec/gamecontroller.h"
 #include "core/nm.h"
