@@ -9,6 +9,7 @@
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/options.h"
+#include "core/files.h"
 #include "nn/onnx.h"
 
 #define OPEN_FLAG(target)                                                                                              \
@@ -28,6 +29,8 @@ static struct nm_net *load(const char *path, const char *open)
         sizes.dims[sizes.rank++] = (uint32_t)n;
     }
     struct nm_net *net = nm_onnx_load_sized(path, &sizes, &err);
+    if (!net && !sizes.rank && nm_file_exists(path))
+        nm_fail(&err, "if the file leaves sizes of its inputs open, --open gives them, such as --open 1,3,240,320");
     if (!net) complain(&err);
     return net;
 }
@@ -151,10 +154,11 @@ static int run(int argc, char **argv)
 {
     bool zero = false;
     const char *picture = NULL, *open = NULL;
-    const struct flag flags[] = {SWITCH("zero", &zero, "sets all inputs to 0 and reads nothing"),
-                                 TEXT("image", &picture, "FILE.png", "the first input is this picture, at its size"),
-                                 OPEN_FLAG(&open),
-                                 {0}};
+    const struct flag flags[] = {
+        SWITCH("zero", &zero, "sets all inputs to 0 and reads nothing"),
+        TEXT("image", &picture, "FILE.png", "the first input is this picture, scaled to the size of the input"),
+        OPEN_FLAG(&open),
+        {0}};
     const struct usage usage =
         USAGE("nutmeg nn run", "FILE", flags,
               "Runs a network once. Its inputs are numbers on the standard input, separated by blanks\n"
