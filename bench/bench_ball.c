@@ -97,13 +97,11 @@ void bench_ball(struct nm_bench *b)
     w.results = nm_calloc(w.n, sizeof *w.results);
     struct pool pool = {.n = w.n,
                         .jobs = o->jobs ? o->jobs : 2,
-                        .size = sizeof(struct ball_result),
+                        POOL_RESULTS(w.results, ball_result, why),
                         .seconds = 900,
                         .work = work,
                         .what = "robots with a ball",
-                        .results = w.results,
-                        .why = offsetof(struct ball_result, why),
-                        .why_size = sizeof((struct ball_result *)0)->why,
+
                         .quit = stopping,
                         .user = &w};
     stop_by_signals();

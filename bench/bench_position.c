@@ -218,13 +218,11 @@ void bench_position(struct nm_bench *b)
     w.results = nm_calloc(w.n + 1, sizeof *w.results);
     struct pool pool = {.n = w.n,
                         .jobs = o->jobs ? o->jobs : 2,
-                        .size = sizeof(struct position_result),
+                        POOL_RESULTS(w.results, position_result, why),
                         .seconds = 900,
                         .work = work,
                         .what = "outings",
-                        .results = w.results,
-                        .why = offsetof(struct position_result, why),
-                        .why_size = sizeof((struct position_result *)0)->why,
+
                         .quit = stopping,
                         .user = &w};
     stop_by_signals();

@@ -283,7 +283,7 @@ static const struct nm_body *prepare(struct trial_options *o, const struct nm_be
                 body->name, file, body->name);
         return NULL;
     }
-    o->lineup = sim_find(setup, "lineups", "line-up", engine->lineup, err);
+    o->lineup = setup_file(setup, "lineups", "line-up", engine->lineup, err);
     o->module = engine->module;
     return o->lineup ? body : NULL;
 }

@@ -173,7 +173,7 @@ static void play_all(struct trial *trials, uint32_t n, const struct trial_option
         struct nm_err err = {0};
         uint32_t wanted = !t->scenario ? 0 : o->quick ? t->quick : t->seeds;
         if (!wanted) continue;
-        const char *file = sim_find(o->setup, "scenarios", "scenario", t->scenario, &err);
+        const char *file = setup_file(o->setup, "scenarios", "scenario", t->scenario, &err);
         t->read = file ? nm_scenario_read(file, o->setup->root, &err) : NULL;
         if (!t->read) snprintf(t->why, sizeof t->why, "%.*s", (int)strcspn(err.text, "\n"), err.text);
         if (!t->read) continue;

@@ -205,7 +205,7 @@ static double apart(struct pose2 from, struct pose2 to, struct pose2 begin, stru
 int way_trial(struct setup *setup, struct way_trial *t, struct nm_err *err)
 {
     const double begin = 1.8; /* s: the robot stands, and has seen its first images */
-    const char *file = sim_find(setup, "scenarios", "scenario", "visual_odometry", err);
+    const char *file = setup_file(setup, "scenarios", "scenario", "visual_odometry", err);
     struct nm_scenario *scenario = file ? nm_scenario_read(file, setup->root, err) : NULL;
     struct nm_edge *edge = NULL;
     struct nm_run_options options = {.seed = t->seed, .registry = &setup->registry, .ready = ready, .user = &edge};

@@ -74,7 +74,7 @@ static int find_poses(struct eval *e, const char *name, struct nm_err *err)
     options.remote = remote;
     static const uint32_t brought[NM_FIDELITIES] = {0, 2, 3};
     options.n_remote = brought[e->fidelity];
-    const char *file = sim_find(&e->setup, "lineups", "line-up", name, err);
+    const char *file = setup_file(&e->setup, "lineups", "line-up", name, err);
     struct nm_lineup *lineup = file ? nm_lineup_load(file, &e->setup.registry, &options, err) : NULL;
     uint32_t which = e->n_lineups;
     if (!lineup) return -1;
@@ -285,12 +285,9 @@ static int evaluate(struct eval *e, struct nm_err *err)
     e->results = nm_calloc((size_t)e->n_lineups * e->seeds, sizeof *e->results);
     const struct pool pool = {.n = e->n_lineups * e->seeds,
                               .jobs = (uint32_t)e->jobs,
-                              .size = sizeof(struct position_result),
+                              POOL_RESULTS(e->results, position_result, why),
                               .work = work,
                               .what = "outings",
-                              .results = e->results,
-                              .why = offsetof(struct position_result, why),
-                              .why_size = sizeof((struct position_result *)0)->why,
                               .quit = stopping,
                               .user = e};
     stop_by_signals();

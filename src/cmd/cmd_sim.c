@@ -25,18 +25,6 @@ static void tell(void *user, const struct sim_outcome *outcome)
     if (r->options->json) sim_json(r->scenario, outcome, stdout);
 }
 
-const char *sim_find(struct setup *setup, const char *folder, const char *what, const char *name, struct nm_err *err)
-{
-    const char *home = nm_path(&setup->arena, setup->root, folder);
-    const char *file = nm_take_format(&setup->arena, "%s/%s.yaml", home, name);
-    uint32_t n;
-    if (nm_file_exists(name)) return name;
-    if (nm_lineup_exists(file)) return file;
-    const char *const *names = setup_names(setup, folder, &n);
-    nm_fail(err, "%s: no such file, and no %s of this name in %s%s", name, what, home, nm_hint(name, names, n).text);
-    return NULL;
-}
-
 static int play_all(struct setup *setup, struct report *r, struct nm_err *err)
 {
     const struct sim_options *o = r->options;
@@ -51,8 +39,8 @@ static int play_all(struct setup *setup, struct report *r, struct nm_err *err)
 
 static int play(struct setup *setup, struct sim_options *o, const char *seeds, struct nm_err *err)
 {
-    const char *file = sim_find(setup, "scenarios", "scenario", o->scenario, err);
-    if (file && o->lineup) o->lineup = sim_find(setup, "lineups", "line-up", o->lineup, err);
+    const char *file = setup_file(setup, "scenarios", "scenario", o->scenario, err);
+    if (file && o->lineup) o->lineup = setup_file(setup, "lineups", "line-up", o->lineup, err);
     if (file && o->robot) o->robot = setup_robot(setup, o->robot, err);
     struct nm_scenario *scenario = file && !err->n ? nm_scenario_read(file, setup->root, err) : NULL;
     if (!scenario) return EXIT_USAGE;

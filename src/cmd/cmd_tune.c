@@ -26,7 +26,7 @@ struct order { /* what the command line asks for */
 static int read_scenarios(struct tune *t, char **names, int n, struct nm_err *err)
 {
     for (int i = 0; i < n; i++) {
-        const char *file = sim_find(t->setup, "scenarios", "scenario", names[i], err);
+        const char *file = setup_file(t->setup, "scenarios", "scenario", names[i], err);
         struct nm_scenario *s = file ? nm_scenario_read(file, t->setup->root, err) : NULL;
         if (!s) return -1;
         t->scenarios[t->n_scenarios++] = s;

@@ -116,18 +116,15 @@ static int evaluate(struct evaluation *e, int64_t jobs, const char *picture, str
     const struct order *o = e->order;
     if (canvas_check(picture, err)) return -1;
     for (uint32_t i = 0; i < o->n_lineups; i++)
-        if (!(e->files[i] = sim_find(&e->setup, "lineups", "line-up", o->lineups[i], err))) return -1;
+        if (!(e->files[i] = setup_file(&e->setup, "lineups", "line-up", o->lineups[i], err))) return -1;
     uint32_t n = o->seeds * o->n_lineups;
     e->results = nm_calloc(n, sizeof *e->results);
     struct pool pool = {.n = n,
                         .jobs = (uint32_t)jobs,
-                        .size = sizeof(struct ball_result),
+                        POOL_RESULTS(e->results, ball_result, why),
                         .seconds = 900,
                         .work = work,
                         .what = "robots with a ball",
-                        .results = e->results,
-                        .why = offsetof(struct ball_result, why),
-                        .why_size = sizeof((struct ball_result *)0)->why,
                         .quit = stopping,
                         .user = e};
     stop_by_signals();

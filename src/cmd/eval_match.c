@@ -74,12 +74,9 @@ static int evaluate(struct evaluation *e, uint32_t jobs, const char *picture, st
                                                      [CPU] = {.name = "CPU", .unit = "ms/s a robot"}};
     struct pool pool = {.n = 2 * e->seeds,
                         .jobs = jobs,
-                        .size = sizeof(struct match_result),
+                        POOL_RESULTS(e->results, match_result, died),
                         .work = work,
                         .what = "games",
-                        .results = e->results,
-                        .why = offsetof(struct match_result, died),
-                        .why_size = sizeof((struct match_result *)0)->died,
                         .quit = stopping,
                         .user = e};
     stop_by_signals();

@@ -61,7 +61,7 @@ static int read_team(struct setup *setup, const char *text, const char *flag, en
         const char *path = nm_take_format(&setup->arena, "%s/lineups/%s_flat.yaml", setup->root, form);
         if (!access(path, R_OK)) form = path;
     }
-    team->lineup = sim_find(setup, "lineups", "line-up", form, err);
+    team->lineup = setup_file(setup, "lineups", "line-up", form, err);
     return team->robot && team->lineup
                ? 0
                : nm_fail(err, "%s: '%s' names no robot and no line-up", flag, text ? text : form);
@@ -175,7 +175,7 @@ static int make_scenario(struct match *m, struct setup *setup, enum nm_fidelity 
     struct writer w = {.room = 1 << 20};
     struct nm_pitch pitch;
     const char *field = m->options.field ? m->options.field : fields[m->league];
-    const char *path = sim_find(setup, "fields", "field", field, err);
+    const char *path = setup_file(setup, "fields", "field", field, err);
     if (!path || nm_pitch_read(&pitch, path, err)) return -1;
     struct nm_pitch_size size = nm_pitch_size(&pitch);
     uint32_t players = (uint32_t)m->options.players;

@@ -307,7 +307,7 @@ int play_training(struct setup *setup, const struct playing_options *options)
                             .ready = ready,
                             .look = look,
                             .user = &session};
-    const char *file = sim_find(setup, "scenarios", "scenario", name, &err);
+    const char *file = setup_file(setup, "scenarios", "scenario", name, &err);
     struct nm_scenario *scenario = file ? nm_scenario_read(file, setup->root, &err) : NULL;
     int code = EXIT_USAGE;
     o.first = o.last = options->seed ? (uint64_t)options->seed : scenario ? scenario->first_seed : 1;

@@ -24,5 +24,10 @@ struct pool {
     void *user;
 };
 
+/* The members for results of a struct that has a text for why there is none. */
+#define POOL_RESULTS(at, type, text)                                                                                   \
+    .size = sizeof(struct type), .results = (at), .why = offsetof(struct type, text),                                  \
+    .why_size = sizeof((struct type *)0)->text
+
 /* Returns when all pieces have ended; -1 with a sentence if no process can be made. */
 int pool_run(const struct pool *pool, struct nm_err *err);

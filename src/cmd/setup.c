@@ -104,6 +104,18 @@ const char *setup_robot(struct setup *setup, const char *name, struct nm_err *er
     return NULL;
 }
 
+const char *setup_file(struct setup *setup, const char *folder, const char *what, const char *name, struct nm_err *err)
+{
+    const char *home = nm_path(&setup->arena, setup->root, folder);
+    const char *file = nm_take_format(&setup->arena, "%s/%s.yaml", home, name);
+    uint32_t n;
+    if (nm_file_exists(name)) return name;
+    if (nm_lineup_exists(file)) return file;
+    const char *const *names = setup_names(setup, folder, &n);
+    nm_fail(err, "%s: no such file, and no %s of this name in %s%s", name, what, home, nm_hint(name, names, n).text);
+    return NULL;
+}
+
 struct nm_lineup_options setup_options(const struct setup *setup, const struct lineup_flags *flags)
 {
     return (struct nm_lineup_options){
@@ -122,14 +134,8 @@ struct nm_lineup *setup_lineup(struct setup *setup, const char *name, const stru
                                struct nm_err *err)
 {
     struct nm_lineup_options options = setup_options(setup, flags);
-    if (nm_file_exists(name)) return nm_lineup_load(name, &setup->registry, &options, err);
-    const char *folder = nm_path(&setup->arena, setup->root, "lineups");
-    const char *file = nm_take_format(&setup->arena, "%s/%s.yaml", folder, name);
-    if (!strchr(name, '/') && nm_lineup_exists(file)) return nm_lineup_load(file, &setup->registry, &options, err);
-    uint32_t n;
-    const char *const *names = setup_names(setup, "lineups", &n);
-    nm_fail(err, "%s: no such file, and no line-up of this name in %s%s", name, folder, nm_hint(name, names, n).text);
-    return NULL;
+    const char *file = setup_file(setup, "lineups", "line-up", name, err);
+    return file ? nm_lineup_load(file, &setup->registry, &options, err) : NULL;
 }
 
 const struct nm_body *setup_body(struct setup *setup, const struct nm_lineup *lineup, struct nm_err *err)

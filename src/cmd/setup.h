@@ -39,6 +39,9 @@ int setup_plugins(struct setup *setup, const struct texts *plugins, struct nm_er
 /* Names of the YAML files in a folder of the root and in the folders there, such as motion/forward in scenarios;
  * without what `param save` wrote. */
 const char *const *setup_names(struct setup *setup, const char *folder, uint32_t *n);
+/* A file as it is; else the file of that name in a folder of the root, such as motion/forward in scenarios. NULL with a
+ * sentence that calls it `what`. */
+const char *setup_file(struct setup *setup, const char *folder, const char *what, const char *name, struct nm_err *err);
 /* A folder or URDF file as it is; else the folder of that name in robots/. NULL with a sentence. */
 const char *setup_robot(struct setup *setup, const char *name, struct nm_err *err);
 

@@ -111,7 +111,7 @@ static void follow(struct looking *l, struct nm_stage *stage)
 
 int look_simulate(struct setup *setup, struct look *look, struct look_sim *sim, struct nm_err *err)
 {
-    const char *file = sim_find(setup, "scenarios", "scenario", "calibrate", err);
+    const char *file = setup_file(setup, "scenarios", "scenario", "calibrate", err);
     struct nm_scenario *scenario = file ? nm_scenario_read(file, setup->root, err) : NULL;
     struct nm_pitch pitch;
     if (!scenario || nm_pitch_read(&pitch, scenario->field, err)) {

@@ -102,7 +102,7 @@ static void done(void *user, uint32_t index, const void *result, const char *die
 uint32_t calibrate_sim(struct setup *setup, const char *robot, uint64_t body, uint64_t first_seed, uint32_t n,
                        uint32_t jobs, struct drive_steps *drives, struct nm_err *err)
 {
-    const char *file = sim_find(setup, "scenarios", "scenario", "motion/odometry", err);
+    const char *file = setup_file(setup, "scenarios", "scenario", "motion/odometry", err);
     struct nm_scenario *scenario = file ? nm_scenario_read(file, setup->root, err) : NULL;
     if (!scenario) return 0;
     struct driving d = {

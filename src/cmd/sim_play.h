@@ -51,9 +51,6 @@ int sim_play(struct setup *setup, const struct sim_options *options, const struc
 /* Where a robot's log goes: FOLDER/red1.mcap; of several seeds FOLDER/seed3/red1.mcap. */
 const char *sim_log_path(struct nm_arena *arena, const struct sim_options *options, const char *robot, uint64_t seed);
 
-/* A file, or the name of one in a folder of the root, such as motion/forward in scenarios; NULL with a sentence. */
-const char *sim_find(struct setup *setup, const char *folder, const char *what, const char *name, struct nm_err *err);
-
 /* The control sockets of the players of a simulation. A simulation that gets no sockets plays all the same. */
 struct sim_control {
     uint32_t n;

@@ -57,7 +57,7 @@ struct vision_rig *vision_rig_new(struct setup *setup, const char *name, const s
     struct vision_rig *rig = nm_calloc(1, sizeof *rig);
     rig->body = body;
     rig->now = nm_ns(1);
-    const char *file = sim_find(setup, "lineups", "line-up", name, err);
+    const char *file = setup_file(setup, "lineups", "line-up", name, err);
     rig->lineup = file ? nm_lineup_load(file, &setup->registry, &options, err) : NULL;
     const struct nm_player_options player = {.body = body, .seed = 1};
     rig->player = rig->lineup ? nm_player_new(rig->lineup, &player, err) : NULL;
