@@ -115,7 +115,11 @@ static void obey(struct office *o, const char *line)
         show_all(o);
     else if (sscanf(line, "wait %lf", &seconds) == 1 && seconds >= 0 && seconds < 1e6)
         o->waits = o->match.now + nm_ns(seconds);
-    else if (nm_order_read(&o->match, line, &event, &err) || nm_match_happen(&o->match, &event, &err)) {
+    else if (!strcmp(line, "wait") || !strncmp(line, "wait ", 5)) {
+        o->bad = true;
+        nm_fail(&err, "'%.60s': wait wants seconds, such as wait 5", line);
+        complain(&err);
+    } else if (nm_order_read(&o->match, line, &event, &err) || nm_match_happen(&o->match, &event, &err)) {
         o->bad = true;
         complain(&err);
     } else
@@ -131,9 +135,10 @@ static void read_orders(struct office *o)
             char line[sizeof o->line];
             size_t length = (size_t)(end - o->line);
             memcpy(line, o->line, length);
-            line[length] = '\0';
             o->n -= length + 1;
             memmove(o->line, end + 1, o->n);
+            while (length && strchr(" \t\r", line[length - 1])) length--; /* files of other systems */
+            line[length] = '\0';
             obey(o, line);
         }
         if (o->match.now < o->waits || o->quit || o->script < 0) return;

@@ -44,6 +44,28 @@ for p in $(ports -u); do ! udp_open "$p" || wrong "a stranger reaches UDP port $
     wrong "others may use the control socket"
 end
 
+# ---- a referee speaks to this machine, and to others only if told to
+judge() { # FLAG…
+    mkfifo orders
+    "$program" referee "$@" <orders >judged.txt 2>&1 &
+    running=$!
+    exec 4>orders
+    until_ok grep -q INITIAL judged.txt
+}
+dismiss() {
+    exec 4>&-
+    wait "$running" || wrong "the referee ended with $?"
+    running=
+    rm orders
+}
+judge
+[ "$(ports -u | wc -l)" -ge 5 ] || wrong "the referee has no ports"
+for p in $(ports -u); do ! udp_open "$p" || wrong "a stranger reaches the referee's UDP port $p: $(ss -Hlun)"; done
+dismiss
+judge --network
+udp_open 3939 || wrong "a referee of the network does not hear robots"
+dismiss
+
 # ---- two thousand malformed packets are a few lines
 play
 for _ in $(seq 2000); do

@@ -53,6 +53,34 @@ ends 0 nutmeg sim list 'motion/*'
 says "motion/forward"
 ends 0 nutmeg lineup list
 says "A robot that walks where cmd_vel"
+# names and numbers that cannot be are told before anything is played
+ends 2 nutmeg run play --live 70000
+says "--live must be between 0 and 65535"
+ends 2 nutmeg run play --dds --domain 500
+says "--domain must be between 0 and 232"
+ends 2 nutmeg eval match match_flat match_flat -o even.jpg
+says "must end in .svg or .png"
+ends 2 nutmeg eval vision sim --floors none.csv
+ends 2 nutmeg eval vision sim --lineups none
+says "no line-up of this name"
+ends 1 nutmeg eval position --log none.mcap
+says "none.mcap: there is no such log"
+ends 2 nutmeg snapshot -o field.jpg
+ends 2 nutmeg referee --script pictures
+printf 'ready\r\nwait soon\n' >orders.txt
+ends 1 nutmeg referee --script orders.txt
+says "READY" "wait wants seconds"
+# Ctrl-C ends games, not only what would be played next
+"$program" eval match match_flat match_flat --half 20 --seeds 1 >match.log 2>&1 &
+running=$!
+until_ok grep -q . "/proc/$running/task/$running/children"
+kill -INT "$running"
+status=0
+wait "$running" || status=$?
+running=
+[ "$status" = 130 ] || wrong "an interrupted match ended with $status"
+grep -q "nothing is compared" match.log || wrong "the interruption is not told"
+
 ends 2 nutmeg grpah
 says "no command 'grpah'; did you mean 'graph'?"
 ends 2 nutmeg msg list --jsno
