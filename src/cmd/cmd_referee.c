@@ -32,6 +32,7 @@ struct office {
     int64_t began; /* ns of the clock                       */
     int script;    /* -1: its end was reached               */
     bool prompt, quit, bad;
+    bool lost;     /* what is sent does not leave this machine */
     int64_t waits; /* ns: no order is read before */
     char line[256];
     size_t n;
@@ -204,7 +205,17 @@ static int open_radios(struct office *o, bool network, struct nm_err *err)
     return 0;
 }
 
-static int run(struct office *o, struct nm_err *err)
+/* A referee whose cable was pulled out goes on with the match, and says so once. */
+static void speak(struct office *o, int64_t now)
+{
+    struct nm_err err = {0};
+    bool lost = nm_controller_poll(&o->controller, &o->match, now, &err), tried = o->controller.sent == now;
+    if (lost && !o->lost) complain(&err);
+    if (tried && !lost && o->lost) say(o, "sending works again");
+    if (tried) o->lost = lost;
+}
+
+static void run(struct office *o)
 {
     struct pollfd fds[RADIOS + 1];
     o->began = nm_clock();
@@ -217,15 +228,14 @@ static int run(struct office *o, struct nm_err *err)
             nm_live_poll(o->live);
             referee_desk_poll(o->desk, nm_clock());
         }
-        if (nm_controller_poll(&o->controller, &o->match, now, err)) return -1;
+        speak(o, now);
         if (o->match.state != o->was) show(o);
-        if (o->script < 0 && !o->prompt && o->match.now >= o->waits) return 0; /* the script has ended */
+        if (o->script < 0 && !o->prompt && o->match.now >= o->waits) return; /* the script has ended */
         bool reads = o->script >= 0 && o->match.now >= o->waits;
         for (int i = 0; i < RADIOS; i++) fds[i] = (struct pollfd){.fd = nm_udp_fd(o->radios[i]), .events = POLLIN};
         fds[RADIOS] = (struct pollfd){.fd = reads ? o->script : -1, .events = POLLIN};
         poll(fds, RADIOS + 1, 20);
     }
-    return 0;
 }
 
 int cmd_referee(int argc, char **argv)
@@ -287,12 +297,12 @@ int cmd_referee(int argc, char **argv)
     o.prompt = !script && isatty(STDIN_FILENO);
     if (!script) fcntl(STDIN_FILENO, F_SETFL, fcntl(STDIN_FILENO, F_GETFL) | O_NONBLOCK);
     stop_by_signals();
-    code = run(&o, &err) ? EXIT_FAILED : o.bad && !o.prompt ? EXIT_FAILED : EXIT_OK;
+    run(&o);
+    code = o.bad && !o.prompt ? EXIT_FAILED : EXIT_OK;
     show_all(&o);
     nm_live_free(o.live);
     referee_desk_free(o.desk);
     for (int i = 0; i < RADIOS; i++) nm_radio_close(o.radios[i]);
     if (script) close(o.script);
-    if (err.n) complain(&err);
     return code;
 }

@@ -62,8 +62,14 @@ judge
 [ "$(ports -u | wc -l)" -ge 5 ] || wrong "the referee has no ports"
 [ -z "$(ss -Hlun | awk '$4 !~ /^127\./')" ] || wrong "the referee listens to other machines: $(ss -Hlun)"
 dismiss
-judge --network
+judge --network # there is no way to all machines here: the match goes on all the same, and this is said once
+echo ready >&4
+until_ok grep -q READY judged.txt
+[ "$(grep -c "255.255.255.255, port 3838: Network is unreachable" judged.txt)" = 1 ] || wrong "it is not said once"
 udp_open 3939 || wrong "a referee of the network does not hear robots"
+ip route add default dev robot
+until_ok grep -q "sending works again" judged.txt
+ip route del default
 dismiss
 
 # ---- two thousand malformed packets are a few lines
