@@ -279,26 +279,6 @@ static bool is_post(const struct look *l, const struct thing *t)
     return false;
 }
 
-/* Boards go on beside the columns that look like a robot, in the same colour, as far as the image shows it. */
-static bool is_board(const struct look *l, const struct thing *t)
-{
-    bool red = t->red > t->blue;
-    double inside = (red ? t->red : t->blue) / t->n, least = INFINITY;
-    for (int side = -1; side <= 1; side += 2) {
-        double sum = 0, n = 0;
-        for (int i = 0; i < 3; i++) {
-            double off = (0.1 + 0.05 * i) / fmax(t->away, 0.2) * l->frame.lens->fx,
-                   at = side < 0 ? t->first - off : t->last + off;
-            struct foot beside = {.column = (uint32_t)fmax(at, 0), .x = t->x, .y = t->y};
-            if (at < 0 || at >= l->frame.width) continue;
-            look_at_chest(l, &beside);
-            sum += (double)(red ? beside.red : beside.blue), n++;
-        }
-        if (n) least = fmin(least, sum / n);
-    }
-    return least < INFINITY && least > 0.8 * inside;
-}
-
 /* Where most of the columns of the nearest parts end: a shadow or a ball before a foot ends lower than the foot. */
 static double foot_row(const struct thing *t)
 {
@@ -379,9 +359,7 @@ static void tell(struct look *l)
         if (t->n < 2 || width < l->f->narrow || width > l->f->wide || !row_at(l, t->x, t->y, l->f->height, &top) ||
             !row_at(l, t->x, t->y, 0.45 * l->f->height, &waist) || !row_at(l, t->x, t->y, 0.8 * l->f->legs, &knees))
             continue;
-        if (is_post(l, t) || (t->shirt && !is_cut(t) && is_board(l, t)) ||
-            !(on_carpet(l, t, foot) || (is_cut(t) && t->shirt)) || is_told(l, t))
-            continue;
+        if (is_post(l, t) || !(on_carpet(l, t, foot) || (is_cut(t) && t->shirt)) || is_told(l, t)) continue;
         bool headless = waist < 8 && knees >= 0; /* the image ends between its legs and its shirt */
         ObstacleInImage *to = nm_append(&l->f->obstacles->obstacles, &ObstacleInImage_type);
         if (!to) return;
