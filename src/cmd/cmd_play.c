@@ -7,25 +7,17 @@
 #include "cmd/play_match.h"
 #include "cmd/play_training.h"
 
-/* "10m", "90s", "2" (minutes): seconds, or -1. */
-static double read_minutes(const char *text)
-{
-    char *end;
-    double value = strtod(text, &end);
-    double unit = !strcmp(end, "s") ? 1 : !*end || !strcmp(end, "m") || !strcmp(end, "min") ? 60 : -1;
-    return end == text || unit < 0 || !(value > 0) || value > 1000 ? -1 : value * unit;
-}
-
 int cmd_play(int argc, char **argv)
 {
     const double line_up = 20; /* s */
     struct playing_options options = {.seconds = -1, .score = true, .log = LOGGING_NONE};
-    struct match_options match = {.league = "hsl", .air = {MATCH_AIR, MATCH_AIR}};
-    const char *told = getenv("NM_PLAY_SECONDS"), *half = "2m", *speed = "1";
+    struct match_options match = {.league = "hsl", .half = 120, .air = {MATCH_AIR, MATCH_AIR}};
+    const char *told = getenv("NM_PLAY_SECONDS");
+    double pace = 1;
     const struct flag flags[] = {
         TEXT("league", &match.league, "NAME", "rules of a match: hl, spl or hsl (default: hsl)"),
-        TEXT("half", &half, "TIME", "length of a half: 10m, 90s (default: 2m)"),
-        TEXT("speed", &speed, "X", "speed of a match relative to real time: a number, or max (default: 1)"),
+        TIME("half", &match.half, 1e-3, 60000, "length of a half: 10m, 90s (default: 2m)"),
+        SPEED(&pace, "speed of a match relative to real time: a number, or max (default: 1)"),
         TEXT("field", &match.field, "NAME",
              "field of a match: kid, spl, hsl-small, … (default: kid, in the spl its own)"),
         WHOLE("players", &match.players, 1, 7, "N", "robots of a team (default: the league's)"),
@@ -55,12 +47,6 @@ int cmd_play(int argc, char **argv)
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     if (logging_check(&usage, &options.log)) return EXIT_USAGE;
-    match.half = read_minutes(half);
-    if (match.half < 0) return usage_wrong(&usage, "--half wants a time such as 10m or 90s, not '%s'", half);
-    char *end;
-    double pace = strcmp(speed, "max") ? strtod(speed, &end) : 0;
-    if (strcmp(speed, "max") && (*end || !(pace > 0) || pace > 1e6))
-        return usage_wrong(&usage, "--speed wants a number above 0, or max, not '%s'", speed);
     if (options.virtual_time) pace = 0;
     struct setup setup;
     setup_begin(&setup);

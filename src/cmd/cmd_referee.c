@@ -242,9 +242,8 @@ int cmd_referee(int argc, char **argv)
 {
     const char *league = "hsl", *script = NULL, *port = NULL, *address = NULL;
     int64_t red = 1, blue = 2, players = 0, roster = 0, version = 0;
-    double half = 10;
     struct office o = {0};
-    struct nm_match_options m = {0};
+    struct nm_match_options m = {.half = 600};
     bool network = false, second = false;
     const struct flag flags[] = {
         TEXT("league", &league, "NAME", "rules and packets: hl, spl or hsl (default: hsl)"),
@@ -253,7 +252,7 @@ int cmd_referee(int argc, char **argv)
         WHOLE("blue", &blue, 1, 254, "N", "number of the second team (default: 2)"),
         WHOLE("players", &players, 1, 20, "N", "robots of a team on the field (default: the league's)"),
         WHOLE("roster", &roster, 1, 20, "N", "robots of a team with substitutes (default: as many as on the field)"),
-        NUMBER("half", &half, 0.1, 60, "MIN", "minutes of a half (default: 10)"),
+        TIME("half", &m.half, 6, 3600, "length of a half: 10m, 90s (default: 10m)"),
         SWITCH("blue-kick-off", &second, "the second team has the first kick-off"),
         SWITCH("knock-out", &m.knock_out, "a draw may be followed by extra time and a shoot-out"),
         SWITCH("no-delay", &m.no_delay, "packets tell whistle and goals at once"),
@@ -285,7 +284,6 @@ int cmd_referee(int argc, char **argv)
     m.players = (uint32_t)players;
     m.roster = (uint32_t)roster;
     m.kick_off = second;
-    m.half = 60 * half;
     o.script = script ? open(script, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
     if (o.script < 0 || (script && nm_folder_exists(script)))
         return usage_wrong(&usage, "cannot read the script %s", script);

@@ -93,7 +93,7 @@ int cmd_replay(int argc, char **argv)
     struct replay_options options = {.stopping = stopping, .said = said, .broke = broke};
     struct texts instances = {0}, remaps = {0}, plugins = {0};
     struct lineup_flags lineup_flags = {0};
-    const char *speed = NULL, *lineup = NULL;
+    const char *lineup = NULL;
     const struct flag flags[] = {
         TEXT("lineup", &lineup, "L",
              "plays this line-up instead of the recorded one; needed for logs of other programs"),
@@ -102,7 +102,7 @@ int cmd_replay(int argc, char **argv)
               "loads this plug-in (.so); plug-ins that the log names are not loaded; may be repeated"),
         TEXTS("remap", &remaps, "FROM:=TO",
               "renames a topic of a log that is played by time; FROM/:=TO/ renames all topics below"),
-        TEXT("speed", &speed, "X", "speed relative to real time: a number, or max (default)"),
+        SPEED(&options.speed, "speed relative to real time: a number, or max (default)"),
         TEXT("from", &options.from, "T",
              "starts at the snapshot before T (by time: at T): seconds from the start, -S from the end"),
         TEXT("to", &options.to, "T", "ends at T"),
@@ -125,12 +125,6 @@ int cmd_replay(int argc, char **argv)
               "by time into the line-up given with --lineup. Its results are not compared; -o writes them.");
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
-    if (speed && strcmp(speed, "max")) {
-        char *end;
-        options.speed = strtod(speed, &end);
-        if (*end || !(options.speed > 0) || options.speed > 1e6)
-            return usage_wrong(&usage, "--speed wants a number above 0, or max, not '%s'", speed);
-    }
     struct setup setup;
     struct nm_err err = {0};
     struct replay_result result;

@@ -8,14 +8,13 @@
 
 int cmd_run(int argc, char **argv)
 {
-    struct playing_options options = {.log = LOGGING_NONE};
-    const char *speed = NULL;
+    struct playing_options options = {.speed = -1, .log = LOGGING_NONE};
     bool guarded = false;
     const struct flag flags[] = {
         PLAYING_FLAGS(&options),
         SWITCH("virtual", &options.virtual_time,
                "runs in virtual time: the same seed gives the same results, bit for bit"),
-        TEXT("speed", &speed, "X", "with --virtual: speed relative to real time, a number or max (default)"),
+        SPEED(&options.speed, "with --virtual: speed relative to real time, a number or max (default)"),
         SWITCH("guard", &guarded, "starts the player again when it crashes or is killed, for matches"),
         LINEUP_FLAGS(&options.flags),
         {0},
@@ -27,13 +26,7 @@ int cmd_run(int argc, char **argv)
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     if (logging_check(&usage, &options.log)) return EXIT_USAGE;
-    if (speed && strcmp(speed, "max")) {
-        char *end;
-        options.speed = strtod(speed, &end);
-        if (*end || !(options.speed > 0) || options.speed > 1e6)
-            return usage_wrong(&usage, "--speed wants a number above 0, or max, not '%s'", speed);
-    }
-    if (speed && !options.virtual_time) return usage_wrong(&usage, "--speed needs --virtual");
+    if (options.speed >= 0 && !options.virtual_time) return usage_wrong(&usage, "--speed needs --virtual");
     options.lineup = argv[1];
     if (guarded && (code = guard_begin("nutmeg run")) >= 0) return code;
     struct setup setup;

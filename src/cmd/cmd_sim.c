@@ -107,12 +107,12 @@ static int sim_list(int argc, char **argv)
 int cmd_sim(int argc, char **argv)
 {
     if (argc > 1 && !strcmp(argv[1], "list")) return sim_list(argc - 1, argv + 1);
-    struct sim_options o = {.workers = 1, .jobs = 1, .photo_folder = "out/sim", .log = LOGGING_NONE};
-    const char *speed = NULL, *seeds = NULL;
+    struct sim_options o = {.workers = 1, .jobs = 1, .photo_folder = "out/sim", .speed = -1, .log = LOGGING_NONE};
+    const char *seeds = NULL;
     const struct flag flags[] = {
         TEXT("seeds", &seeds, "A-B", "plays these seeds instead of the scenario's: a number or a range"),
         NUMBER("seconds", &o.seconds, 0.01, 1e5, "N", "ends after at most N simulated seconds", .letter = 's'),
-        TEXT("speed", &speed, "X", "speed relative to real time: a number, or max (default, unless interactive)"),
+        SPEED(&o.speed, "speed relative to real time: a number, or max (default, unless interactive)"),
         SWITCH("json", &o.json, "prints one JSON object per line for each seed"),
         NUMBER("snapshot", &o.photo_every, 0.001, 1e5, "S", "takes pictures every S simulated seconds"),
         TEXT("output", &o.photo_folder, "FOLDER", "folder for pictures (default: out/sim)", .letter = 'o'),
@@ -150,14 +150,8 @@ int cmd_sim(int argc, char **argv)
     if (logging_check(&usage, &o.log)) return EXIT_USAGE;
     if (seeds && nm_seeds_parse(seeds, &first, &last))
         return usage_wrong(&usage, "--seeds wants a number, or a range such as 1-20, not '%s'", seeds);
-    if (speed && strcmp(speed, "max")) {
-        char *end;
-        o.speed = strtod(speed, &end);
-        if (*end || !(o.speed > 0) || o.speed > 1e6)
-            return usage_wrong(&usage, "--speed wants a number above 0, or max, not '%s'", speed);
-    }
     o.wire |= o.processes;
-    if ((o.interactive || o.wire) && !speed) o.speed = 1;
+    if (o.speed < 0) o.speed = o.interactive || o.wire ? 1 : 0;
     if (o.wire && o.jobs > 1)
         return usage_wrong(&usage, "--processes and --wire play one seed after the other: leave out --jobs");
     if (o.live && (o.jobs > 1 || o.wire))

@@ -176,18 +176,14 @@ static int play(struct season *s, uint32_t games, uint32_t jobs, struct nm_err *
 
 int cmd_tournament(int argc, char **argv)
 {
-    struct season s = {.match = {.league = "hsl", .fidelity = "flat", .air = {MATCH_AIR, MATCH_AIR}}};
+    struct season s = {.match = MATCH_MANY};
     const char *folder = "out/tournament", *rank = getenv("OMPI_COMM_WORLD_RANK");
     int64_t games = 20, first = 1, jobs = 0;
     cpu_set_t cores; /* that this process may use: mpirun gives each of several its share */
-    double half = 5;
     const struct flag flags[] = {
         WHOLE("games", &games, 1, 10000, "N", "games of every pair (default: 20)"),
         WHOLE("first-seed", &first, 1, 9e15, "N", "seed of the first game; each game has its own (default: 1)"),
-        NUMBER("half", &half, 0.1, 60, "MIN", "minutes of a half (default: 5)"),
-        TEXT("league", &s.match.league, "NAME", "rules: hl, spl or hsl (default: hsl)"),
-        TEXT("fidelity", &s.match.fidelity, "HOW", "flat (default): discs on a plane; percept: bodies with physics"),
-        WHOLE("players", &s.match.players, 1, 7, "N", "robots of a team (default: the league's)"),
+        MATCH_FLAGS(&s.match),
         WHOLE("jobs", &jobs, 1, 256, "N", "games at the same time (default: one for each core)", .letter = 'j'),
         TEXT("output", &folder, "FOLDER", "folder of games.txt (default: out/tournament)", .letter = 'o'),
         {0},
@@ -210,9 +206,8 @@ int cmd_tournament(int argc, char **argv)
             if (!strcmp(argv[i + 1], argv[k + 1])) return usage_wrong(&usage, "%s is there twice", argv[i + 1]);
         s.book.teams[s.book.n_teams++] = argv[i + 1];
     }
-    s.match.half = 60 * half;
     snprintf(s.book.settings, sizeof s.book.settings, "league %.8s, fidelity %.8s, half %g min, players %lld",
-             s.match.league, s.match.fidelity, half, (long long)s.match.players);
+             s.match.league, s.match.fidelity, s.match.half / 60, (long long)s.match.players);
     setup_begin(&s.setup);
     stop_by_signals();
     s.path = nm_take_format(&s.setup.arena, "%s/games.txt", folder);

@@ -101,17 +101,13 @@ static int evaluate(struct evaluation *e, uint32_t jobs, const char *picture, st
 
 int eval_match(int argc, char **argv)
 {
-    struct evaluation e = {.match = {.league = "hsl", .fidelity = "flat", .air = {MATCH_AIR, MATCH_AIR}}};
+    struct evaluation e = {.match = MATCH_MANY};
     const char *picture = NULL;
     int64_t jobs = 2, seeds = 10, first = 1;
-    double half = 5;
     const struct flag flags[] = {
         WHOLE("seeds", &seeds, 1, EVAL_SEEDS, "N", "number of seeds, two games each (default: 10)"),
         WHOLE("first", &first, 1, 1e12, "N", "the first of them (default: 1)"),
-        NUMBER("half", &half, 0.1, 60, "MIN", "minutes of a half (default: 5)"),
-        TEXT("league", &e.match.league, "NAME", "rules: hl, spl or hsl (default: hsl)"),
-        TEXT("fidelity", &e.match.fidelity, "HOW", "flat (default): discs on a plane; percept: bodies with physics"),
-        WHOLE("players", &e.match.players, 1, 7, "N", "robots of a team (default: the league's)"),
+        MATCH_FLAGS(&e.match),
         WHOLE("jobs", &jobs, 1, 64, "N", "processes at the same time (default: 2)", .letter = 'j'),
         TEXT("output", &picture, "FILE", "draws how the goal difference settles, as .png or .svg", .letter = 'o'),
         {0},
@@ -126,7 +122,6 @@ int eval_match(int argc, char **argv)
     if (n < 0) return code;
     e.seeds = (uint32_t)seeds;
     e.first = (uint64_t)first;
-    e.match.half = 60 * half;
     e.results = nm_calloc(2 * e.seeds, sizeof *e.results);
     setup_begin(&e.setup);
     for (int i = 0; i < 2; i++) e.match.teams[i] = e.lineups[i] = argv[1 + i];

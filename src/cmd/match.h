@@ -32,6 +32,15 @@ struct match_options {
     ((struct nm_air_options){                                                                                          \
         .loss = 0.02, .duplicate = 0.005, .reorder = 0.005, .delay = 5000000, .jitter = 15000000, .hold = 100000000})
 
+/* For commands that let line-ups play many matches. */
+#define MATCH_MANY                                                                                                     \
+    ((struct match_options){.league = "hsl", .fidelity = "flat", .half = 300, .air = {MATCH_AIR, MATCH_AIR}})
+#define MATCH_FLAGS(o)                                                                                                 \
+    TIME("half", &(o)->half, 6, 3600, "length of a half: 10m, 90s (default: 5m)"),                                     \
+        TEXT("league", &(o)->league, "NAME", "rules: hl, spl or hsl (default: hsl)"),                                  \
+        TEXT("fidelity", &(o)->fidelity, "HOW", "flat (default): discs on a plane; percept: bodies with physics"),     \
+        WHOLE("players", &(o)->players, 1, 7, "N", "robots of a team (default: the league's)")
+
 struct match {
     struct match_options options;
     enum nm_game_league league;

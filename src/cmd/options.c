@@ -59,6 +59,31 @@ static int read_number(const struct flag *flag, const char *text, struct nm_err 
     return 0;
 }
 
+static int read_time(const struct flag *flag, const char *text, struct nm_err *err)
+{
+    char *end;
+    double value = strtod(text, &end);
+    if (!*end || !strcmp(end, "m") || !strcmp(end, "min")) value *= 60;
+    bool unit = !*end || !strcmp(end, "m") || !strcmp(end, "min") || !strcmp(end, "s");
+    if (end == text || !unit || !isfinite(value))
+        return nm_fail(err, "--%s wants a time such as 10m or 90s, not '%s'", flag->name, text);
+    if (value < flag->min || value > flag->max)
+        return nm_fail(err, "--%s must be between %gs and %gm, not %s", flag->name, flag->min, flag->max / 60, text);
+    *(double *)flag->target = value;
+    return 0;
+}
+
+static int read_speed(const struct flag *flag, const char *text, struct nm_err *err)
+{
+    char *end;
+    bool most = !strcmp(text, "max");
+    double value = most ? 0 : strtod(text, &end);
+    if (!most && (end == text || *end || !(value > 0) || value > flag->max))
+        return nm_fail(err, "--%s wants a number above 0, or max, not '%s'", flag->name, text);
+    *(double *)flag->target = value;
+    return 0;
+}
+
 /* A text that has limits is a number without sign or fraction, and stays a text. */
 static int read_text(const struct flag *flag, const char *text, struct nm_err *err)
 {
@@ -77,6 +102,8 @@ static int take(const struct flag *flag, const char *text, struct nm_err *err)
     case FLAG_MAYBE: return read_text(flag, text, err);
     case FLAG_NUMBER:
     case FLAG_WHOLE: return read_number(flag, text, err);
+    case FLAG_TIME: return read_time(flag, text, err);
+    case FLAG_SPEED: return read_speed(flag, text, err);
     case FLAG_TEXTS: break;
     }
     struct texts *texts = flag->target;

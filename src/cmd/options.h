@@ -32,6 +32,8 @@ enum flag_kind {
     FLAG_TEXT,       /* const char **: the last one counts  */
     FLAG_NUMBER,     /* double *: min … max                 */
     FLAG_WHOLE,      /* int64_t *: min … max                */
+    FLAG_TIME,       /* double *: s, told as 10m, 90s or 2 (minutes); min … max */
+    FLAG_SPEED,      /* double *: relative to real time; 0 is told as max       */
     FLAG_TEXTS,      /* struct texts *: may be repeated     */
     FLAG_MAYBE,      /* const char **: `--x`, `--x 12`, `--x=12`; "" without a number behind it; 0 … max */
 };
@@ -70,6 +72,16 @@ struct flag {
     {                                                                                                                  \
         .name = (name_), .kind = FLAG_WHOLE, .target = (int64_t *){target_}, .min = (min_), .max = (max_),             \
         .value = (value_), .about = (about_), __VA_ARGS__                                                              \
+    }
+#define TIME(name_, target_, min_, max_, about_, ...)                                                                  \
+    {                                                                                                                  \
+        .name = (name_), .kind = FLAG_TIME, .target = (double *){target_}, .min = (min_), .max = (max_),               \
+        .value = "TIME", .about = (about_), __VA_ARGS__                                                                \
+    }
+#define SPEED(target_, about_)                                                                                         \
+    {                                                                                                                  \
+        .name = "speed", .kind = FLAG_SPEED, .target = (double *){target_}, .max = 1e6, .value = "X",                  \
+        .about = (about_)                                                                                              \
     }
 #define TEXTS(name_, target_, value_, about_, ...)                                                                     \
     {                                                                                                                  \

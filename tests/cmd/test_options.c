@@ -1,5 +1,6 @@
 /* The command line: flags reach their targets, other arguments are left in order, and every mistake is a sentence that
  * names the flag and, for a slip of the finger, the one that was meant. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -98,6 +99,33 @@ static void test_a_value_that_may_be_left_out_is_a_number(void **state)
         char *wrong[][2] = {{"x", "--port=70000"}, {"x", "--port=-1"}, {"x", "--port=1a"}};
         for (size_t k = 0; k < 3; k++) assert_int_equal(usage_read(&one, 2, wrong[k], NULL), -1);
     }
+}
+
+static void test_times_and_speeds_are_told_as_people_say_them(void **state)
+{
+    (void)state;
+    double half = 0, speed = -1;
+    const struct flag both[] = {TIME("half", &half, 6, 3600, "a half"), SPEED(&speed, "how fast"), {0}};
+    const struct usage one = USAGE("x", "", both, "About.");
+    static const struct {
+        const char *word;
+        double half, speed;
+    } right[] = {{"--half=10m", 600, -1}, {"--half=90s", 90, -1},   {"--half=2", 120, -1},    {"--half=0.5min", 30, -1},
+                 {"--speed=max", 30, 0},  {"--speed=0.5", 30, 0.5}, {"--half=60m", 3600, 0.5}};
+    static const char *const wrong[] = {"--half=5x",  "--half=",    "--half=1s",    "--half=61m",
+                                        "--half=-1",  "--half=nan", "--speed=fast", "--speed=0",
+                                        "--speed=-1", "--speed=",   "--speed=2x"};
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+        char *words[] = {"x", (char *)(uintptr_t)right[i].word};
+        assert_int_equal(usage_read(&one, 2, words, NULL), 0);
+        assert_true(fabs(half - right[i].half) < 1e-9);
+        assert_true(fabs(speed - right[i].speed) < 1e-9);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char *words[] = {"x", (char *)(uintptr_t)wrong[i]};
+        assert_int_equal(usage_read(&one, 2, words, NULL), -1);
+    }
+    assert_true(fabs(half - 3600) < 1e-9); /* what is refused changes nothing */
 }
 
 static void test_the_words_of_the_help_say_how_many_arguments_there_are(void **state)
@@ -255,6 +283,7 @@ int main(void)
         cmocka_unit_test(test_a_verb_gets_its_arguments_and_gives_the_exit_code),
         cmocka_unit_test(test_help_of_a_verb_is_its_own),
         cmocka_unit_test(test_unknown_and_absent_verbs_are_wrong_usage),
+        cmocka_unit_test(test_times_and_speeds_are_told_as_people_say_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
