@@ -175,8 +175,8 @@ static void print_node(const struct nm_yaml *node, int indent)
     if (node->kind == NM_YAML_SCALAR) printf("%s\n", node->text);
     nm_yaml_each(item, node->kind == NM_YAML_SCALAR ? NULL : node)
     {
-        printf("%*s%s%s", indent, "", item->key ? item->key : "-", item->key ? ": " : " ");
-        if (item->kind != NM_YAML_SCALAR) putchar('\n');
+        printf("%*s%s%s%c", indent, "", item->key ? item->key : "-", item->key ? ":" : "",
+               item->kind == NM_YAML_SCALAR ? ' ' : '\n');
         print_node(item, indent + 2);
     }
 }
