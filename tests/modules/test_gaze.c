@@ -18,7 +18,6 @@
 #include "nutmeg_msgs/BallModel.h"
 #include "nutmeg_msgs/CameraPose.h"
 #include "nutmeg_msgs/HeadCommand.h"
-#include "nutmeg_msgs/ObstacleModel.h"
 
 extern const struct nm_module gaze_module;
 
@@ -181,15 +180,9 @@ static void an_unseen_ball_at_the_feet_is_looked_for_in_the_middle_of_the_pictur
         toy.has_ball = toy.unseen = true;
         toy.ball_x = far;
         toy.ball_y = 0.05;
-        for (double t = 0; t < 0.9; t += TICK) tick(&toy);
+        for (double t = 0; t < 2; t += TICK) tick(&toy);
         double below = atan2(EYE - 0.07, hypot(far - 0.1, 0.05));
         assert_true(fabs(fmin(below, 1.4) - toy.tilt) < HALF_HIGH / 2 && fabs(toy.pan) < 0.6);
-        bool elsewhere = false; /* somebody has kicked it */
-        for (double t = 0; t < 1.5; t += TICK) {
-            tick(&toy);
-            elsewhere |= !sees(&toy, far, 0.05);
-        }
-        assert_true(elsewhere);
         nm_harness_free(toy.h);
     }
 }
@@ -288,30 +281,6 @@ static void who_walks_looks_where_it_walks(void **state)
     assert_true(longest[1] < 3 && longest[1] < 0.7 * longest[0]);
 }
 
-/* The ball is far, and a rival stands beside it: two who do not look at each other walk into each other. */
-static void a_rival_beside_it_is_watched(void **state)
-{
-    (void)state;
-    struct toy toy;
-    toy_open(&toy, HeadMode_BALL_MODE);
-    toy.has_ball = true;
-    toy.ball_x = 1.6;
-    double seen = 0, rival = 0, ball = 0;
-    for (double t = 0; t < 10; t += TICK) {
-        double x = 0.15, y = 0.6, tilt = atan2(EYE - 0.35, hypot(x, y));
-        if (fabs(atan2(y, x) - toy.pan) < HALF_WIDE && fabs(tilt - toy.tilt) < HALF_HIGH) seen = t;
-        ObstacleModel *robots = nm_harness_set(toy.h, "obstacles");
-        robots->obstacles.n = 1;
-        robots->obstacles.at[0] =
-            (Obstacle){.kind = Obstacle_RIVAL, .position = {x, y, 0}, .last_seen = nm_stamp(nm_ns(seen))};
-        tick(&toy);
-        rival = fmax(rival, t - seen);
-        ball = fmax(ball, t - 1e-9 * (double)toy.ball_seen);
-    }
-    assert_true(rival < 1.5 && ball < 1.2);
-    nm_harness_free(toy.h);
-}
-
 static void fixed_modes(void **state)
 {
     (void)state;
@@ -346,7 +315,6 @@ int main(void)
         cmocka_unit_test(ball_and_goal_are_seen_in_turn),
         cmocka_unit_test(it_looks_where_the_landmarks_are),
         cmocka_unit_test(who_walks_looks_where_it_walks),
-        cmocka_unit_test(a_rival_beside_it_is_watched),
         cmocka_unit_test(fixed_modes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -355,11 +355,6 @@ static void who_is_second_at_the_ball_makes_way(void **state)
     t.rival = (Obstacle){.kind = Obstacle_RIVAL, .position = {0.2, 0, 0}, .radius = 0.2f};
     for (int i = 0; i < 40; i++) assert_false(plays(live_for(&t, STEP), "play_ball", "making_way"));
     nm_harness_free(t.h);
-    t = toy(-1.9, 0.3, NULL); /* nor in the own half: otherwise both would wait for each other */
-    t.x = -1;
-    t.rival = (Obstacle){.kind = Obstacle_RIVAL, .position = {-0.8, 0, 0}, .radius = 0.2f};
-    for (int i = 0; i < 40; i++) assert_false(plays(live_for(&t, STEP), "play_ball", "making_way"));
-    nm_harness_free(t.h);
 }
 
 static void a_rival_who_only_stands_at_the_ball_is_not_waited_for(void **state)

@@ -61,11 +61,10 @@ static const double INSISTS = 2;                /* s after that in which it make
 
 static bool rolls(const struct soccer *f) { return hypot(f->ball.vx, f->ball.vy) > ROLLS; }
 
-/* A rival is at the ball before this robot, and may play it. Two who play one ball fall over each other, and two who
- * wait for each other stand about: so only who attacks makes way. */
+/* A rival is at the ball before this robot, and may play it. Two who play one ball fall over each other. */
 static bool is_second(const struct soccer *f)
 {
-    if (f->match->kicking == MatchState_KICK_OWN || f->ball.x < 0) return false;
+    if (f->match->kicking == MatchState_KICK_OWN) return false;
     return f->nm->now >= f->insists && f->ball_far < DUEL && f->rival_far < fmin(AT_BALL, f->ball_far);
 }
 
@@ -116,7 +115,6 @@ OPTION(play_ball)
         if (f->rival_far > LEFT) go(going, "the rival has left the ball");
         if (f->ball_far > GONE || rolls(f)) go(going, "the ball is away");
         if (f->ball_far + SURE < f->rival_far) go(going, "first at the ball");
-        if (f->ball.x < -SURE) go(going, "the ball is in the own half");
         if (state_time() > f->patience) {
             f->insists = f->nm->now + nm_ns(INSISTS);
             go(going, "the rival does not play it");

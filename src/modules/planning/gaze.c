@@ -30,17 +30,14 @@ static const double rings[RINGS] = {0.3, 0.8, 3}; /* m, where directions are loo
 static const double likely[RINGS] = {0.3, 1, 1};  /* shares of the balls that lie there */
 static const double BALL = 0.07;  /* m, height of its middle                                                   */
 static const double SEEN = 0.2;   /* s; a ball that was not seen for longer must be near the middle of the picture   */
-static const double STARED = 0.6; /* s at the place of a ball without seeing it: then it searches ...              */
-static const double HIDDEN = 0.5; /* s; ... but a ball nearer than BUSY may be hidden by the robot itself for so long */
+static const double STARED = 0.6; /* s at the place of a ball beyond BUSY without seeing it: then it searches */
 static const double DOUBTED = 1;  /* s; a ball that was not seen for longer is looked for where mates say            */
 static const double NEWS = 3;     /* s, a pose that is older says nothing                                      */
 static const double UNREST = 1;   /* m/s2, with which a ball may begin to move while nobody looks              */
 static const double BALL_RANGE = 5, POST_RANGE = 6, MARK_RANGE = 3, FADE = 0.7; /* m, half of them are found there */
 static const double SETTLE = 0.05; /* s, until the picture of a head that has arrived is sharp                  */
 static const double STALE = 4;     /* s, in which a direction becomes worth a look                              */
-static const double NEXT = 0.8;    /* s, in which the way ahead or a robot beside it becomes worth a look       */
-static const double MOST = 3;      /* times that, after which the worth of the look grows no more               */
-static const double WATCHES = 4;   /* what a look at robots is worth to who is not busy with the ball           */
+static const double NEXT = 0.8;    /* s, in which the way ahead becomes worth a look                            */
 static const double AHEAD = 2;     /* m, where robots on the way are looked for                                 */
 static const double SLOW = 0.1;    /* m/s, slower it does not look where it walks                               */
 static const double BESIDE = 1.5, TRUNK = 0.35; /* m, robots that are nearer are watched; where they are recognised */
@@ -139,18 +136,13 @@ static struct spot spot_of(const struct gaze *f, double x, double y, double heig
 
 static double found(double distance, double range) { return 1 / (1 + exp((distance - range) / FADE)); }
 
-static double unseen_for(const struct gaze *f)
-{
-    return fmax(nm_seconds(f->nm->now - nm_stamp_ns(f->ball->last_seen)), 0);
-}
-
 /* A ball that may have moved since it was seen. */
 static void look_out_for_ball(const struct gaze *f, struct outlook *o)
 {
     const BallModel *b = f->ball;
     double far = hypot(b->position.x, b->position.y);
     o->seen = false;
-    double unseen = unseen_for(f) + f->dwell;
+    double unseen = fmax(nm_seconds(f->nm->now - nm_stamp_ns(b->last_seen)), 0) + f->dwell;
     bool elsewhere = unseen > DOUBTED + f->dwell && nm_age(f->nm, f->search) < nm_ns(NEWS); /* mates know better */
     o->ball = b->valid && isfinite(far) && !elsewhere;
     if (!o->ball) return;
@@ -207,33 +199,26 @@ static void pose_covariance(const struct gaze *f, double theta, double p[3][3])
             for (int k = 0; k < 3; k++) p[i][j] += half[i][k] * r[j][k];
 }
 
-static bool busy(const struct gaze *f, const struct outlook *o)
-{
-    return o->ball && hypot(f->ball->position.x, f->ball->position.y) < BUSY;
-}
-
 /* Who walks looks where it walks, the more the faster it is: others may stand there. */
 static void look_out_for_way(const struct gaze *f, struct outlook *o)
 {
     const Vector3 *v = &f->odometry->twist.twist.linear;
     double speed = hypot(v->x, v->y), unseen = nm_seconds(f->nm->now - f->way_seen);
-    o->way = speed > SLOW && isfinite(speed) && !busy(f, o);
+    o->way = speed > SLOW && isfinite(speed) && !(o->ball && hypot(f->ball->position.x, f->ball->position.y) < BUSY);
     if (!o->way) return;
     o->way_at = spot_of(f, AHEAD * v->x / speed, AHEAD * v->y / speed, 0);
-    o->way_at.worth = speed * nm_clamp(unseen / NEXT, 0, MOST);
+    o->way_at.worth = speed * (1 - exp(-unseen / NEXT));
 }
 
-/* Robots beside it that it has not seen for a moment: they may have come nearer. Who does not play the ball has time to
- * watch them. */
+/* Robots beside it that it has not seen for a moment: they may have come nearer. */
 static void look_out_for_robots(const struct gaze *f, struct outlook *o)
 {
-    double care = busy(f, o) ? 1 : WATCHES;
     for (uint32_t i = 0; i < f->obstacles->obstacles.n && o->n_robots < ROBOTS; i++) {
         const Obstacle *r = &f->obstacles->obstacles.at[i];
         double far = hypot(r->position.x, r->position.y), unseen = nm_seconds(f->nm->now - nm_stamp_ns(r->last_seen));
         if (r->kind == Obstacle_GOAL_POST || r->kind == Obstacle_BALL || !(far < BESIDE)) continue;
         o->robots[o->n_robots] = spot_of(f, r->position.x, r->position.y, TRUNK);
-        o->robots[o->n_robots++].worth = care * (1 - far / BESIDE) * nm_clamp(unseen / NEXT, 0, MOST);
+        o->robots[o->n_robots++].worth = (1 - far / BESIDE) * (1 - exp(-fmax(unseen, 0) / NEXT));
     }
 }
 
@@ -381,7 +366,7 @@ static void remember(struct gaze *f, const struct outlook *o)
     if (o->way && within(f, f->pan, f->tilt, &o->way_at, EDGE)) f->way_seen = f->nm->now;
     if (!o->ball || o->seen)
         f->stared = 0;
-    else if (within(f, f->pan, f->tilt, &o->ball_at, EDGE) && (!busy(f, o) || unseen_for(f) > HIDDEN))
+    else if (within(f, f->pan, f->tilt, &o->ball_at, EDGE) && hypot(f->ball->position.x, f->ball->position.y) > BUSY)
         f->stared += nm_seconds(f->nm->dt);
     for (int ring = 0; ring < RINGS; ring++)
         for (int s = 0; s < SECTORS; s++)
