@@ -1,7 +1,6 @@
 /* nutmeg bench vision: the time of the classic line-up and of its loops over pixels, these beside OpenCV where its peer
  * was built, and what this line-up and those with networks find in simulated images that nothing was tuned on. */
 #include <math.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -345,11 +344,8 @@ static int bench_games(struct nm_bench *bench, struct setup *setup, struct nm_er
     if (o->first_seed && o->last_seed - p.first + 1 < p.n) p.n = (uint32_t)(o->last_seed - p.first + 1);
     const struct pool pool = {.n = WAYS * p.n,
                               .jobs = jobs,
-                              .size = sizeof *p.results,
+                              POOL_RESULTS(p.results, match_result, died),
                               .what = "games",
-                              .results = p.results,
-                              .why = offsetof(struct match_result, died),
-                              .why_size = sizeof p.results->died,
                               .work = play_one,
                               .quit = stopping,
                               .user = &p};
