@@ -550,8 +550,8 @@ static void raise_limits(struct nm_trainer *t, size_t n, double falls)
         double scale = k == NM_WALK_TURN ? 1 : t->gait.pace, *most = &t->limits.most[k];
         if (count[k] < 30) continue;
         t->reached[k] += 0.2 * fmin(batch, 1) * (sum[k] / count[k] - t->reached[k]);
-        if (t->reached[k] > 0.78 && falls < 0.12) *most *= 1 + 0.008 * batch;
-        if (t->reached[k] < 0.68) *most *= 1 - 0.003 * batch;
+        if (t->reached[k] > 0.78 && falls < 0.14) *most *= 1 + 0.008 * batch;
+        if (t->reached[k] < 0.72) *most *= 1 - 0.003 * batch;
         *most = nm_clamp(*most, FIRST[k] * scale, MOST[k] * scale);
     }
     /* prices that make a robot stand instead of walk are too high for this body */
@@ -560,8 +560,8 @@ static void raise_limits(struct nm_trainer *t, size_t n, double falls)
     if (fits) t->limits.strict = fmin(t->limits.strict + 0.01 * batch, 1);
     if (falls > 0.5 || (least < 0.55 && t->limits.strict > WALKS_STRICT))
         t->limits.strict = fmax(t->limits.strict - 0.01 * batch, LEAST_STRICT);
-    if (falls < 0.06) t->limits.push = fmin(t->limits.push + 0.003 * batch * push, push);
-    if (falls > 0.10) t->limits.push = fmax(t->limits.push - 0.003 * batch * push, 0);
+    if (falls < 0.08) t->limits.push = fmin(t->limits.push + 0.003 * batch * push, push);
+    if (falls > 0.14) t->limits.push = fmax(t->limits.push - 0.003 * batch * push, 0);
 }
 
 static struct nm_learned *new_row(struct nm_trainer *t)

@@ -6,15 +6,25 @@
 #include "body/kinematics.h"
 
 static const double GRAVITY = 9.81;
-static const int64_t EPISODE = 20000000000; /* ns */
-static const double SMOOTH = 0.2;           /* s over which speed is averaged, so that sway is free */
-static const double FULL = 0.6, WHOLE = 5;  /* of the pace, and rad/s: full speed, for the growth of commands */
-static const double USUAL_HURRY = 2;        /* 1/s, where nobody draws it */
-static const double LEANS = 0.2;            /* of the weight: how strongly another body may lean on it */
-static const double REVERSES = 0.2;         /* share of the commands that ask for the way back at once */
-static const double LOW = 0.12, SOFT = 0.2; /* of the leg, and of the pace: here a foot comes down no faster */
+static const int64_t EPISODE = 20000000000;     /* ns */
+static const double SMOOTH = 0.2;               /* s over which speed is averaged, so that sway is free */
+static const double FULL = 0.6, WHOLE = 5;      /* of the pace, and rad/s: full speed, for the growth of commands */
+static const double USUAL_HURRY = 2;            /* 1/s, where nobody draws it */
+static const double LEANS = 0.2;                /* of the weight: how strongly another body may lean on it */
+static const double REVERSES = 0.2;             /* share of the commands that ask for the way back at once */
+static const double REDRAWN = 0.1;              /* share of the lives that begin with another body in another world */
+static const double LOW = 0.12, SOFT = 0.2;     /* of the leg, and of the pace: here a foot comes down no faster */
+static const double STEEP = 0.02, WAVES = 0.03; /* rad, rad/s: slopes of the ground, and how they change as it walks */
 static const double CLASHES = 0.003; /* of the leg: parts that are so much deeper in each other than in the stance */
 enum { HALF = 8000000 };             /* ns between two readings of the sensors */
+
+/* Commands beside the ways of enum nm_walk_way. */
+enum { MIXED = NM_WALK_WAYS, ON_THE_SPOT, STAND };
+static const double NO_SPEED = 1e-6; /* m/s: the clock runs on */
+
+/* Pushes. Sideways is where robots fall, because a leg cannot cross the other one. Who stands has no clock to step by:
+ * on the robot another engine stands. */
+static const double SIDEWAYS = 0.6, STANDING = 0.4; /* share of the pushes; of their size where it stands */
 
 /* Prices of the reward, a period each. */
 static const struct {
@@ -30,47 +40,57 @@ static const struct {
            .jerk = 0.008,
            .contact = 0.4,
            .clear = 0.3,
-           .land = 5,
+           .land = 2,
            .slip = 0.56,
            .flat = 0.5,
            .apart = 0.3,
-           .clash = 8,
+           .clash = 4,
            .pose = 0.02,
            .fall = 20,
            .impact = 0.4,
-           .power = 0.6,
+           .power = 0.75,
            .rest = 0.3};
 
 /* ---- making ---- */
 
 static double between(struct nm_dice *d, double a, double b) { return a + (b - a) * nm_dice_roll(d); }
 
-int nm_walking_new(struct nm_walking *w, const struct nm_gait *gait, const struct nm_pitch *pitch, uint64_t seed,
-                   struct nm_err *err)
+/* Another world with another body in place of the one that is there, if any; -1 leaves that one. */
+static int draw_world(struct nm_walking *w, uint64_t seed, struct nm_err *err)
 {
     struct nm_world_options options = NM_WORLD_OPTIONS;
-    *w = (struct nm_walking){.gait = gait, .dice = nm_dice_new(seed, 40, 0), .hurry = USUAL_HURRY};
+    const struct nm_gait *gait = w->gait;
     struct nm_dice *d = &w->dice;
-    options.seed = nm_spread(seed);
+    options.seed = seed;
     options.random = 1.5;
     options.command_delay = options.sensor_delay = 4000000;
     options.spread.command_delay = options.spread.sensor_delay = 0.011; /* with `random`, 4 to 20 ms each way */
-    options.turf = between(d, 0, 0.03);
+    options.turf = 0.03 * sqrt(nm_dice_roll(d));                        /* fields are turf more often than floor */
     options.friction = between(d, 0.5, 1);
     options.backlash = nm_dice_roll(d) < 0.55; /* costs twice, so not all worlds have it */
     options.bare = true;
-    for (int axis = 0; axis < 2; axis++) options.slope[axis] = between(d, -0.02, 0.02);
+    for (int axis = 0; axis < 2; axis++)
+        w->slope[axis] = w->next_slope[axis] = options.slope[axis] = STEEP * nm_dice_both(d);
     options.play = between(d, 0.004, 0.022);
     struct nm_world_robot robot = {.body = gait->body, .joints = gait->stance, .rigid = gait->still};
-    w->world = nm_world_new(pitch, &robot, 1, &options, err);
-    if (!w->world) return -1;
+    struct nm_world *world = nm_world_new(w->pitch, &robot, 1, &options, err);
+    if (!world) return -1;
+    nm_world_free(w->world);
+    w->world = world;
     struct nm_world_draw draw;
     nm_world_drawn(w->world, 0, &draw);
     w->friction = draw.ground_friction;
     w->mass = draw.mass / gait->body->mass;
     w->delays[0] = draw.command_delay, w->delays[1] = draw.sensor_delay;
-    w->standing = nm_standing_height(gait->body, QUAT_IDENTITY, gait->stance);
     return 0;
+}
+
+int nm_walking_new(struct nm_walking *w, const struct nm_gait *gait, const struct nm_pitch *pitch, uint64_t seed,
+                   struct nm_err *err)
+{
+    *w = (struct nm_walking){.gait = gait, .pitch = pitch, .dice = nm_dice_new(seed, 40, 0), .hurry = USUAL_HURRY};
+    w->standing = nm_standing_height(gait->body, QUAT_IDENTITY, gait->stance);
+    return draw_world(w, nm_spread(seed), err);
 }
 
 void nm_walking_free(struct nm_walking *w) { nm_world_free(w->world); }
@@ -89,12 +109,12 @@ static void reverse(struct nm_walking *w)
 
 static void new_target(struct nm_walking *w)
 {
-    static const double until[NM_WALK_WAYS + 1] = {0.25, 0.39, 0.50, 0.61, 0.89}; /* shares of the kinds, summed */
+    static const double until[STAND] = {0.30, 0.42, 0.50, 0.57, 0.79, 0.93}; /* shares of the kinds, summed */
     const double *most = w->limits->most;
     struct nm_dice *d = &w->dice;
     double r = nm_dice_roll(d), side = nm_dice_roll(d) < 0.5 ? -1 : 1;
     double part = nm_dice_roll(d) < 0.4 ? 1 : sqrt(nm_dice_roll(d)); /* often the most it can */
-    for (w->kind = 0; w->kind <= NM_WALK_WAYS && r >= until[w->kind];) w->kind++;
+    for (w->kind = 0; w->kind < STAND && r >= until[w->kind];) w->kind++;
     double *to = w->target;
     memset(w->target, 0, sizeof w->target);
     switch (w->kind) {
@@ -102,7 +122,11 @@ static void new_target(struct nm_walking *w)
     case NM_WALK_BACK: to[0] = -part * most[NM_WALK_BACK]; break;
     case NM_WALK_SIDE: to[1] = part * side * most[NM_WALK_SIDE]; break;
     case NM_WALK_TURN: to[2] = part * side * most[NM_WALK_TURN]; break;
-    case NM_WALK_WAYS: { /* anywhere in the ellipsoid */
+    case ON_THE_SPOT: /* here it is struck, and soon */
+        to[0] = NO_SPEED;
+        w->push_at = nm_world_now(w->world) + (int64_t)(between(d, 0.5, 2) * 1e9);
+        break;
+    case MIXED: { /* anywhere in the ellipsoid */
         double u[3] = {nm_dice_gauss(d), nm_dice_gauss(d), nm_dice_gauss(d)};
         double n = fmax(sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2]), 1e-6), s = cbrt(nm_dice_roll(d)) / n;
         to[0] = s * u[0] * most[u[0] > 0 ? NM_WALK_FORWARD : NM_WALK_BACK];
@@ -114,10 +138,11 @@ static void new_target(struct nm_walking *w)
 
 static void new_command(struct nm_walking *w)
 {
-    if (w->kind <= NM_WALK_WAYS && nm_dice_roll(&w->dice) < REVERSES)
+    if (w->kind <= MIXED && nm_dice_roll(&w->dice) < REVERSES)
         reverse(w);
     else
         new_target(w);
+    for (int axis = 0; axis < 2; axis++) w->next_slope[axis] = STEEP * nm_dice_both(&w->dice);
     w->hurry = between(&w->dice, 1, 4);
     w->command_until = nm_world_now(w->world) + (int64_t)(between(&w->dice, 0.8, 5) * 1e9);
 }
@@ -132,6 +157,14 @@ static void follow_target(struct nm_walking *w)
     if (!there) w->command_since = nm_world_now(w->world);
 }
 
+/* No field is a plane: who walks on comes to ground that rises otherwise. */
+static void roll_ground(struct nm_walking *w)
+{
+    for (int axis = 0; axis < 2; axis++)
+        w->slope[axis] += nm_within(w->next_slope[axis] - w->slope[axis], WAVES * NM_GAIT_PERIOD);
+    nm_world_slope(w->world, w->slope);
+}
+
 /* How near the command is to the most that is asked, 0 to 1. */
 static double effort(const struct nm_walking *w)
 {
@@ -144,15 +177,20 @@ static double effort(const struct nm_walking *w)
 static void push(struct nm_walking *w)
 {
     struct nm_dice *d = &w->dice;
-    double a = 2 * M_PI * nm_dice_roll(d), size = w->limits->push * (1 - 0.4 * effort(w)) * sqrt(nm_dice_roll(d));
-    double seconds = between(d, 0.02, 0.15);
+    struct nm_truth t;
+    nm_world_truth(w->world, 0, &t);
+    double yaw = quat_yaw(t.base_to_field.rot), a = 2 * M_PI * nm_dice_roll(d), seconds = between(d, 0.02, 0.15);
+    double size = w->limits->push * (1 - 0.4 * effort(w)) * sqrt(nm_dice_roll(d));
+    if (nm_dice_roll(d) < SIDEWAYS) a = copysign(M_PI / 2, nm_dice_both(d)) + 0.3 * nm_dice_both(d);
+    if (w->kind == STAND) size *= STANDING;
     if (nm_dice_roll(d) < 0.2) { /* another body leans on it */
         double weight = w->gait->body->mass * GRAVITY, hardest = NM_WALKING_PUSH * w->gait->body->mass * w->gait->pace;
         seconds = between(d, 0.3, 1);
         size *= LEANS * weight * seconds / hardest;
     }
     struct vec3 at = {0, 0, between(d, 0, 0.5) * w->gait->leg};
-    nm_world_push(w->world, 0, (struct vec3){size * cos(a), size * sin(a), 0}, at, (int64_t)(seconds * 1e9));
+    nm_world_push(w->world, 0, (struct vec3){size * cos(yaw + a), size * sin(yaw + a), 0}, at,
+                  (int64_t)(seconds * 1e9));
     w->push_at = nm_world_now(w->world) + (int64_t)(between(d, 2, 6) * 1e9);
 }
 
@@ -194,6 +232,7 @@ void nm_walking_reset(struct nm_walking *w)
     const struct nm_body *body = w->gait->body;
     struct nm_dice *d = &w->dice;
     double q[NM_JOINTS];
+    if (w->limits && nm_dice_roll(d) < REDRAWN) draw_world(w, nm_dice_bits(d), NULL);
     for (uint32_t j = 0; j < body->n_joints; j++)
         q[j] = nm_clamp(w->gait->stance[j] + shake * nm_dice_both(d), body->joints[j].lower, body->joints[j].upper);
     nm_apply_mimics(body, q);
@@ -220,13 +259,13 @@ void nm_walking_reset(struct nm_walking *w)
     look_at_soles(w, &t, &kin);
     w->overlap = nm_world_overlap(w->world, 0);
     w->height = t.base_to_field.pos.z;
-    w->begun = nm_world_now(w->world);
+    w->begun = w->command_since = nm_world_now(w->world);
     memset(w->command, 0, sizeof w->command);
     memset(w->target, 0, sizeof w->target);
-    w->kind = NM_WALK_WAYS + 1;
+    w->kind = STAND;
     if (!w->limits) return;
-    new_command(w);
     w->push_at = w->begun + (int64_t)(between(d, 1, 6) * 1e9);
+    new_command(w);
 }
 
 static double strict(const struct nm_walking *w) { return w->limits ? w->limits->strict : 1; }
@@ -444,5 +483,6 @@ void nm_walking_step(struct nm_walking *w, const float act[NM_GAIT_ACTS], struct
     judge(w, to);
     if (w->limits && nm_world_now(w->world) >= w->command_until) new_command(w);
     if (w->limits && nm_world_now(w->world) >= w->push_at) push(w);
+    if (w->limits) roll_ground(w);
     follow_target(w);
 }

@@ -19,12 +19,13 @@ struct nm_walk_limits {
                                   before it can stand learns to fall at once */
 };
 
-#define NM_WALKING_PUSH 0.34 /* of mass times pace: the hardest push that is ever asked for */
+#define NM_WALKING_PUSH 0.4 /* of mass times pace: the hardest push that is ever asked for */
 
 enum { NM_WALKING_EXTRA = 24 }; /* numbers that only the critic sees */
 
 struct nm_walking {
     const struct nm_gait *gait;
+    const struct nm_pitch *pitch;
     struct nm_world *world;
     struct nm_dice dice;
     struct nm_tilt tilt;
@@ -34,7 +35,8 @@ struct nm_walking {
 
     /* the command, and where it goes to: by `hurry` of full speed in a second (nm_gait_follow) */
     double command[3], target[3], hurry;
-    int kind; /* enum nm_walk_way, or NM_WALK_WAYS: mixed, NM_WALK_WAYS + 1: stand */
+    int kind;                       /* enum nm_walk_way, or another of walking.c */
+    double slope[2], next_slope[2]; /* rad, of the ground, and what it goes to   */
     int64_t command_since, command_until, push_at;
     int64_t begun;                       /* ns, of this episode */
     const struct nm_walk_limits *limits; /* NULL: somebody else sets the target, and nobody pushes */
@@ -56,7 +58,8 @@ int nm_walking_new(struct nm_walking *w, const struct nm_gait *gait, const struc
                    struct nm_err *err);
 void nm_walking_free(struct nm_walking *w);
 
-/* Up again, in the stance, a little shaken, with another charge of the battery. */
+/* Up again, in the stance, a little shaken, with another charge of the battery; in training now and then with another
+ * body in another world. */
 void nm_walking_reset(struct nm_walking *w);
 void nm_walking_observe(struct nm_walking *w, float obs[NM_GAIT_OBS], float extra[NM_WALKING_EXTRA]);
 

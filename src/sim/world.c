@@ -273,11 +273,7 @@ struct nm_world *nm_world_new(const struct nm_pitch *pitch, const struct nm_worl
         nm_world_charge(w, i, options->charge);
     }
     bind_geoms(w);
-    /* a slope is gravity that leans: the ground stays level in the world's frame */
-    double *g = w->model->opt.gravity, size = fabs(g[2]);
-    g[0] = -size * sin(options->slope[0]);
-    g[1] = -size * sin(options->slope[1]);
-    g[2] = -sqrt(size * size - g[0] * g[0] - g[1] * g[1]);
+    nm_world_slope(w, options->slope);
     mj_setConst(w->model, w->data);
     mj_resetData(w->model, w->data);
     for (uint32_t i = 0; i < n; i++) world_reset_robot(w, i);

@@ -158,6 +158,8 @@ double nm_world_overlap(const struct nm_world *world, uint32_t robot);
 void nm_world_put_ball(struct nm_world *world, struct vec3 position, struct vec3 velocity, struct vec3 spin);
 /* A push of so many N s in the field's axes, spread over `duration` (at least one step), at a point of the base. */
 void nm_world_push(struct nm_world *world, uint32_t robot, struct vec3 impulse, struct vec3 point, int64_t duration);
+/* The whole ground rises from now on by other angles, as options.slope. */
+void nm_world_slope(struct nm_world *world, const double slope[2]);
 /* Lets the pendulum (1 kg on 1.9 m) go so that at its lowest it meets the robot's trunk at the height of its centre of
  * mass, coming from `direction` (rad, in the field), drawn back by `distance` (m). It meets trunks only, and is taken
  * away soon after. False without options.pendulum. */

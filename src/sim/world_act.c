@@ -121,6 +121,15 @@ void world_apply_pushes(struct nm_world *w)
     w->n_pushes = left;
 }
 
+/* A slope is gravity that leans: the ground stays level in the world's frame. */
+void nm_world_slope(struct nm_world *w, const double slope[2])
+{
+    double *g = w->model->opt.gravity, size = sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+    g[0] = -size * sin(slope[0]);
+    g[1] = -size * sin(slope[1]);
+    g[2] = -sqrt(size * size - g[0] * g[0] - g[1] * g[1]);
+}
+
 /* Half the width of the trunk's shapes in a direction of the base's frame. */
 static double trunk_extent(const struct nm_body *body, struct vec3 direction)
 {

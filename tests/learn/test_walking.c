@@ -145,6 +145,40 @@ static void commands_do_not_jump(void **state)
     rig_end(&rig);
 }
 
+/* In training a new life is now and then that of another body, on ground whose slope changes; who steps on the spot
+ * keeps its clock and is pushed within two seconds. */
+static void lives_differ(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct nm_walking w;
+    struct nm_err err = {0};
+    struct nm_walked walked;
+    struct nm_walk_limits limits = {{0.3, 0.2, 0.2, 1}, 0.5, 1};
+    const float still[NM_GAIT_ACTS] = {0};
+    int bodies = 0, on_the_spot = 0;
+    rig_begin(&rig, "kid70");
+    if (nm_walking_new(&w, &rig.gait, &rig.pitch, 11, &err)) fail_msg("%s", err.text);
+    w.limits = &limits;
+    for (int life = 0; life < 80; life++) {
+        double mass = w.mass;
+        nm_walking_reset(&w);
+        bodies += w.mass != mass;
+        bool spot = hypot(w.target[0], w.target[1]) < 1e-3 && w.target[0] != 0;
+        on_the_spot += spot;
+        if (spot) assert_true(w.push_at - nm_world_now(w.world) <= 2000000000);
+        double slope = w.slope[0];
+        nm_walking_step(&w, still, &walked);
+        assert_true(w.slope[0] != slope && fabs(w.slope[0] - slope) < 1e-3);
+        nm_walking_step(&w, still, &walked);
+        if (spot) assert_false(w.state.stands);
+    }
+    assert_in_range(bodies, 1, 40);
+    assert_in_range(on_the_spot, 1, 40);
+    nm_walking_free(&w);
+    rig_end(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -153,6 +187,7 @@ int main(void)
         cmocka_unit_test(who_stands_still_gets_more),
         cmocka_unit_test(same_seed_same_bits),
         cmocka_unit_test(commands_do_not_jump),
+        cmocka_unit_test(lives_differ),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
