@@ -71,86 +71,100 @@ void nm_carry_find(const struct nm_body *from, const struct nm_body *to, struct 
 
 /* ---- by the pose ---- */
 
-/* Upper arm and forearm: from the first joint to the elbow, which is farthest from both ends, and on to the hand. A
- * hand without a frame of its own is where the mass of the last link is. */
-struct arm {
+/* The parts of a limb whose directions make its pose. An arm has two: from its first joint to the elbow, which is
+ * farthest from both ends, and on to the hand. A hand without a frame of its own is where the mass of the last link is.
+ * A leg has three: thigh, shank, and the sole. */
+enum { PARTS = 3 };
+struct limb {
     const struct nm_body *body;
     const struct nm_group *group;
-    uint32_t elbow; /* in the group */
-    double fore;    /* weight of the forearm against the upper arm */
+    uint32_t root, mid; /* frames                                     */
+    int32_t end;        /* frame; -1: the mass of the last link       */
+    int32_t sole;       /* frame, or -1                               */
+    double fore;        /* weight of all parts against the first      */
 };
 
-static struct vec3 hand_of(const struct arm *a, const struct nm_kin *kin)
+static struct vec3 end_of(const struct limb *l, const struct nm_kin *kin)
 {
-    uint32_t last = a->group->joints[a->group->n - 1] + 1;
-    bool framed = a->group->end != last;
-    return framed ? kin->pose[a->group->end].pos : pose_apply(kin->pose[last], a->body->inertia[last].com);
+    uint32_t last = l->group->joints[l->group->n - 1] + 1;
+    return l->end >= 0 ? kin->pose[l->end].pos : pose_apply(kin->pose[last], l->body->inertia[last].com);
 }
 
-static struct arm arm_of(const struct nm_body *body, const struct nm_group *group)
+static struct limb arm_of(const struct nm_body *body, const struct nm_group *group)
 {
-    struct arm a = {body, group, 0, 1};
+    uint32_t first = group->joints[0] + 1, last = group->joints[group->n - 1] + 1;
+    struct limb l = {body, group, first, first, group->end != last ? (int32_t)group->end : -1, -1, 1};
     struct nm_kin zero;
     double q[NM_JOINTS] = {0}, most = 0;
     nm_forward(body, POSE_IDENTITY, q, &zero);
-    struct vec3 hand = hand_of(&a, &zero), shoulder = zero.pose[group->joints[0] + 1].pos;
+    struct vec3 hand = end_of(&l, &zero), shoulder = zero.pose[first].pos;
     for (uint32_t i = 1; i < group->n; i++) {
         struct vec3 at = zero.pose[group->joints[i] + 1].pos;
         double far = fmin(vec3_norm(vec3_sub(at, shoulder)), vec3_norm(vec3_sub(hand, at)));
-        if (far > most) most = far, a.elbow = i;
+        if (far > most) most = far, l.mid = group->joints[i] + 1;
     }
-    return a;
+    return l;
+}
+
+static struct limb leg_of(const struct nm_body *body, const struct nm_leg *leg, enum nm_side side)
+{
+    uint32_t at[PARTS];
+    for (int i = 0; i < PARTS; i++) at[i] = leg->chain.joints[leg->pitch[i]] + 1;
+    return (struct limb){body, &body->leg[side], at[0], at[1], (int32_t)at[2], (int32_t)body->foot[side].sole, 1};
 }
 
 static struct vec3 unit(struct vec3 v) { return vec3_scale(v, 1 / fmax(vec3_norm(v), 1e-9)); }
 
-static void arm_directions(const struct arm *a, const double q[], struct vec3 out[2])
+static void directions(const struct limb *l, const double q[], struct vec3 out[PARTS])
 {
     struct nm_kin kin;
-    nm_forward(a->body, POSE_IDENTITY, q, &kin);
-    struct vec3 shoulder = kin.pose[a->group->joints[0] + 1].pos, elbow = kin.pose[a->group->joints[a->elbow] + 1].pos;
-    out[0] = unit(vec3_sub(elbow, shoulder));
-    out[1] = unit(vec3_sub(hand_of(a, &kin), elbow));
+    double all[NM_JOINTS];
+    memcpy(all, q, l->body->n_joints * sizeof *q);
+    nm_apply_mimics(l->body, all);
+    nm_forward(l->body, POSE_IDENTITY, all, &kin);
+    out[0] = unit(vec3_sub(kin.pose[l->mid].pos, kin.pose[l->root].pos));
+    out[1] = unit(vec3_sub(end_of(l, &kin), kin.pose[l->mid].pos));
+    out[2] = l->sole >= 0 ? quat_apply(kin.pose[l->sole].rot, (struct vec3){1, 0, 0}) : (struct vec3){0, 0, 0};
 }
 
-static double arm_errors(const struct arm *a, const double q[], const struct vec3 want[2], double e[6])
+static double errors(const struct limb *l, const double q[], const struct vec3 want[PARTS], double e[3 * PARTS])
 {
-    struct vec3 is[2];
+    struct vec3 is[PARTS];
     double square = 0;
-    arm_directions(a, q, is);
-    for (int i = 0; i < 2; i++) {
-        struct vec3 off = vec3_scale(vec3_sub(want[i], is[i]), i ? a->fore : 1);
+    directions(l, q, is);
+    for (int i = 0; i < PARTS; i++) {
+        struct vec3 off = vec3_scale(vec3_sub(want[i], is[i]), i ? l->fore : 1);
         e[3 * i] = off.x, e[3 * i + 1] = off.y, e[3 * i + 2] = off.z;
         square += vec3_dot(off, off);
     }
     return square;
 }
 
-/* Damped least squares from what q holds; the first `n` joints of the arm move. */
-static double bend_arm(const struct arm *a, uint32_t n, const struct vec3 want[2], double q[])
+/* Damped least squares from what q holds; the first `n` joints of the limb move. */
+static double bend_limb(const struct limb *l, uint32_t n, const struct vec3 want[PARTS], double q[])
 {
-    double e[6], after[6], j[6][NM_GROUP], gradient[NM_GROUP], step[NM_GROUP], damping = 0.1;
-    double square = arm_errors(a, q, want, e);
+    double e[3 * PARTS], after[3 * PARTS], j[3 * PARTS][NM_GROUP], gradient[NM_GROUP], step[NM_GROUP], damping = 0.1;
+    double square = errors(l, q, want, e);
     for (int round = 0; round < 60 && square > 1e-8; round++) {
         double next[NM_JOINTS];
         for (uint32_t i = 0; i < n; i++) {
             static const double D = 1e-5;
-            memcpy(next, q, a->body->n_joints * sizeof *q);
-            next[a->group->joints[i]] += D;
-            arm_errors(a, next, want, after);
-            for (int r = 0; r < 6; r++) j[r][i] = (e[r] - after[r]) / D;
+            memcpy(next, q, l->body->n_joints * sizeof *q);
+            next[l->group->joints[i]] += D;
+            errors(l, next, want, after);
+            for (int r = 0; r < 3 * PARTS; r++) j[r][i] = (e[r] - after[r]) / D;
         }
-        nm_damped_step(6, (const double(*)[NM_GROUP])j, e, n, 0, damping, gradient, step);
-        memcpy(next, q, a->body->n_joints * sizeof *q);
+        nm_damped_step(3 * PARTS, (const double(*)[NM_GROUP])j, e, n, 0, damping, gradient, step);
+        memcpy(next, q, l->body->n_joints * sizeof *q);
         for (uint32_t i = 0; i < n; i++) {
-            const struct nm_joint *joint = &a->body->joints[a->group->joints[i]];
-            double *at = &next[a->group->joints[i]];
+            const struct nm_joint *joint = &l->body->joints[l->group->joints[i]];
+            double *at = &next[l->group->joints[i]];
             *at = fmin(fmax(*at + step[i], fmax(joint->lower, -M_PI)), fmin(joint->upper, M_PI));
         }
-        double now = arm_errors(a, next, want, after);
+        double now = errors(l, next, want, after);
         damping *= now < square ? 0.5 : 4;
         if (!(now < square)) continue;
-        memcpy(q, next, a->body->n_joints * sizeof *q);
+        memcpy(q, next, l->body->n_joints * sizeof *q);
         memcpy(e, after, sizeof e);
         square = now;
     }
@@ -165,7 +179,8 @@ bool nm_point_arm(const struct nm_body *body, enum nm_side side, const struct ve
     const struct nm_group *group = &body->arm[side];
     double best[NM_JOINTS], least = INFINITY;
     if (!group->n) return false;
-    struct arm arm = arm_of(body, group);
+    struct limb arm = arm_of(body, group);
+    const struct vec3 all[PARTS] = {want[0], want[1]};
     uint32_t n = group->n < most ? group->n : most;
     if (n < group->n) arm.fore = 0.2; /* without all joints the upper arm comes first */
     for (size_t s = 0; s <= sizeof starts / sizeof *starts && least > 1e-4; s++) {
@@ -176,7 +191,7 @@ bool nm_point_arm(const struct nm_body *body, enum nm_side side, const struct ve
             double start = s == 0 ? q[group->joints[i]] : i < 3 ? starts[s - 1][i] : 0;
             at[group->joints[i]] = fmin(fmax(start, joint->lower), joint->upper);
         }
-        double square = bend_arm(&arm, n, want, at);
+        double square = bend_limb(&arm, n, all, at);
         if (square < least - 1e-3) least = square, memcpy(best, at, body->n_joints * sizeof *q);
     }
     if (!(least < NEAR)) return false;
@@ -188,26 +203,27 @@ void nm_hang_arm(const struct nm_body *body, enum nm_side side, double q[])
 {
     const struct vec3 down[2] = {{0, side == NM_LEFT ? 0.17 : -0.17, -0.985}, {0.2, 0, -0.98}};
     const double zero[NM_JOINTS] = {0};
-    struct vec3 is[2];
+    struct vec3 is[PARTS];
     if (!body->arm[side].n) return;
-    struct arm arm = arm_of(body, &body->arm[side]);
-    arm_directions(&arm, zero, is);
+    struct limb arm = arm_of(body, &body->arm[side]);
+    directions(&arm, zero, is);
     if (is[0].z > -0.7) nm_point_arm(body, side, down, NM_GROUP, q);
 }
 
 bool nm_carry_arm(const struct nm_body *from, const double angles[], const struct nm_body *to, enum nm_side side,
                   uint32_t most, double q[])
 {
-    struct vec3 want[2];
+    struct vec3 want[PARTS];
     if (!from->arm[side].n) return false;
-    struct arm there = arm_of(from, &from->arm[side]);
-    arm_directions(&there, angles, want);
+    struct limb there = arm_of(from, &from->arm[side]);
+    directions(&there, angles, want);
     return nm_point_arm(to, side, want, most, q);
 }
 
-/* The sole as it lies under the hip, as far as legs of another length reach. */
+/* The sole as it lies under the hip, as far as legs of another length reach; where they do not, and the feet do not
+ * bear the body (`lying`), thigh, shank and sole in their directions, as far as the limits let them. */
 static bool carry_leg(const struct nm_body *from, const double angles[], const struct nm_body *to, enum nm_side side,
-                      double q[])
+                      bool lying, double q[])
 {
     static const double FAR = 0.2, TURNED = 0.5; /* of the leg; rad */
     struct nm_leg here, there;
@@ -222,12 +238,20 @@ static bool carry_leg(const struct nm_body *from, const double angles[], const s
     sole.pos = vec3_add(own, vec3_scale(vec3_sub(sole.pos, hip), size));
     for (uint32_t i = 0; i < here.chain.n; i++) joints[i] = q[here.chain.joints[i]];
     nm_leg_ik(&here, sole, joints, &error);
-    if (error.distance > FAR * (own.z - here.chain.home.pos.z) || error.angle > TURNED) return false;
+    if (error.distance > FAR * (own.z - here.chain.home.pos.z) || error.angle > TURNED) {
+        struct limb theirs = leg_of(from, &there, side), ours = leg_of(to, &here, side);
+        struct vec3 want[PARTS];
+        directions(&theirs, angles, want);
+        if (lying) bend_limb(&ours, ours.group->n, want, q);
+        return lying;
+    }
     for (uint32_t i = 0; i < here.chain.n; i++) q[here.chain.joints[i]] = joints[i];
     return true;
 }
 
 /* ---- motions ---- */
+
+bool nm_begins_lying(const struct nm_animation *animation) { return !strncmp(animation->name, "get_up_", 7); }
 
 static uint64_t bits_of(const struct nm_group *group, const struct nm_body *body)
 {
@@ -263,12 +287,14 @@ static bool carry_frame(const struct nm_animation *a, const struct nm_animation_
             if (!(arm ? carry->arm_by_pose : carry->leg_by_pose)[side] || !has->n) continue;
             if (!(from->joints & bits_of(had, other))) continue;
             if (!(arm ? nm_carry_arm(other, rest, to, (enum nm_side)side, NM_GROUP, pose)
-                      : carry_leg(other, rest, to, (enum nm_side)side, pose)))
+                      : carry_leg(other, rest, to, (enum nm_side)side, nm_begins_lying(a), pose)) &&
+                !nm_begins_lying(a))
                 return false;
             frame->joints |= bits_of(has, to);
         }
     nm_apply_mimics(to, pose);
-    if (strstr(a->name, "stand") || strstr(a->name, "sit")) nm_balance(to, pose);
+    bool last = from == &a->frames[a->n_frames - 1];
+    if (strstr(a->name, "stand") || strstr(a->name, "sit") || (last && nm_begins_lying(a))) nm_balance(to, pose);
     for (uint32_t k = 0; k < to->n_joints; k++)
         if (frame->joints >> k & 1) frame->goal[k] = fmin(fmax(pose[k], to->joints[k].lower), to->joints[k].upper);
     return true;

@@ -19,9 +19,12 @@ struct nm_carry {
 NM_EXPORT void nm_carry_find(const struct nm_body *from, const struct nm_body *to, struct nm_carry *carry);
 
 /* Goals beyond the other's limits are held there, and moves that its servos are too slow for take longer. A robot
- * without arms or head moves the rest. NULL where a pose cannot be made. */
+ * without arms or head moves the rest. NULL where a pose cannot be made. A get-up ends in balance. */
 NM_EXPORT struct nm_animation *nm_animation_carry(struct nm_arena *arena, const struct nm_animation *animation,
                                                   const struct nm_carry *carry, const struct nm_body *to);
+
+/* A get-up: the body lies when it begins and stands when it ends. Its poses are carried over as near as they can be. */
+NM_EXPORT bool nm_begins_lying(const struct nm_animation *animation);
 
 /* Upper arm and forearm in two directions of the base, by the first `most` joints of the arm. False if it cannot come
  * near, and then q stays. */

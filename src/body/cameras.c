@@ -1,6 +1,7 @@
 /* The cameras of a body: cameras.yaml, or frames called camera with a guessed lens. Every camera gets an optical frame
  * (REP-103: z forward, x right, y down), made from its body frame where the URDF has none. What `nutmeg calibrate` has
  * found out about this very robot, in cameras.saved.yaml, counts over all that. */
+#include <ctype.h>
 #include <string.h>
 
 #include "body/build.h"
@@ -13,8 +14,8 @@ bool build_looks(const char *name)
     static const char *const words[] = {"camera", "kamera", "camara", "realsense", "d435", "rgbd", "xtion"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcasestr(name, words[i])) return true;
-    const char *cam = strcasestr(name, "cam"); /* cam_link, head_cam */
-    return cam && (cam == name || cam[-1] == '_') && (!cam[3] || cam[3] == '_');
+    const char *cam = strcasestr(name, "cam"); /* cam_link, head_cam, cam0 */
+    return cam && (cam == name || cam[-1] == '_') && (!cam[3] || cam[3] == '_' || isdigit((unsigned char)cam[3]));
 }
 
 static size_t stem_of(const char *name)

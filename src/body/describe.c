@@ -251,9 +251,8 @@ uint32_t nm_body_missing(const struct nm_body *body, struct nm_err *out)
     if (body->offers & NM_OFFERS_JOINT_GOALS) {
         missing_joints(body, out);
         if (body->imu <= 0)
-            nm_fail(
-                out,
-                "no imu on the base, only an assumed one: add a fixed link called imu_frame where the real one sits");
+            nm_fail(out, "no imu on the base, only an assumed one: add a fixed link called imu_frame where the real "
+                         "one sits, or name its link under imu in robot.yaml");
     }
     if (!body->head.n) nm_fail(out, "no head: a limb of one to four joints above the base that carries a camera");
     if (!body->n_cameras)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "body/animation_carry.h"
+#include "body/dynamics.h"
 #include "body/leg_ik.h"
 
 double nm_foot_reach(const struct nm_body *body, enum nm_side side, struct vec3 way)
@@ -18,18 +19,56 @@ double nm_foot_reach(const struct nm_body *body, enum nm_side side, struct vec3 
     return most;
 }
 
-/* m that the soles must go forward so that the centre of mass is over them; 0 while it is over the tenth of the foot
- * behind its middle. Ankles yield to the weight, and so a body goes farther forward than its joints were told. */
-static double off_balance(const struct nm_body *body, const struct nm_kin *kin)
+/* Where the joints come to rest under the weight if their motors are told q: a motor gives way by its torque over its
+ * gain. The more the body leans the more it gives way, so this is found round by round. */
+static void give_way(const struct nm_body *body, const double q[], double rests[])
 {
-    double sole = 0, front = INFINITY, back = INFINITY;
+    static const double GRAVITY = 9.81, MOST = 0.2; /* m/s2; rad, of a joint */
+    double zero[NM_JOINTS] = {0};
+    memcpy(rests, q, body->n_joints * sizeof *q);
+    for (int round = 0; round < 12; round++) {
+        struct nm_kin kin;
+        struct nm_effort effort;
+        struct nm_push pushes[2];
+        nm_forward(body, POSE_IDENTITY, rests, &kin);
+        struct nm_motion motion = {.base_to_world = {quat_inv(kin.pose[body->foot[NM_LEFT].sole].rot), {0, 0, 0}},
+                                   .gravity = {0, 0, -GRAVITY},
+                                   .q = rests,
+                                   .qd = zero,
+                                   .qdd = zero};
+        struct vec3 force = {0, 0, body->mass * GRAVITY / 2}, com = nm_com(body, &kin);
+        for (int side = 0; side < 2; side++) {
+            uint32_t sole = body->foot[side].sole;
+            double ahead = quat_apply(motion.base_to_world.rot, vec3_sub(com, kin.pose[sole].pos)).x;
+            pushes[side] = (struct nm_push){sole, force, vec3_cross((struct vec3){ahead, 0, 0}, force)};
+        }
+        nm_inverse_dynamics(body, &motion, pushes, 2, &effort);
+        nm_drive_followers(body, &effort);
+        for (uint32_t j = 0; j < body->n_joints; j++) {
+            double gain = nm_motor_of(body, j).gain;
+            if (gain > 0) rests[j] = q[j] - fmin(fmax(effort.torque[j] / gain, -MOST), MOST);
+        }
+        nm_apply_mimics(body, rests);
+    }
+}
+
+/* m that the soles must go forward so that the centre of mass comes to rest over their middle; 0 where it does, or over
+ * the tenth of the foot behind it: a step ahead begins with a fall forward. */
+static double off_balance(const struct nm_body *body, const double q[])
+{
+    struct nm_kin kin;
+    double rests[NM_JOINTS], off = 0, front = INFINITY, back = INFINITY;
+    give_way(body, q, rests);
+    nm_forward(body, POSE_IDENTITY, rests, &kin);
+    struct vec3 com = nm_com(body, &kin);
     for (int side = 0; side < 2; side++) {
-        sole += kin->pose[body->foot[side].sole].pos.x / 2;
+        struct pose3 sole = kin.pose[body->foot[side].sole];
+        off += quat_apply(quat_inv(sole.rot), vec3_sub(com, sole.pos)).x / 2;
         front = fmin(front, nm_foot_reach(body, (enum nm_side)side, (struct vec3){1, 0, 0}));
         back = fmin(back, nm_foot_reach(body, (enum nm_side)side, (struct vec3){-1, 0, 0}));
     }
-    double off = nm_com(body, kin).x - sole, middle = (front - back) / 2, tenth = (front + back) / 10;
-    return off > middle || off < middle - tenth ? off - middle + tenth / 2 : 0;
+    off -= (front - back) / 2;
+    return off < -(front + back) / 10 || off > (front + back) / 40 ? off : 0;
 }
 
 /* Both soles to where they are wanted in the base; false if a leg does not reach. */
@@ -48,10 +87,8 @@ static bool place(const struct nm_body *body, const struct nm_leg leg[2], const 
 /* Moves soles, which q has already, until the mass is over them. */
 static bool move_under(const struct nm_body *body, const struct nm_leg leg[2], struct pose3 sole[2], double q[])
 {
-    struct nm_kin kin;
     for (int round = 0; round < 5; round++) {
-        nm_forward(body, POSE_IDENTITY, q, &kin);
-        double off = off_balance(body, &kin);
+        double off = off_balance(body, q);
         if (off == 0) return true;
         for (int side = 0; side < 2; side++) sole[side].pos.x += off;
         if (!place(body, leg, sole, q)) return false;

@@ -1,12 +1,17 @@
 /* nutmeg new: starts a module (a skeleton that compiles, with a test that passes) or a robot (a folder from a URDF). */
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cmd/commands.h"
 #include "cmd/console.h"
+#include "cmd/get_ups.h"
 #include "cmd/new_robot.h"
 #include "cmd/setup.h"
+#include "cmd/sim_animate.h"
 #include "cmd/skeleton.h"
+#include "cmd/stopping.h"
 #include "core/files.h"
 
 static int check_name(const struct setup *setup, const char *name, struct nm_err *err)
@@ -72,10 +77,65 @@ static int new_module(int argc, char **argv)
 
 /* ---- robots ---- */
 
+/* All robots that are there, and first the one that the new robot was made like. */
+static void find_donors(struct setup *setup, const struct nm_body *like, struct get_up_search *search)
+{
+    uint32_t n;
+    struct nm_err err = {0};
+    const char *folder = nm_path(&setup->arena, setup->root, "robots");
+    const char *const *names = nm_folders_in(&setup->arena, folder, &n);
+    search->donors[search->n_donors++] = like;
+    for (uint32_t i = 0; i < n && search->n_donors < GET_UP_STARTS / 2; i++) {
+        const struct nm_body *body = nm_body_load(&setup->arena, nm_path(&setup->arena, folder, names[i]), &err);
+        if (body && strcmp(body->name, like->name)) search->donors[search->n_donors++] = body;
+    }
+}
+
+static int write_get_up(struct setup *setup, const struct nm_body *body, const struct get_up *g, struct nm_err *err)
+{
+    const char *text = nm_take_format(
+        &setup->arena,
+        "# From %s's%s. It stood in %u of %u trials in the simulator, on bodies that differ a little.\n%s", g->from,
+        g->tries ? ", changed by a search in the simulator" : "", g->wins, g->plays,
+        nm_animation_text(&setup->arena, body, g->motion));
+    return nm_file_replace(nm_take_format(&setup->arena, "%s/animations/%s.yaml", body->path, g->name), text,
+                           strlen(text), err);
+}
+
+/* Get-ups depend on the body more than any other motion: they are tried, and searched where none works. */
+static int find_get_ups(struct setup *setup, const struct new_robot *robot, const struct nm_body *body, double seconds,
+                        struct nm_err *err)
+{
+    struct nm_err why = {0};
+    struct get_up_search search = {.arena = &setup->arena,
+                                   .field = nm_path(&setup->arena, setup->root, "fields/kid.yaml"),
+                                   .jobs = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN)};
+    double until = nm_clock_seconds() + seconds;
+    if (!sim_animate || seconds <= 0 || nm_body_refused(body, &why)) return 0;
+    find_donors(setup, robot->like, &search);
+    printf("\nGet-ups, tried in the simulator on bodies that differ a little:\n");
+    for (int i = 0; i < GET_UPS && !stopping(); i++) {
+        struct get_up g = get_ups[i];
+        search.seconds = fmax(until - nm_clock_seconds(), 0) / (GET_UPS - i);
+        if (get_up_find(&search, body, &g, err)) return -1;
+        bool sound = g.motion && !nm_animation_check(body, g.motion, &why);
+        if (sound && write_get_up(setup, body, &g, err)) return -1;
+        if (sound && g.tries)
+            printf("%s: stood in %u of %u trials, with %s's changed by a search of %u motions%s\n", g.name, g.wins,
+                   g.plays, g.from, g.tries, 2 * g.wins < g.plays ? ": it does not get up yet" : "");
+        else if (sound)
+            printf("%s: stood in %u of %u trials, with %s's\n", g.name, g.wins, g.plays, g.from);
+        else
+            printf("%s: there is none whose poses this body can make\n", g.name);
+        fflush(stdout);
+    }
+    return 0;
+}
+
 /* What the folder lacks now, and how to see it move. */
 static void tell_robot(struct setup *setup, const struct new_robot *robot, const char *folder,
                        const struct skeleton_file *files, const struct nm_err *said, const struct nm_err *left,
-                       struct nm_err *err)
+                       double seconds, struct nm_err *err)
 {
     struct nm_err missing = {0};
     const struct nm_body *body = nm_body_load(&setup->arena, folder, err);
@@ -96,10 +156,10 @@ static void tell_robot(struct setup *setup, const struct new_robot *robot, const
                "Missing before it can play:\n"
                "%s\n",
                missing.text);
+    if (find_get_ups(setup, robot, body, seconds, err)) return;
     printf("\n"
            "Servo types, servo ids and the camera lens are guesses: replace them with the real ones.\n"
-           "Get-ups, kicks and dives were made for another body: play them (nutmeg sim motion/get_up_front), and tune "
-           "them.\n"
+           "Kicks and dives were made for another body: play them (nutmeg sim motion/kick), and tune them.\n"
            "Next:  nutmeg robot check %s\n"
            "       nutmeg sim motion/forward --robot %s --seeds 1-3\n",
            folder, folder);
@@ -108,10 +168,13 @@ static void tell_robot(struct setup *setup, const struct new_robot *robot, const
 static int new_robot(int argc, char **argv)
 {
     const char *dir = NULL, *like = "kid70";
+    double search = 20;
     const struct flag flags[] = {
         TEXT("dir", &dir, "FOLDER", "the new folder (default: robots/NAME)", .letter = 'd'),
         TEXT("like", &like, "ROBOT", "copies servos, lens and animations from this robot (default: kid70)",
              .letter = 'l'),
+        NUMBER("search", &search, 0, 1e5, "S",
+               "time for get-ups that do not work as they were carried over (default: 20 s)"),
         {0},
     };
     const struct usage usage =
@@ -136,7 +199,7 @@ static int new_robot(int argc, char **argv)
         struct nm_err left = {0}, said = *robot.body->notes;
         const struct skeleton_file *files = new_robot_files(&setup.arena, &robot, &said, &left);
         if (!skeleton_write(&setup.arena, folder, files, &err))
-            tell_robot(&setup, &robot, folder, files, &said, &left, &err);
+            tell_robot(&setup, &robot, folder, files, &said, &left, search, &err);
     }
     code = err.n ? EXIT_USAGE : EXIT_OK;
     if (err.n) complain(&err);

@@ -349,13 +349,19 @@ static const char *params_yaml(struct nm_arena *arena, const struct new_robot *r
 
 /* ---- the body that the folder will make ---- */
 
-/* Two links with only a bracket between them, whose shapes are not meant to be exact. */
-static bool beside_bracket(const struct nm_body *body, uint32_t link, uint32_t *other)
+/* The link that bears another one beyond the brackets of a hip, a shoulder or an ankle, whose joints lie close
+ * together: how far those two turn against each other is what the limits say, and the shapes there are not meant to be
+ * exact. */
+static uint32_t beyond_brackets(const struct nm_body *body, uint32_t link, uint32_t brackets)
 {
-    uint32_t between = link ? body->joints[link - 1].parent : 0;
-    if (!between) return false;
-    *other = body->joints[between - 1].parent;
-    return vec3_norm(body->joints[link - 1].to_parent.pos) < 0.12 * body->height;
+    double way = 0;
+    for (; brackets && link; brackets--) {
+        uint32_t between = body->joints[link - 1].parent;
+        way += vec3_norm(body->joints[link - 1].to_parent.pos);
+        if (!between || way > 0.12 * body->height) return 0;
+        link = between;
+    }
+    return link ? body->joints[link - 1].parent + 1 : 0;
 }
 
 /* Parts that overlap while the robot stands straight do so only in the shapes of the URDF. */
@@ -367,7 +373,12 @@ static void find_excludes(struct nm_arena *arena, struct nm_body *body)
     body->excludes = (const uint32_t(*)[2])pairs;
     body->n_excludes = 0;
     for (uint32_t l = 1; l < body->n_links; l++)
-        if (beside_bracket(body, l, &links[0])) links[1] = l, memcpy(pairs[body->n_excludes++], links, sizeof links);
+        for (uint32_t brackets = 1; brackets <= 2 && body->n_excludes < EXCLUDES; brackets++) {
+            uint32_t bearer = beyond_brackets(body, l, brackets); /* counts from 1 */
+            if (!bearer) continue;
+            pairs[body->n_excludes][0] = bearer - 1;
+            pairs[body->n_excludes++][1] = l;
+        }
     for (; body->n_excludes < EXCLUDES; body->n_excludes++) {
         if (!nm_self_collision(body, zero, deep, links)) break;
         memcpy(pairs[body->n_excludes], links, sizeof links);

@@ -79,7 +79,8 @@ void sim_hand_free(struct hand *hand)
 }
 
 #define TICK  0.008
-#define ASIDE (-2.0) /* m: the ball lies in the middle */
+#define LIES  1.2    /* rad */
+#define ASIDE (-2.0) /* m */
 
 struct scene {
     const struct nm_body *body;
@@ -99,6 +100,21 @@ static void watch(struct scene *s)
     }
 }
 
+static double astray(const struct nm_body *body, const struct nm_truth *truth)
+{
+    struct nm_kin kin;
+    double flat = 0, legs = body->height / 2;
+    struct vec3 middle = {0, 0, 0};
+    nm_forward(body, truth->base_to_field, truth->q, &kin);
+    for (int side = 0; side < 2; side++) {
+        struct pose3 sole = kin.pose[body->foot[side].sole];
+        flat += quat_apply(sole.rot, (struct vec3){0, 0, 1}).z / 2;
+        middle = vec3_add(middle, vec3_scale(sole.pos, 0.5));
+    }
+    struct vec3 off = vec3_sub(nm_com(body, &kin), middle);
+    return 1 - flat + hypot(off.x, off.y) / (legs / 2);
+}
+
 static struct nm_truth step(struct scene *s)
 {
     struct nm_truth truth;
@@ -107,6 +123,7 @@ static struct nm_truth step(struct scene *s)
     nm_world_truth(s->world, 0, &truth);
     s->out->tilt = acos(fmin(quat_apply(truth.base_to_field.rot, (struct vec3){0, 0, 1}).z, 1));
     s->out->height = truth.base_to_field.pos.z;
+    s->out->astray = fmin(s->out->astray, astray(s->body, &truth));
     s->out->moved = hypot(truth.base_to_field.pos.x - ASIDE, truth.base_to_field.pos.y);
     return truth;
 }
@@ -126,7 +143,7 @@ static void play(struct scene *s, const struct nm_animation *animation, double e
     struct nm_truth truth;
     for (int i = 0; i < 125; i++) truth = step(s); /* it comes to rest */
     memcpy(from, truth.q, sizeof from);
-    *s->out = (struct animate_outcome){0};
+    *s->out = (struct animate_outcome){.astray = INFINITY};
     for (double t = 0; t < animation->duration + 1; t += TICK) {
         nm_animation_sample(animation, from, t, &pose);
         for (uint32_t j = 0; j < s->body->n_joints; j++) {
@@ -137,6 +154,7 @@ static void play(struct scene *s, const struct nm_animation *animation, double e
         }
         step(s);
         watch(s);
+        if (t > animation->duration && s->out->tilt > LIES) break; /* it will not rise any more */
         if (every <= 0 || t < next) continue;
         printf("%6.2f s  tilt %5.1f degrees  height %.3f m\n", t, s->out->tilt * 180 / M_PI, s->out->height);
         next += every;
@@ -165,6 +183,7 @@ int sim_animate(const struct nm_body *body, const struct nm_animation *animation
     options.seed = run->seed;
     options.random = run->random;
     options.self = NM_SELF_ALL;
+    options.bare = true;
     if (run->lying == NM_UPRIGHT) stand(body, q);
     struct nm_world_robot me = {.body = body, .start = {ASIDE, 0, 0}, .joints = q};
     struct scene s = {.body = body, .out = outcome, .world = nm_world_new(&pitch, &me, 1, &options, err)};

@@ -13,6 +13,8 @@ struct animate_run {
 };
 struct animate_outcome {
     double tilt, height, moved; /* rad, m, m: at the end                                     */
+    double astray;              /* how far it was from flat soles under its mass when it was nearest: 1 for feet that
+                                   point ahead, or for a mass that is half the legs' length away */
     double load;                /* largest share of its duty that any servo used             */
     double behind;              /* rad, the farthest that a joint was from its goal          */
     uint32_t loaded, late;      /* the joints of those two                                   */

@@ -72,6 +72,7 @@ static void poses_are_the_same_on_another_makers_joints(void **state)
     nm_arena_free(&arena);
 }
 
+/* Legs with other axes cannot make a kick: it is left out. Of a get-up they make the nearest poses. */
 static void a_limb_with_other_axes_is_left_out_whole(void **state)
 {
     (void)state;
@@ -81,7 +82,8 @@ static void a_limb_with_other_axes_is_left_out_whole(void **state)
     nm_carry_find(kid, other, &carry);
     assert_int_equal(carry.n, 14);
     for (uint32_t i = 0; i < kid->leg[NM_LEFT].n; i++) assert_int_equal(carry.to[kid->leg[NM_LEFT].joints[i]], -1);
-    assert_null(nm_animation_carry(&arena, nm_find_animation(kid, "get_up_back"), &carry, other));
+    assert_null(nm_animation_carry(&arena, nm_find_animation(kid, "kick_left"), &carry, other));
+    assert_non_null(nm_animation_carry(&arena, nm_find_animation(kid, "get_up_back"), &carry, other));
     nm_arena_free(&arena);
 }
 

@@ -57,6 +57,32 @@ static void a_urdf_becomes_a_robot_that_lacks_nothing(void **state)
     nm_arena_free(&arena);
 }
 
+/* What the drives of a heavy body lose by friction is little, and its battery sinks under load as that of the robot
+ * that it was made like. */
+static double share_lost_in_battery(const struct nm_body *body)
+{
+    double amperes = 0;
+    for (uint32_t i = 0; i < body->n_servos; i++)
+        amperes += body->voltage / body->servo_types[body->servos[i].type].resistance;
+    return amperes * body->battery.resistance / body->voltage;
+}
+
+static void assert_motors_have_power(const struct nm_body *body)
+{
+    struct nm_arena arena = {0};
+    struct nm_err err = {0};
+    const struct nm_body *kid = nm_body_load(&arena, NM_ROOT "/robots/kid70", &err);
+    assert_non_null(kid);
+    assert_true(fabs(share_lost_in_battery(body) / share_lost_in_battery(kid) - 1) < 0.02);
+    for (uint32_t i = 0; i < body->n_servo_types; i++) {
+        const struct nm_servo_type *t = &body->servo_types[i];
+        double stall = t->kt * body->voltage / t->resistance;
+        assert_true(t->damping * t->no_load_speed + t->friction < 0.05 * stall);
+        assert_true(stall > 0.95 * t->max_torque && stall < 1.05 * t->max_torque);
+    }
+    nm_arena_free(&arena);
+}
+
 /* Each difficulty of tests/data/robots: the folder says again what was found in the URDF, and a stance in it is one. */
 static void strangers_become_folders_that_say_the_same(void **state)
 {
@@ -87,6 +113,7 @@ static void strangers_become_folders_that_say_the_same(void **state)
         }
         for (uint32_t j = 0; j < made->n_joints; j++) /* never the motors of a kid for a body of 30 kg */
             if (made->mass > 20 && strstr(made->joints[j].name, "nee")) assert_true(made->joints[j].effort > 40);
+        if (made->mass > 20) assert_motors_have_power(made);
         assert_int_equal(nm_body_refused(made, &err), 0);
         assert_non_null(nm_find_animation(made, "stand"));
         if (!strcmp(names[i], "placeholder_inertias")) assert_true(made->inertia[1].xx < 0.01);

@@ -1,5 +1,5 @@
 /* A policy carried over to another body: the same body gets the same policy, a body whose joints turn the other way
- * gets the other signs, and a net of other people is refused. */
+ * gets the other signs, longer legs are asked in their own units, and a net of other people is refused. */
 #include "learn/rig.h"
 
 #include "base/random.h"
@@ -64,6 +64,37 @@ static void the_same_body_gets_the_same_policy(void **state)
     rig_end(&rig);
 }
 
+/* What kid70 learned answers alike on a body with another gait, if what it sees and says there is scaled. */
+static void assert_alike(struct rig *rig, const struct nm_gait *other, const float seen[NM_GAIT_OBS],
+                         const float said[NM_GAIT_ACTS])
+{
+    struct nm_net *policy = load_policy();
+    const uint32_t widths[] = {NM_GAIT_OBS, 256, 256, 128, NM_GAIT_ACTS};
+    struct nm_mlp mlp[2];
+    struct nm_tape tape;
+    struct nm_err err = {0};
+    for (int i = 0; i < 2; i++) {
+        nm_mlp_new(&mlp[i], &rig->arena, widths, 4);
+        if (nm_inherit(i ? other : &rig->gait, &mlp[i], &rig->gait, policy, &err)) fail_msg("%s", err.text);
+    }
+    nm_tape_new(&tape, &rig->arena, &mlp[0], 1);
+    struct nm_dice dice = nm_dice_new(1, 2, 4);
+    for (int round = 0; round < 20; round++) {
+        float obs[NM_GAIT_OBS], was[NM_GAIT_ACTS];
+        random_observation(&dice, obs);
+        memcpy(was, nm_mlp_forward(&mlp[0], &tape, obs, NM_GAIT_OBS, 1), sizeof was);
+        for (int i = 0; i < NM_GAIT_OBS; i++) obs[i] *= seen[i];
+        const float *is = nm_mlp_forward(&mlp[1], &tape, obs, NM_GAIT_OBS, 1);
+        for (int k = 0; k < NM_GAIT_ACTS; k++) assert_float_equal(said[k] * was[k], is[k], 1e-4);
+    }
+    nm_net_free(policy);
+}
+
+static void fill(float *factors, int n)
+{
+    for (int i = 0; i < n; i++) factors[i] = 1;
+}
+
 /* Both knees turn the other way: the same body otherwise. */
 static void a_joint_that_turns_the_other_way_gets_the_other_sign(void **state)
 {
@@ -74,40 +105,42 @@ static void a_joint_that_turns_the_other_way_gets_the_other_sign(void **state)
     struct nm_joint joints[NM_JOINTS];
     struct nm_gait gait = rig.gait;
     uint32_t knees[2] = {3, 9};
+    float seen[NM_GAIT_OBS], said[NM_GAIT_ACTS];
     gait.body = &turned;
     memcpy(joints, turned.joints, turned.n_joints * sizeof *joints);
     turned.joints = joints;
+    fill(seen, NM_GAIT_OBS);
+    fill(said, NM_GAIT_ACTS);
     for (int side = 0; side < 2; side++) {
         struct vec3 *axis = &joints[gait.joints[knees[side]]].axis;
         *axis = vec3_scale(*axis, -1);
+        said[knees[side]] = -1;
+        for (uint32_t f = 0; f < NM_GAIT_FRAMES; f++)
+            seen[f * NM_GAIT_FRAME + 6 + knees[side]] = seen[f * NM_GAIT_FRAME + 6 + NM_GAIT_LEGS + knees[side]] = -1;
     }
-    struct nm_net *policy = load_policy();
-    const uint32_t widths[] = {NM_GAIT_OBS, 256, 256, 128, NM_GAIT_ACTS};
-    struct nm_mlp mlp[2];
-    struct nm_tape tape;
-    struct nm_err err = {0};
-    for (int i = 0; i < 2; i++) {
-        nm_mlp_new(&mlp[i], &rig.arena, widths, 4);
-        if (nm_inherit(i ? &gait : &rig.gait, &mlp[i], &rig.gait, policy, &err)) fail_msg("%s", err.text);
-    }
-    nm_tape_new(&tape, &rig.arena, &mlp[0], 1);
-    struct nm_dice dice = nm_dice_new(1, 2, 4);
-    for (int round = 0; round < 20; round++) {
-        float obs[NM_GAIT_OBS], was[NM_GAIT_ACTS];
-        random_observation(&dice, obs);
-        memcpy(was, nm_mlp_forward(&mlp[0], &tape, obs, NM_GAIT_OBS, 1), sizeof was);
-        for (int f = 0; f < NM_GAIT_FRAMES; f++)
-            for (int side = 0; side < 2; side++) {
-                obs[f * NM_GAIT_FRAME + 6 + (int)knees[side]] *= -1;
-                obs[f * NM_GAIT_FRAME + 6 + NM_GAIT_LEGS + (int)knees[side]] *= -1;
-            }
-        const float *is = nm_mlp_forward(&mlp[1], &tape, obs, NM_GAIT_OBS, 1);
-        for (uint32_t k = 0; k < NM_GAIT_ACTS; k++) {
-            float sign = k == knees[0] || k == knees[1] ? -1 : 1;
-            assert_float_equal(sign * was[k], is[k], 1e-4);
-        }
-    }
-    nm_net_free(policy);
+    assert_alike(&rig, &gait, seen, said);
+    rig_end(&rig);
+}
+
+/* On legs four times as long everything takes twice as long: the body turns half as fast, and the same answer belongs
+ * to twice the speed. */
+static void longer_legs_are_asked_in_their_own_units(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_begin(&rig, "kid70");
+    struct nm_gait gait = rig.gait;
+    const int rest = NM_GAIT_FRAMES * NM_GAIT_FRAME;
+    float seen[NM_GAIT_OBS], said[NM_GAIT_ACTS];
+    gait.stride *= 4;
+    gait.rate /= 2;
+    fill(seen, NM_GAIT_OBS);
+    fill(said, NM_GAIT_ACTS);
+    for (int f = 0; f < NM_GAIT_FRAMES; f++)
+        for (int i = 0; i < 3; i++) seen[f * NM_GAIT_FRAME + i] = 0.5f;
+    seen[rest] = seen[rest + 1] = 2;
+    seen[rest + 2] = 0.5f;
+    assert_alike(&rig, &gait, seen, said);
     rig_end(&rig);
 }
 
@@ -170,6 +203,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_body_gets_the_same_policy),
         cmocka_unit_test(a_joint_that_turns_the_other_way_gets_the_other_sign),
+        cmocka_unit_test(longer_legs_are_asked_in_their_own_units),
         cmocka_unit_test(darwin_walks_with_what_kid70_learned),
         cmocka_unit_test(another_net_is_refused),
     };
