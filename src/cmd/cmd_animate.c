@@ -123,7 +123,9 @@ static int animate_play(int argc, char **argv)
         ROBOT_FLAG(&robot),
         TEXT("lying", &lying, "HOW", "how the robot lies at the start: front, back, left or right"),
         WHOLE("seed", &seed, 0, 1e9, "N", "seed of the small differences between simulated bodies"),
-        NUMBER("random", &run.random, 0, 1, "X", "size of these differences, 0 to 1"),
+        NUMBER("random", &run.random, 0, 1, "X",
+               "size of these differences, 0 to 1; above 0 with play in the gears, and a robot that lies has its "
+               "joints anyhow"),
         NUMBER("every", &run.every, 0, 60, "S", "prints tilt and height every S seconds"),
         {0},
     };

@@ -107,6 +107,7 @@ static int find_get_ups(struct setup *setup, const struct new_robot *robot, cons
                         struct nm_err *err)
 {
     struct nm_err why = {0};
+    struct get_up found[GET_UPS];
     struct get_up_search search = {.arena = &setup->arena,
                                    .field = nm_path(&setup->arena, setup->root, "fields/kid.yaml"),
                                    .jobs = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN)};
@@ -115,14 +116,16 @@ static int find_get_ups(struct setup *setup, const struct new_robot *robot, cons
     find_donors(setup, robot->like, &search);
     printf("\nGet-ups, tried in the simulator on bodies that differ a little:\n");
     for (int i = 0; i < GET_UPS && !stopping(); i++) {
-        struct get_up g = get_ups[i];
+        found[i] = get_ups[i];
         search.seconds = fmax(until - nm_clock_seconds(), 0) / (GET_UPS - i);
-        if (get_up_find(&search, body, &g, err)) return -1;
+        if (get_up_find(&search, body, i ? &found[0] : NULL, &found[i], err)) return -1;
+        struct get_up g = found[i];
         bool sound = g.motion && !nm_animation_check(body, g.motion, &why);
         if (sound && write_get_up(setup, body, &g, err)) return -1;
         if (sound && g.tries)
-            printf("%s: stood in %u of %u trials, with %s's changed by a search of %u motions%s\n", g.name, g.wins,
-                   g.plays, g.from, g.tries, 2 * g.wins < g.plays ? ": it does not get up yet" : "");
+            printf("%s: stood in %u of %u trials, %s %s's changed by a search of %u motions%s\n", g.name, g.wins,
+                   g.plays, g.rolls ? "rolls onto its back, and then with" : "with", g.from, g.tries,
+                   2 * g.wins < g.plays ? ": it does not get up yet" : "");
         else if (sound)
             printf("%s: stood in %u of %u trials, with %s's\n", g.name, g.wins, g.plays, g.from);
         else

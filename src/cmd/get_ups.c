@@ -5,13 +5,14 @@
 #include "base/clock.h"
 #include "base/cmaes.h"
 #include "body/animation_carry.h"
+#include "body/leg_ik.h"
 #include "body/stance.h"
 #include "cmd/pool.h"
 #include "cmd/progress.h"
 #include "cmd/sim_animate.h"
 #include "cmd/stopping.h"
 
-const struct get_up get_ups[GET_UPS] = {{.name = "get_up_front", .lying = 1}, {.name = "get_up_back", .lying = 2}};
+const struct get_up get_ups[GET_UPS] = {{.name = "get_up_back", .lying = 2}, {.name = "get_up_front", .lying = 1}};
 
 enum { ANGLES = 160, POPULATION = 16, SEEDS = 2, JUDGES = 8, TRIES = 400 };
 static const uint64_t FIRST_JUDGE = 100; /* seed; candidates are ranked by others                   */
@@ -20,8 +21,10 @@ static const double HIGH = 0.75;         /* of the height of the base when it st
 static const double SLOW = 1.6;          /* the second start from each robot's motion takes longer  */
 static const double STEP = 0.2;          /* rad, and of the logarithm of a duration                 */
 static const double APART = 0.004;       /* m, as nm_animation_check has it                         */
+static const double ROLLED = 0.8;        /* cosine: the front of the trunk looks up                 */
 
-/* What is searched: angles of the left side, which the right one mirrors, and how long each frame takes. */
+/* What is searched: angles, and how long each frame takes. In a get-up the right side mirrors the left one; a roll has
+ * two sides. */
 struct search {
     const struct get_up_search *how;
     const struct nm_body *body;
@@ -30,6 +33,8 @@ struct search {
     uint32_t twin[NM_JOINTS];
     double sign[NM_JOINTS];
     const struct nm_animation *start;
+    const char *from;                 /* the robot that it is from                                  */
+    const struct nm_animation *after; /* of a roll: what gets up from the back; NULL: it is no roll */
     uint32_t n_angles, n;
     struct {
         uint32_t frame, joint;
@@ -100,18 +105,42 @@ static const struct nm_animation *candidate(const struct search *s, struct nm_ar
         uint32_t j = s->angles[k].joint, other = s->twin[j];
         struct nm_animation_frame *f = &a->frames[s->angles[k].frame];
         f->goal[j] = within(&s->body->joints[j], f->goal[j] + x[k]);
-        if (f->joints >> other & 1) f->goal[other] = within(&s->body->joints[other], s->sign[j] * f->goal[j]);
+        if (!s->after && f->joints >> other & 1)
+            f->goal[other] = within(&s->body->joints[other], s->sign[j] * f->goal[j]);
     }
     open_up(s, a);
     retime(s, a, x + s->n_angles, 1);
     return a;
 }
 
+static void name_angle(struct search *s, uint32_t frame, uint32_t joint)
+{
+    if (s->n_angles == ANGLES || !(s->start->frames[frame].joints >> joint & 1)) return;
+    s->angles[s->n_angles].frame = frame;
+    s->angles[s->n_angles++].joint = joint;
+}
+
+/* Of a roll: hips and knees but for yaw, and the arms, in the two frames that push. */
+static void name_angles_of_roll(struct search *s)
+{
+    for (int side = 0; side < 2; side++)
+        for (uint32_t frame = 1; frame <= 2; frame++) {
+            struct nm_leg leg;
+            const struct nm_group *arm = &s->body->arm[side];
+            if (nm_leg_init(&leg, s->body, (enum nm_side)side, NULL)) continue;
+            name_angle(s, frame, leg.chain.joints[leg.pitch[0]]);
+            name_angle(s, frame, leg.chain.joints[leg.pitch[1]]);
+            name_angle(s, frame, leg.chain.joints[nm_leg_joint(&leg, false, false).at]);
+            for (uint32_t i = 0; i < arm->n && i < 4; i++) name_angle(s, frame, arm->joints[i]);
+        }
+}
+
 /* Joints that a motion leaves at zero stay there: heads look ahead, legs stay parallel. The last frame stands. */
 static void name_angles(struct search *s)
 {
     s->n_angles = 0;
-    for (uint32_t j = 0; j < s->body->n_joints; j++) {
+    if (s->after) name_angles_of_roll(s);
+    for (uint32_t j = 0; j < s->body->n_joints && !s->after; j++) {
         double most = 0;
         for (uint32_t i = 0; i < s->start->n_frames; i++) most = fmax(most, fabs(s->start->frames[i].goal[j]));
         bool left = s->twin[j] == j;
@@ -120,11 +149,7 @@ static void name_angles(struct search *s)
             for (uint32_t k = 0; k < g->n; k++) left |= g->joints[k] == j;
         }
         if (most < 0.02 || !left || s->body->joints[j].mimic >= 0) continue;
-        for (uint32_t i = 0; i + 1 < s->start->n_frames && s->n_angles < ANGLES; i++) {
-            if (!(s->start->frames[i].joints >> j & 1)) continue;
-            s->angles[s->n_angles].frame = i;
-            s->angles[s->n_angles++].joint = j;
-        }
+        for (uint32_t i = 0; i + 1 < s->start->n_frames; i++) name_angle(s, i, j);
     }
     s->n = s->n_angles + s->start->n_frames;
 }
@@ -136,7 +161,6 @@ struct round {
     const struct nm_animation *const *motions;
     uint64_t first;
     uint32_t seeds;
-    double random;
 };
 struct ending {
     bool played, stands;
@@ -150,21 +174,25 @@ static void play(void *user, uint32_t index, void *result)
     const struct nm_animation *a = r->motions[index / r->seeds];
     struct ending *e = result;
     struct nm_err err = {0};
-    struct animate_run run = {s->how->field, s->get_up->lying, r->first + index % r->seeds, r->random, 0};
+    struct animate_run run = {s->how->field, s->get_up->lying, r->first + index % r->seeds, 1, 0};
     struct animate_outcome o;
     uint32_t faults = nm_animation_check(s->body, a, &err);
     if (sim_animate(s->body, a, &run, &o, &err)) return;
+    if (s->after) {
+        *e = (struct ending){true, !faults && o.facing > ROLLED, 1 - o.facing + 0.3 * faults + 0.01 * a->duration};
+        return;
+    }
     double end = 0.5 * fmax(cos(o.tilt), 0) + 0.5 * fmin(o.height / s->height, 1);
     *e = (struct ending){true, !faults && o.tilt < UPRIGHT && o.height > HIGH * s->height,
-                         1 - end + 0.5 * o.astray + 0.3 * faults + 0.01 * a->duration};
+                         1 - end + 0.3 * (o.astray[0] + o.astray[1]) + 0.3 * faults + 0.01 * a->duration};
 }
 
 /* Mean costs and how often each stood in the end; -1 with a sentence. */
 static int judge(const struct search *s, const struct nm_animation *const motions[], uint32_t n, uint64_t first,
-                 uint32_t seeds, double random, double costs[], uint32_t wins[], struct nm_err *err)
+                 uint32_t seeds, double costs[], uint32_t wins[], struct nm_err *err)
 {
     struct ending endings[POPULATION * JUDGES] = {0};
-    struct round round = {s, motions, first, seeds, random};
+    struct round round = {s, motions, first, seeds};
     struct pool pool = {.n = n * seeds,
                         .jobs = s->how->jobs,
                         .size = sizeof *endings,
@@ -208,14 +236,41 @@ static uint32_t carry_all(const struct search *s, const struct nm_animation *mot
     return n;
 }
 
-/* A motion counts by trials that did not choose it. 1 if it stands nearly always. */
-static int keep_if_better(const struct search *s, const struct nm_animation *a, struct get_up *best, struct nm_err *err)
+/* One motion after the other. */
+static struct nm_animation *both_of(struct nm_arena *arena, const struct nm_body *body, const struct nm_animation *a,
+                                    const struct nm_animation *b)
 {
+    struct nm_animation *both = nm_take_n(arena, struct nm_animation, 1);
+    struct nm_animation_frame was[NM_ANIMATION_FRAMES];
+    *both = *b;
+    both->n_frames = a->n_frames + b->n_frames;
+    both->frames = nm_take_n(arena, struct nm_animation_frame, both->n_frames + 1);
+    memcpy(both->frames, a->frames, a->n_frames * sizeof *a->frames);
+    for (uint32_t i = 0; i < b->n_frames; i++) {
+        struct nm_animation_frame *f = &both->frames[a->n_frames + i];
+        *f = b->frames[i];
+        f->at += a->duration;
+        f->until += a->duration;
+    }
+    both->duration = a->duration + b->duration;
+    both->joints |= a->joints;
+    memcpy(was, both->frames, both->n_frames * sizeof *was);
+    nm_animation_stretch(body, both, was);
+    return both;
+}
+
+/* A motion counts by trials that did not choose it. 1 if it stands nearly always. */
+static int keep_if_better(const struct search *of, const struct nm_animation *a, struct get_up *best,
+                          struct nm_err *err)
+{
+    struct search whole = *of, *s = &whole;
     double cost;
     uint32_t wins;
-    if (judge(s, &a, 1, FIRST_JUDGE, JUDGES, 1, &cost, &wins, err)) return -1;
+    if (s->after) a = both_of(s->how->arena, s->body, a, s->after);
+    s->after = NULL; /* both together get up */
+    if (judge(s, &a, 1, FIRST_JUDGE, JUDGES, &cost, &wins, err)) return -1;
     if (!best->motion || wins > best->wins)
-        best->motion = copy_of(s->how->arena, a), best->wins = wins, best->plays = JUDGES;
+        best->motion = copy_of(s->how->arena, a), best->wins = wins, best->plays = JUDGES, best->from = of->from;
     return best->wins + 1 >= JUDGES;
 }
 
@@ -235,7 +290,7 @@ static int search_around(struct search *s, struct get_up *best, double until, ui
         struct nm_arena arena = {0};
         uint32_t first = 0;
         for (uint32_t k = 0; k < POPULATION; k++) motions[k] = candidate(s, &arena, nm_cma_candidate(cma, k));
-        enough = judge(s, motions, POPULATION, 1 + SEEDS * cma->generation, seeds, 0.5, costs, wins, err);
+        enough = judge(s, motions, POPULATION, 1 + SEEDS * cma->generation, seeds, costs, wins, err);
         for (uint32_t k = 1; !enough && k < POPULATION; k++)
             if (costs[k] < costs[first]) first = k;
         best->tries += POPULATION;
@@ -250,7 +305,48 @@ static int search_around(struct search *s, struct get_up *best, double until, ui
     return enough;
 }
 
-int get_up_find(const struct get_up_search *how, const struct nm_body *body, struct get_up *get_up, struct nm_err *err)
+/* A body that lies on its front with its arms up: one arm and one leg push that side off the ground, and then swing
+ * behind it. */
+static const struct nm_animation *roll_over(const struct search *s)
+{
+    static const struct {
+        double time, pause, hip[2], knee[2]; /* s, s, rad that they are bent: left, right */
+        struct vec3 arm[2][2];               /* directions of upper arm and forearm       */
+    } poses[] = {
+        {0.5, 0, {0, 0}, {0, 0}, {{{0.1, 0.3, 0.95}, {0.1, 0.2, 0.97}}, {{0, -0.2, -0.98}, {0.2, 0, -0.98}}}},
+        {0.5, 0.1, {0, 1.3}, {0, 0.2}, {{{0.1, 0.3, 0.95}, {0.1, 0.2, 0.97}}, {{0.95, -0.2, 0.2}, {0.97, 0.2, 0.1}}}},
+        {0.4, 0.2, {0.7, -0.3}, {0, 1}, {{{0.9, 0.2, 0.3}, {0.9, 0.3, 0.3}}, {{-0.8, -0.3, -0.5}, {-0.8, -0.3, -0.5}}}},
+        {0.5, 0.3, {0, 0}, {0, 0}, {{{0, 0.3, -0.95}, {0.2, 0, -0.98}}, {{0, -0.3, -0.95}, {0.2, 0, -0.98}}}},
+    };
+    enum { POSES = sizeof poses / sizeof *poses };
+    struct nm_animation *a = nm_take_n(s->how->arena, struct nm_animation, 1);
+    double q[NM_JOINTS] = {0};
+    *a = *s->after;
+    a->n_frames = POSES;
+    a->frames = nm_take_n(s->how->arena, struct nm_animation_frame, POSES + 1);
+    a->duration = 0;
+    for (int i = 0; i < POSES; i++) {
+        struct nm_animation_frame *f = &a->frames[i];
+        *f = (struct nm_animation_frame){.at = a->duration + poses[i].time, .joints = s->after->joints, .stiffness = 1};
+        f->until = a->duration = f->at + poses[i].pause;
+        for (int side = 0; side < 2; side++) {
+            struct nm_leg leg;
+            if (nm_leg_init(&leg, s->body, (enum nm_side)side, NULL)) continue;
+            struct nm_leg_joint hip = nm_leg_joint(&leg, false, true);
+            for (uint32_t k = 0; k < leg.chain.n; k++) q[leg.chain.joints[k]] = 0;
+            q[leg.chain.joints[hip.at]] = -hip.sign * poses[i].hip[side];
+            q[leg.chain.joints[leg.pitch[1]]] = leg.bend * poses[i].knee[side];
+            nm_point_arm(s->body, (enum nm_side)side, poses[i].arm[side], NM_GROUP, q);
+        }
+        for (uint32_t j = 0; j < s->body->n_joints; j++)
+            f->goal[j] = f->joints >> j & 1 ? within(&s->body->joints[j], q[j]) : 0;
+    }
+    retime(s, a, NULL, 1);
+    return a;
+}
+
+int get_up_find(const struct get_up_search *how, const struct nm_body *body, const struct get_up *back,
+                struct get_up *get_up, struct nm_err *err)
 {
     const struct nm_animation *motions[GET_UP_STARTS];
     const char *from[GET_UP_STARTS];
@@ -265,18 +361,27 @@ int get_up_find(const struct get_up_search *how, const struct nm_body *body, str
     nm_mirror_joints(body, s.twin, s.sign);
     uint32_t n = carry_all(&s, motions, from);
     get_up->motion = NULL;
-    if (n && judge(&s, motions, n, 1, SEEDS, 0.5, costs, wins, err)) return -1;
-    for (uint32_t round = 0; round < n && !enough; round++) {
+    if (n && judge(&s, motions, n, 1, SEEDS, costs, wins, err)) return -1;
+    /* unless it gets up as it is, rolling over is easier to find */
+    bool rolls = back && back->wins;
+    for (uint32_t round = 0; round < n && !enough && !stopping(); round++) {
         uint32_t first = 0;
         for (uint32_t i = 1; i < n; i++)
             if (costs[i] < costs[first]) first = i;
         costs[first] = INFINITY;
         s.start = motions[first];
-        uint32_t before = get_up->wins;
-        enough = keep_if_better(&s, s.start, get_up, err);
-        if (!enough) enough = search_around(&s, get_up, until, TRIES, err);
-        if (!get_up->from || get_up->wins > before) get_up->from = from[first];
-        if (stopping() || nm_clock_seconds() > until) break;
+        s.from = from[first];
+        if (!rolls || wins[first]) enough = keep_if_better(&s, s.start, get_up, err);
+        if (!rolls && !enough) enough = search_around(&s, get_up, until, TRIES, err);
+    }
+    if (rolls && !enough) {
+        struct get_up rolled = *get_up;
+        s.after = back->motion;
+        s.from = back->from;
+        s.start = roll_over(&s);
+        enough = search_around(&s, &rolled, until, UINT32_MAX / 2, err);
+        rolled.rolls = true;
+        if (!get_up->motion || rolled.wins > get_up->wins) *get_up = rolled;
     }
     return enough < 0 ? -1 : 0;
 }

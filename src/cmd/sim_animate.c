@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/stage.h"
+#include "base/random.h"
 #include "body/stance.h"
+#include "sim/scenario.h"
+#include "sim/stage.h"
 #include "sim/world.h"
 
 /* ---- held in the air by its trunk, limp; its joints stay where they are put ---- */
@@ -80,6 +82,7 @@ void sim_hand_free(struct hand *hand)
 
 #define TICK  0.008
 #define LIES  1.2    /* rad */
+#define RESTS 0.3    /* s   */
 #define ASIDE (-2.0) /* m */
 
 struct scene {
@@ -122,18 +125,33 @@ static struct nm_truth step(struct scene *s)
     nm_world_step(s->world, (uint32_t)(TICK * 1e9 / (double)nm_world_tick(s->world)));
     nm_world_truth(s->world, 0, &truth);
     s->out->tilt = acos(fmin(quat_apply(truth.base_to_field.rot, (struct vec3){0, 0, 1}).z, 1));
+    s->out->facing = quat_apply(truth.base_to_field.rot, (struct vec3){1, 0, 0}).z;
     s->out->height = truth.base_to_field.pos.z;
-    s->out->astray = fmin(s->out->astray, astray(s->body, &truth));
     s->out->moved = hypot(truth.base_to_field.pos.x - ASIDE, truth.base_to_field.pos.y);
     return truth;
 }
 
-static void lay(struct scene *s, int lying, const double *q)
+/* Joints and tilt anyhow where it may differ, but no part inside another. */
+static void lay(struct scene *s, const struct animate_run *run, double *q)
 {
     static const double roll[] = {0, 0, 0, -M_PI / 2, M_PI / 2}, pitch[] = {0, M_PI / 2, -M_PI / 2, 0, 0};
-    if (lying == NM_UPRIGHT) return;
-    struct quat rot = quat_rpy(roll[lying], pitch[lying], 0);
-    nm_world_put(s->world, 0, (struct pose3){rot, {ASIDE, 0, 0.3 * s->body->height}}, q);
+    static const double SCATTER = 0.5, TILT = 0.35, DROP = 0.06, DEEP = 0.004; /* 1, rad, m, m */
+    struct nm_dice dice = nm_dice_new(run->seed, 105, 0);
+    if (run->lying == NM_UPRIGHT) return;
+    for (double much = run->random;; much *= 0.9) {
+        for (uint32_t j = 0; j < s->body->n_joints; j++) {
+            const struct nm_joint *joint = &s->body->joints[j];
+            double low = fmax(joint->lower, -2.5), high = fmin(joint->upper, 2.5);
+            q[j] = SCATTER * much * (low + (high - low) * nm_dice_roll(&dice));
+        }
+        nm_apply_mimics(s->body, q);
+        struct quat lean = quat_rpy(TILT * much * nm_dice_both(&dice), TILT * much * nm_dice_both(&dice), 0),
+                    rot = quat_mul(quat_rpy(roll[run->lying], pitch[run->lying], 0), lean);
+        double height = nm_standing_height(s->body, rot, q) + DROP;
+        nm_world_put(s->world, 0, (struct pose3){rot, {ASIDE, 0, height}}, q);
+        if (much < 0.01 || nm_world_overlap(s->world, 0) < DEEP) break;
+    }
+    for (uint32_t j = 0; j < s->body->n_joints; j++) s->goals[j].position = q[j];
 }
 
 static void play(struct scene *s, const struct nm_animation *animation, double every)
@@ -143,7 +161,7 @@ static void play(struct scene *s, const struct nm_animation *animation, double e
     struct nm_truth truth;
     for (int i = 0; i < 125; i++) truth = step(s); /* it comes to rest */
     memcpy(from, truth.q, sizeof from);
-    *s->out = (struct animate_outcome){.astray = INFINITY};
+    *s->out = (struct animate_outcome){.astray = {INFINITY, 0}};
     for (double t = 0; t < animation->duration + 1; t += TICK) {
         nm_animation_sample(animation, from, t, &pose);
         for (uint32_t j = 0; j < s->body->n_joints; j++) {
@@ -152,9 +170,13 @@ static void play(struct scene *s, const struct nm_animation *animation, double e
             s->goals[j].p = nm_servo_model_of(s->body, j).p * pose.stiffness;
             s->goals[j].on = pose.stiffness > 0;
         }
-        step(s);
+        truth = step(s);
         watch(s);
-        if (t > animation->duration && s->out->tilt > LIES) break; /* it will not rise any more */
+        double off = astray(s->body, &truth);
+        s->out->astray[0] = fmin(s->out->astray[0], off);
+        if (t > animation->duration / 2 && t <= animation->duration)
+            s->out->astray[1] += off * TICK / (animation->duration / 2);
+        if (t > animation->duration + RESTS && s->out->tilt > LIES) break; /* it will not rise any more */
         if (every <= 0 || t < next) continue;
         printf("%6.2f s  tilt %5.1f degrees  height %.3f m\n", t, s->out->tilt * 180 / M_PI, s->out->height);
         next += every;
@@ -180,6 +202,7 @@ int sim_animate(const struct nm_body *body, const struct nm_animation *animation
     struct nm_world_options options = NM_WORLD_OPTIONS;
     double q[NM_JOINTS] = {0};
     if (nm_pitch_read(&pitch, run->field, err)) return -1;
+    if (run->random > 0) nm_conditions("hard", &options);
     options.seed = run->seed;
     options.random = run->random;
     options.self = NM_SELF_ALL;
@@ -189,7 +212,7 @@ int sim_animate(const struct nm_body *body, const struct nm_animation *animation
     struct scene s = {.body = body, .out = outcome, .world = nm_world_new(&pitch, &me, 1, &options, err)};
     if (!s.world) return -1;
     for (uint32_t j = 0; j < body->n_joints; j++) s.goals[j] = (struct nm_joint_goal){q[j], 0, 1, true};
-    lay(&s, run->lying, q);
+    lay(&s, run, q);
     play(&s, animation, run->every);
     nm_world_free(s.world);
     return 0;

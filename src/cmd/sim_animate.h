@@ -8,13 +8,14 @@ struct animate_run {
     const char *field; /* path of its file                                     */
     int lying;         /* enum nm_posture, 0: upright                          */
     uint64_t seed;
-    double random; /* 0 to 1 */
+    double random; /* 0 to 1; above 0 in the hard conditions of scenarios, and lying anyhow */
     double every;  /* s between two rows of the table; 0: only the outcome */
 };
 struct animate_outcome {
     double tilt, height, moved; /* rad, m, m: at the end                                     */
-    double astray;              /* how far it was from flat soles under its mass when it was nearest: 1 for feet that
-                                   point ahead, or for a mass that is half the legs' length away */
+    double facing;              /* 1: the front of its trunk looks up, -1: down              */
+    double astray[2];           /* from flat soles under its mass: when it was nearest, and on average in the second
+                                   half; 1 for feet that point ahead, or for a mass half the legs' length away */
     double load;                /* largest share of its duty that any servo used             */
     double behind;              /* rad, the farthest that a joint was from its goal          */
     uint32_t loaded, late;      /* the joints of those two                                   */
