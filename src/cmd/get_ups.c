@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/clamp.h"
 #include "base/clock.h"
 #include "base/cmaes.h"
 #include "body/animation_carry.h"
@@ -93,20 +94,16 @@ static void retime(const struct search *s, struct nm_animation *a, const double 
     nm_animation_stretch(s->body, a, was);
 }
 
-static double within(const struct nm_joint *joint, double angle)
-{
-    return fmin(fmax(angle, joint->lower), joint->upper);
-}
-
 static const struct nm_animation *candidate(const struct search *s, struct nm_arena *arena, const double *x)
 {
     struct nm_animation *a = copy_of(arena, s->start);
     for (uint32_t k = 0; k < s->n_angles; k++) {
         uint32_t j = s->angles[k].joint, other = s->twin[j];
         struct nm_animation_frame *f = &a->frames[s->angles[k].frame];
-        f->goal[j] = within(&s->body->joints[j], f->goal[j] + x[k]);
+        f->goal[j] = nm_clamp(f->goal[j] + x[k], s->body->joints[j].lower, s->body->joints[j].upper);
         if (!s->after && f->joints >> other & 1)
-            f->goal[other] = within(&s->body->joints[other], s->sign[j] * f->goal[j]);
+            f->goal[other] =
+                nm_clamp(s->sign[j] * f->goal[j], s->body->joints[other].lower, s->body->joints[other].upper);
     }
     open_up(s, a);
     retime(s, a, x + s->n_angles, 1);
@@ -339,7 +336,7 @@ static const struct nm_animation *roll_over(const struct search *s)
             nm_point_arm(s->body, (enum nm_side)side, poses[i].arm[side], NM_GROUP, q);
         }
         for (uint32_t j = 0; j < s->body->n_joints; j++)
-            f->goal[j] = f->joints >> j & 1 ? within(&s->body->joints[j], q[j]) : 0;
+            f->goal[j] = f->joints >> j & 1 ? nm_clamp(q[j], s->body->joints[j].lower, s->body->joints[j].upper) : 0;
     }
     retime(s, a, NULL, 1);
     return a;
