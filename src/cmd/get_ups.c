@@ -362,6 +362,7 @@ int get_up_find(const struct get_up_search *how, const struct nm_body *body, con
     /* unless it gets up as it is, rolling over is easier to find */
     bool rolls = back && back->wins;
     for (uint32_t round = 0; round < n && !enough && !stopping(); round++) {
+        if (round && nm_clock_seconds() > until) break;
         uint32_t first = 0;
         for (uint32_t i = 1; i < n; i++)
             if (costs[i] < costs[first]) first = i;
