@@ -162,14 +162,6 @@ static void limit(const struct walk_policy *f, double v[3], double share, double
     for (int i = 0; i < 3 && s < 1; i++) v[i] *= s;
 }
 
-/* Into the ellipsoid itself: what is trimmed to a side must not cost speed ahead. */
-static void keep_within(const struct walk_policy *f, double v[3])
-{
-    double square = 0;
-    for (int i = 0; i < 3; i++) square += pow(v[i] / most_of(f, i, v[i]), 2);
-    for (int i = 0; i < 3 && square > 1; i++) v[i] /= sqrt(square);
-}
-
 static void say_worry(struct walk_policy *f, const char *what)
 {
     if (strcmp(f->worry, what)) {
@@ -386,9 +378,10 @@ static double lead(const struct walk_policy *f)
 
 static void tell_policy(struct walk_policy *f)
 {
-    for (int i = 0; i < 3; i++) f->command[i] = f->asked[i] * f->factor[2 * i + (f->asked[i] < 0)] + f->offset[i];
+    for (int i = 0; i < 3; i++) f->command[i] = f->asked[i] * f->factor[2 * i + (f->asked[i] < 0)];
     f->command[0] += lead(f);
-    keep_within(f, f->command);
+    limit(f, f->command, 1, 0);
+    for (int i = 0; i < 3; i++) f->command[i] += f->offset[i]; /* small, and must not cost speed ahead */
     f->halts = may_halt(f);
     if (f->halts)
         memset(f->command, 0, sizeof f->command);
