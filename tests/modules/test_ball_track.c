@@ -178,24 +178,6 @@ static void a_kick_is_followed_within_a_third_of_a_second(void **state)
     assert_true(late <= runs / 20);
 }
 
-/* It does not roll through who stands in its way. */
-static void a_ball_rests_where_it_is_blocked(void **state)
-{
-    (void)state;
-    struct world w = {.dice = nm_dice_new(9, 0, 0), .x = {1.5, 0}, .v = {-2, 0}, .brake = 0.5};
-    for (int blocked = 0; blocked < 2; blocked++) {
-        struct ball_track t = {0};
-        struct world here = w;
-        watch(&here, &t, 15);
-        for (int i = 0; i < 30; i++) {
-            ball_predict(&t, &params, 1 / 30.0);
-            if (blocked) ball_block(&t, 0, 0, 0.13);
-        }
-        struct ball_hypothesis h = ball_belief(&t);
-        assert_true(blocked ? hypot(h.x[BALL_X], h.x[BALL_Y]) < 0.2 : h.x[BALL_X] < -0.5);
-    }
-}
-
 static void sightings_of_something_else_leave_the_ball_where_it_is(void **state)
 {
     (void)state;
@@ -217,7 +199,6 @@ int main(void)
         cmocka_unit_test(a_resting_ball_becomes_certain_at_the_right_pace),
         cmocka_unit_test(a_rolling_ball_is_followed_and_its_brake_learned),
         cmocka_unit_test(a_kick_is_followed_within_a_third_of_a_second),
-        cmocka_unit_test(a_ball_rests_where_it_is_blocked),
         cmocka_unit_test(sightings_of_something_else_leave_the_ball_where_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

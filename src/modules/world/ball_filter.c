@@ -34,7 +34,6 @@ static const double HARDLY = 1.5;     /* s, ... and that of one that was seen no
 static const double FLEETING = 0.5;   /* s                                                                  */
 static const double KICK_TIME = 1;    /* s, from a command to kick until the ball rolls, at most            */
 static const double KICK_REACH = 0.5; /* m, a ball farther from the robot is not kicked by it               */
-static const double BODY = 0.13;      /* m, a ball that rolls against the robot stops there                 */
 static const double NEARBY = 0.5;     /* m, a robot nearer to the ball may kick it                          */
 
 struct track {
@@ -279,7 +278,6 @@ static void advance(struct ball_filter *f, const struct ball_params *params, int
         struct pose2 ball = ball_of(t);
         double away = hypot(ball.x - robot.x, ball.y - robot.y);
         ball_predict(&t->ball, params, dt);
-        ball_block(&t->ball, robot.x, robot.y, BODY);
         ball_blur(&t->ball, share * (hypot(moved.x, moved.y) + fabs(moved.theta) * away * away));
     }
     f->time = to;

@@ -313,14 +313,6 @@ void ball_blur(struct ball_track *t, double variance)
         for (int a = BALL_X; a <= BALL_Y; a++) t->at[i].p[a][a] += variance;
 }
 
-void ball_block(struct ball_track *t, double x, double y, double radius)
-{
-    for (uint32_t i = 0; i < t->n; i++) {
-        struct ball_hypothesis *h = &t->at[i];
-        if (h->rolls && hypot(h->x[BALL_X] - x, h->x[BALL_Y] - y) < radius) *h = at_rest(h);
-    }
-}
-
 void ball_branch(struct ball_track *t, const struct ball_params *params, const struct ball_kick *kick)
 {
     if (t->since < BRANCH) return;

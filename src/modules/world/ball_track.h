@@ -77,8 +77,6 @@ void ball_start(struct ball_track *track, const struct ball_params *params, cons
 void ball_predict(struct ball_track *track, const struct ball_params *params, double dt);
 /* Adds to the variance of its place, m^2: what odometry errs by while the robot walks. */
 void ball_blur(struct ball_track *track, double variance);
-/* A ball that rolls within `radius` of a place comes to rest there: somebody stands in its way. */
-void ball_block(struct ball_track *track, double x, double y, double radius);
 /* Lets somebody kick the ball now. NULL: in any direction, with the chance of params. */
 void ball_branch(struct ball_track *track, const struct ball_params *params, const struct ball_kick *kick);
 /* How well a sighting fits: the logarithm of its density (1/m^2) under the best hypothesis. Below BALL_CLUTTER
