@@ -9,7 +9,7 @@
 
 #include "cmd/vision_trouble.h"
 
-static const uint64_t scenes[] = {910001, 910003};
+static const uint64_t scenes[] = {910001, 910002};
 
 static void the_ball_is_found_again_within_a_second(void **state)
 {

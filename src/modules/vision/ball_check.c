@@ -1,8 +1,6 @@
 /* Decides which candidate is the ball, without a network: its outline must be a circle of the right size, it must be
  * white with dark spots inside and stand on carpet. A linear classifier weighs what was measured. */
 #include "humanoid_league_msgs/BallsInImage.h"
-#include <stdlib.h>
-
 #include "modules/vision/sketch.h"
 
 enum { RAYS = 32, FEATURES = 14 };
@@ -116,7 +114,7 @@ static struct inside look_inside(const struct frame *f, const struct carpet *car
             in.white += !green && y > 1.3 * carpet->y;
             in.dark += !green && y < 0.75 * carpet->y;
             const uint8_t *pair = frame_pair(f, (uint32_t)at.u, (uint32_t)at.v);
-            in.hue += !green && abs(pair[1] - 128) + abs(pair[3] - 128) > 0.3 * y + 8;
+            in.hue += !green && from_white(carpet, y, pair[1] - 128, pair[3] - 128) > 0.3 * y + 8;
             along += y * cos(turn), down += y * sin(turn);
             in.busy += k && abs(y - before) > 0.6 * carpet->y;
             before = y;

@@ -1,6 +1,7 @@
 /* The colour of the carpet, found anew in every image (HULKs 2017, section 5.3): a cluster of one in the plane of u and
  * v, seeded from the peak of the histogram below the horizon, moved to the mean of its pixels at most three times, and
- * not far from where it was in the image before. Nobody calibrates colours: light may change at any time. */
+ * not far from where it was in the image before. The colour of white things, which is that of the lamps, comes from the
+ * same pixels. Nobody calibrates colours: light may change at any time. */
 #include "base/clamp.h"
 #include "modules/vision/frame.h"
 
@@ -46,22 +47,54 @@ static void take_samples(const struct field_color *f, const struct frame *frame,
 /* Carpets are some green: on the side of grey away from red and blue, under any lamp. */
 static bool greenish(int32_t u, int32_t v) { return u - 128 + v - 128 < -8 && u < 134 && v < 134; }
 
-static bool seed(const struct samples *s, double *u, double *v)
+/* White is not far from grey under lamps of any colour. */
+static bool pale(int32_t u, int32_t v) { return abs(u - 128) < 52 && abs(v - 128) < 52; }
+
+/* A histogram over the plane of u and v, with an empty bin around it. */
+typedef uint16_t histogram[BINS + 2][BINS + 2];
+
+static void count(histogram bins, int32_t u, int32_t v) { bins[1 + u / 4][1 + v / 4]++; }
+
+/* The place around which most samples lie, of those where `may` allows it; returns how many. */
+static inline uint32_t peak(histogram bins, bool (*may)(int32_t, int32_t), float *u, float *v)
 {
-    uint16_t bins[BINS + 2][BINS + 2] = {0};
     uint32_t best = 0;
-    for (uint32_t i = 0; i < s->n; i++) bins[1 + s->u[i] / 4][1 + s->v[i] / 4]++;
     for (int32_t a = 1; a <= BINS; a++)
         for (int32_t b = 1; b <= BINS; b++) {
             uint32_t sum = 0;
-            if (!greenish(4 * a - 2, 4 * b - 2)) continue;
+            if (!may(4 * a - 2, 4 * b - 2)) continue;
             for (int32_t k = 0; k < 9; k++) sum += bins[a - 1 + k / 3][b - 1 + k % 3];
             if (sum <= best) continue;
             best = sum;
-            *u = 4 * a - 2;
-            *v = 4 * b - 2;
+            *u = (float)(4 * a - 2);
+            *v = (float)(4 * b - 2);
         }
-    return best > s->n / 20;
+    return best;
+}
+
+static bool seed(const struct samples *s, FieldColor *c)
+{
+    histogram bins = {0};
+    for (uint32_t i = 0; i < s->n; i++) count(bins, s->u[i], s->v[i]);
+    return peak(bins, greenish, &c->u, &c->v) > s->n / 20;
+}
+
+/* The most frequent colour of what is brighter than the carpet and no carpet: lines, posts, balls and robots are white.
+ * Colours are compared as they would be at the brightness 128. */
+static void find_white(const struct samples *s, FieldColor *c)
+{
+    histogram bins = {0};
+    struct carpet carpet = carpet_of(c);
+    int32_t bright = (int32_t)fmaxf(1.3f * c->y, 16);
+    float white_u = 128, white_v = 128;
+    for (uint32_t i = 0; i < s->n; i++) {
+        int32_t y = s->y[i];
+        if (y < bright || is_carpet(&carpet, y, s->u[i], s->v[i])) continue;
+        int32_t u = 128 + (s->u[i] - 128) * 128 / y, v = 128 + (s->v[i] - 128) * 128 / y;
+        if (pale(u, v)) count(bins, u, v);
+    }
+    peak(bins, pale, &white_u, &white_v);
+    c->white_u = white_u / 128 - 1, c->white_v = white_v / 128 - 1;
 }
 
 /* The mean of all samples near (u, v) that are not much brighter than they are on average; false if there are few. */
@@ -110,12 +143,8 @@ static void step(struct field_color *f)
     take_samples(f, &frame, &s);
 
     FieldColor found = {0};
-    double u, v;
-    bool known = f->last.confidence > 0, seen = seed(&s, &u, &v);
-    if (seen) {
-        found.u = (float)u, found.v = (float)v;
-        for (int i = 0; seen && i < 3; i++) seen = gather(f, &s, &found);
-    }
+    bool known = f->last.confidence > 0, seen = seed(&s, &found);
+    for (int i = 0; seen && i < 3; i++) seen = gather(f, &s, &found);
     if (seen) measure(f, &s, &found);
     /* a jump may be another thing of nearly that colour; if it lasts, it is the light */
     bool far = known && hypot(found.u - f->last.u, found.v - f->last.v) > f->shift;
@@ -124,6 +153,7 @@ static void step(struct field_color *f)
         f->last = found;
         f->trusted = at;
     }
+    find_white(&s, &f->last);
     f->last.header = f->image->header;
     f->last.by_similarity = !strcmp(f->method, "similarity");
     *f->color = f->last;

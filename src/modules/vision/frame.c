@@ -57,7 +57,9 @@ struct carpet carpet_of(const FieldColor *color)
                            (int32_t)lrint(color->y),
                            color->by_similarity,
                            (float)u / (color->y + 8),
-                           (float)v / (color->y + 8)};
+                           (float)v / (color->y + 8),
+                           (int32_t)lrintf(256 * color->white_u),
+                           (int32_t)lrintf(256 * color->white_v)};
 }
 
 /* ---- classes ---- */
@@ -68,13 +70,15 @@ NM_WIDE static void classify_row(const uint32_t *restrict pairs, uint32_t n, con
                                  uint8_t *restrict to)
 {
     const int32_t cu = l->carpet.u, cv = l->carpet.v, tangent = l->carpet.tangent, saturation = l->carpet.saturation;
-    const int32_t white = l->white, dark = l->dark, grey = l->grey;
+    const int32_t white_u = l->carpet.white_u, white_v = l->carpet.white_v, white = l->white, dark = l->dark,
+                  grey = l->grey;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t w = pairs[i];
         int32_t y = (int32_t)((w & 255) + (w >> 16 & 255)) >> 1;
         int32_t u = (int32_t)(w >> 8 & 255) - 128, v = (int32_t)(w >> 24) - 128;
         int32_t along = cu * u + cv * v, across = cu * v - cv * u;
         across = across < 0 ? -across : across;
+        u -= white_u * y >> 8, v -= white_v * y >> 8; /* hues are told from white */
         int32_t au = u < 0 ? -u : u, av = v < 0 ? -v : v;
         int32_t field = (4 * along >= saturation * y) & (along >= 64 * CARPET_FAINT) &
                         (64 * across <= tangent * along + 64 * 64 * CARPET_NOISE);

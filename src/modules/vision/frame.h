@@ -4,6 +4,7 @@
 #pragma once
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "body/camera.h"
@@ -67,14 +68,16 @@ double border_at(const FieldBorder *border, double u);
 
 /* ---- carpet ---- */
 
-/* A cone around the carpet's colour: of its hue, at least so saturated. Whole numbers, for fast loops. */
+/* A cone around the carpet's colour: of its hue, at least so saturated; and the colour of white in the same light.
+ * Whole numbers, for fast loops. */
 struct carpet {
-    int32_t u, v;       /* direction of the hue, length 64         */
-    int32_t tangent;    /* of half the range of hues, times 64     */
-    int32_t saturation; /* least, times 256                        */
-    int32_t y;          /* brightness                              */
-    bool alike;         /* not by the cone, but by similarity to:  */
-    float au, av;       /* u and v as shares of the brightness     */
+    int32_t u, v;             /* direction of the hue, length 64         */
+    int32_t tangent;          /* of half the range of hues, times 64     */
+    int32_t saturation;       /* least, times 256                        */
+    int32_t y;                /* brightness                              */
+    bool alike;               /* not by the cone, but by similarity to:  */
+    float au, av;             /* u and v as shares of the brightness     */
+    int32_t white_u, white_v; /* colour of white, in 1/256 of the brightness */
 };
 /* Least distance from grey, and how far noise moves a colour: in dark corners that is much of its hue. */
 enum { CARPET_FAINT = 3, CARPET_NOISE = 3 };
@@ -113,6 +116,12 @@ static inline bool is_carpet(const struct carpet *c, int32_t y, int32_t u, int32
     if (across < 0) across = -across;
     return 4 * along >= c->saturation * y && along >= 64 * CARPET_FAINT &&
            64 * across <= c->tangent * along + 64 * 64 * CARPET_NOISE;
+}
+
+/* How far a colour, given by its distances from grey, is from that of something white of the same brightness. */
+static inline int32_t from_white(const struct carpet *c, int32_t y, int32_t u, int32_t v)
+{
+    return abs(u - (c->white_u * y >> 8)) + abs(v - (c->white_v * y >> 8));
 }
 
 static inline bool frame_carpet(const struct frame *f, const struct carpet *c, uint32_t x, uint32_t y)

@@ -136,7 +136,7 @@ static float judge(const struct look *l, struct pixel top, struct pixel foot, do
         double k = (i + 0.5) / LOOKS, u = top.u + k * (foot.u - top.u), v = top.v + k * (foot.v - top.v) - 1;
         own[i] = colour_at(f, u, v);
         struct colour beside[2] = {colour_at(f, u - 0.85 * width - 1.5, v), colour_at(f, u + 0.85 * width + 1.5, v)};
-        bool grey = abs(own[i].u) + abs(own[i].v) < l->f->grey * (float)own[i].y + 4;
+        bool grey = (float)from_white(&l->carpet, own[i].y, own[i].u, own[i].v) < l->f->grey * (float)own[i].y + 4;
         plain += grey && own[i].y > 0.8 * l->carpet.y && (!i || alike(l, own[i], own[i - 1]));
         left += !alike(l, own[i], beside[0]);
         right += !alike(l, own[i], beside[1]);
