@@ -472,21 +472,24 @@ static int judge(struct evaluation *e, const char *path, char *rest, struct nm_e
     return 0;
 }
 
+/* The command's exit code: a name that does not exist is wrong usage, a folder whose content is wrong is a failure. */
 static int evaluate(struct evaluation *e, struct nm_err *err)
 {
     const char *folder = setup_robot(&e->setup, "kid70", err);
     e->body = folder ? nm_body_load(&e->setup.arena, folder, err) : NULL;
-    if (!e->body) return -1;
+    if (!e->body) return EXIT_USAGE;
     for (uint32_t i = 0; i < e->n_lineups; i++) {
         e->rigs[i] = vision_rig_new(&e->setup, e->lineups[i], e->body, e->set.at, e->set.n, NULL, err);
-        if (!e->rigs[i]) return -1;
+        if (!e->rigs[i]) return EXIT_USAGE;
         if (e->pictures) nm_player_watch(vision_rig_player(e->rigs[i]), true);
     }
     bool simulated = !strcmp(e->source, "sim");
-    if (!simulated && !nm_folder_exists(e->source))
-        return nm_fail(err, "%s is neither a folder of images nor the word sim", e->source);
+    if (!simulated && !nm_folder_exists(e->source)) {
+        nm_fail(err, "%s is neither a folder of images nor the word sim", e->source);
+        return EXIT_USAGE;
+    }
     stop_by_signals();
-    return simulated ? evaluate_sim(e, err) : evaluate_folder(e, err);
+    return (simulated ? evaluate_sim(e, err) : evaluate_folder(e, err)) < 0 ? EXIT_FAILED : EXIT_OK;
 }
 
 int eval_vision(int argc, char **argv)
@@ -526,9 +529,8 @@ int eval_vision(int argc, char **argv)
     for (char *name = strtok(list, ","); name && e.n_lineups < EVAL_LINEUPS; name = strtok(NULL, ","))
         e.lineups[e.n_lineups++] = name;
     char *limits = floors ? read_text(floors, &e.setup.arena, &err) : NULL;
-    code = EXIT_USAGE;
-    if (!err.n && evaluate(&e, &err) == 0) {
-        code = EXIT_OK;
+    code = err.n ? EXIT_USAGE : evaluate(&e, &err);
+    if (code == EXIT_OK) {
         if (json)
             print_json(&e);
         else
