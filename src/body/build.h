@@ -32,6 +32,9 @@ int build_calibration_file(struct body_build *b, const char *path); /* after bui
 /* Quarter turns to the left from x to where the robot faces, found by its feet, knees, cameras and names; `notes`: why,
  * unless it is x. */
 int build_facing(struct body_build *b, struct nm_err *notes);
+/* How far above the base the hips are if its frame lies lower than the middle of the legs, as base_footprint does on
+ * the ground; else 0. */
+double build_lift(struct body_build *b);
 
 /* Limbs, feet, hands, imu and cameras that no file named, found by geometry first and by name second. */
 void build_groups(struct body_build *b);

@@ -304,17 +304,30 @@ static double name_vote(const struct body_build *b, const struct limb *left, con
     return sum > 0 ? 1 : sum < 0 ? -1 : 0;
 }
 
+/* The legs of a body that may face anywhere; NULL if there are none. */
+static struct search *find_legs(struct body_build *b, struct limb *leg[2])
+{
+    struct search *s = nm_take_n(b->arena, struct search, 1);
+    s->b = b;
+    find_limbs(s);
+    if (find_pair(s, 4, leg_value, leg)) return s;
+    s->sideways = true;
+    return find_pair(s, 4, leg_value, leg) ? s : NULL;
+}
+
+double build_lift(struct body_build *b)
+{
+    struct limb *leg[2];
+    if (!find_legs(b, leg)) return 0;
+    return leg[0]->start.z + leg[0]->end.z > 0 ? leg[0]->start.z : 0;
+}
+
 int build_facing(struct body_build *b, struct nm_err *notes)
 {
     static const char *const axes[] = {"x", "y", "-x", "-y"};
-    struct search *s = nm_take_n(b->arena, struct search, 1);
     struct limb *leg[2];
-    s->b = b;
-    find_limbs(s);
-    if (!find_pair(s, 4, leg_value, leg)) {
-        s->sideways = true;
-        if (!find_pair(s, 4, leg_value, leg)) return 0;
-    }
+    struct search *s = find_legs(b, leg);
+    if (!s) return 0;
     struct vec3 ahead = s->sideways ? (struct vec3){0, 1, 0} : (struct vec3){1, 0, 0};
     struct vec3 left = s->sideways ? (struct vec3){-1, 0, 0} : (struct vec3){0, 1, 0};
     struct votes v = {name_vote(b, leg[0], leg[1]),

@@ -121,17 +121,17 @@ int32_t build_frame(struct body_build *b, const char *name, uint32_t link, struc
     return (int32_t)b->body->n_frames++;
 }
 
-static int make_frames(struct sorting *s)
+/* `moved`: the base's frame is none of the URDF's. */
+static int make_frames(struct sorting *s, bool moved)
 {
     struct nm_body *body = s->b->body;
-    bool turned = body->facing != 0;
-    if (turned) build_frame(s->b, "base_link", 0, POSE_IDENTITY);
-    for (uint32_t i = turned; i < body->n_links; i++)
+    if (moved) build_frame(s->b, "base_link", 0, POSE_IDENTITY);
+    for (uint32_t i = moved; i < body->n_links; i++)
         s->frame_of[s->source[i]] = (uint32_t)build_frame(s->b, s->urdf->links[s->source[i]].name, i, POSE_IDENTITY);
     for (uint32_t i = 0; i < s->urdf->n_links; i++) {
-        if (s->source[s->link_of[i]] == i && !(turned && s->link_of[i] == 0)) continue;
+        if (s->source[s->link_of[i]] == i && !(moved && s->link_of[i] == 0)) continue;
         const char *name = s->urdf->links[i].name;
-        if (turned && !strcmp(name, "base_link")) name = "base_link_of_urdf";
+        if (moved && !strcmp(name, "base_link")) name = "base_link_of_urdf";
         int32_t frame = build_frame(s->b, name, s->link_of[i], s->to_link[i]);
         if (frame < 0)
             return nm_fail(s->b->err, "%s:%u: link %s is one more than the %d there is room for", s->urdf->file,
@@ -160,7 +160,7 @@ static void note_massless(struct nm_body *body, const char *file)
             nm_fail(body->notes, "%s: link %s moves but has no mass", file, body->frames[i].name);
 }
 
-static int sort_body(struct body_build *b, const struct nm_urdf *urdf, uint32_t facing)
+static int sort_body(struct body_build *b, const struct nm_urdf *urdf, uint32_t facing, double lift)
 {
     struct sorting *s = nm_take_n(b->arena, struct sorting, 1);
     struct nm_body *body = b->body = nm_take_n(b->arena, struct nm_body, 1);
@@ -179,11 +179,12 @@ static int sort_body(struct body_build *b, const struct nm_urdf *urdf, uint32_t 
 
     struct pose3 base_to_root;
     uint32_t base = pick_base(urdf, &base_to_root);
-    base_to_root.rot = quat_mul(base_to_root.rot, quat_axis((struct vec3){0, 0, 1}, facing * M_PI / 2));
+    struct pose3 ours = {quat_axis((struct vec3){0, 0, 1}, facing * M_PI / 2), {0, 0, lift}};
+    base_to_root = pose_mul(base_to_root, ours);
     s->source[0] = base;
     body->n_links = 1;
     s->to_link[urdf->root] = pose_inv(base_to_root);
-    if (sort_link(s, urdf->root) || make_frames(s)) return -1;
+    if (sort_link(s, urdf->root) || make_frames(s, facing || lift > 0)) return -1;
     b->frames[0].to_link = POSE_IDENTITY;
 
     for (uint32_t i = 0; i < urdf->n_joints; i++) {
@@ -201,19 +202,41 @@ static int sort_body(struct body_build *b, const struct nm_urdf *urdf, uint32_t 
     return 0;
 }
 
-/* The body with x forward: it is sorted twice if the URDF has another axis there. `forward`: quarter turns that
- * robot.yaml names, -1: to be found out. */
+/* The URDF with a base_link at the hips, so that whoever draws the robot from it has the base's frame, too; as it is if
+ * it has one already. */
+static const char *lift_text(struct nm_arena *arena, const struct nm_urdf *urdf, double lift)
+{
+    const char *end = NULL;
+    for (const char *at = urdf->text; at && (at = strstr(at, "</robot>")); at++) end = at;
+    for (uint32_t i = 0; i < urdf->n_links; i++)
+        if (!strcmp(urdf->links[i].name, "base_link")) end = NULL;
+    const char *root = urdf->links[urdf->root].name;
+    if (!end || strpbrk(root, "<>&\"")) return urdf->text;
+    return nm_take_format(
+        arena,
+        "%.*s<link name=\"base_link\"/>\n<joint name=\"base_link_at_hips\" type=\"fixed\">\n"
+        "<parent link=\"%s\"/>\n<child link=\"base_link\"/>\n<origin xyz=\"0 0 %.9g\"/>\n</joint>\n%s",
+        (int)(end - urdf->text), urdf->text, root, lift, end);
+}
+
+/* The body with x forward and its base at the hips: it is sorted twice if the URDF has another axis there or the base
+ * on the ground. `forward`: quarter turns that robot.yaml names, -1: to be found out. */
 static int make_body(struct body_build *b, const struct nm_urdf *urdf, int forward)
 {
     const char *beside = dirname(nm_take_text(b->arena, urdf->file));
     struct nm_err why = {0}, before = *urdf->notes;
-    if (sort_body(b, urdf, 0)) return -1;
+    if (sort_body(b, urdf, 0, 0)) return -1;
     build_shapes(b, beside);
     if (forward < 0) forward = build_facing(b, &why);
-    if (forward) {
+    double lift = build_lift(b);
+    if (forward || lift > 0) {
         *urdf->notes = before;
-        if (sort_body(b, urdf, (uint32_t)forward)) return -1;
+        if (sort_body(b, urdf, (uint32_t)forward, lift)) return -1;
         build_shapes(b, beside);
+    }
+    if (lift > 0) {
+        b->body->urdf = lift_text(b->arena, urdf, lift);
+        nm_fail(b->body->notes, "the base of the URDF lies %.3g m below the hips: its frame is lifted to them", lift);
     }
     if (why.n) nm_fail(b->body->notes, "%.*s", (int)(why.used - 1), why.text);
     note_massless(b->body, urdf->file);

@@ -7,7 +7,8 @@
  * carries link j + 1. Frame i is link i itself for i < n_links; the frames after them are fixed to a link.
  *
  * `a_to_b` maps coordinates of a into b. The base's frame is base_link where the file has one, else the root link;
- * where x is not forward in it, the base's frame is turned and called base_link, and the file's own is a frame on it.
+ * where x is not forward in it or it lies on the ground, the base's frame is turned and lifted to the hips and called
+ * base_link, and the file's own is a frame on it.
  */
 #pragma once
 

@@ -161,12 +161,64 @@ static void long_names_are_shortened(void **state)
     nm_arena_free(&arena);
 }
 
+static const struct nm_body *load_file_of(struct nm_arena *arena, const char *urdf)
+{
+    char path[] = "/tmp/nutmeg_stranger_XXXXXX.urdf";
+    int fd = mkstemps(path, 5);
+    ssize_t size = (ssize_t)strlen(urdf);
+    assert_int_equal(write(fd, urdf, (size_t)size), size);
+    close(fd);
+    const struct nm_body *body = load(arena, path);
+    unlink(path);
+    return body;
+}
+
+/* A root on the ground below the trunk, as base_footprint is, or too high for legs that are straight: the base is at
+ * the hips all the same, and so it is in the URDF that `new robot` writes. */
+static void a_base_on_the_ground_is_lifted_to_the_hips(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *root;
+        double height;
+    } cases[] = {{"base_footprint", 0.26}, {"base_footprint", 0.2}, {"base_link", 0.26}};
+    struct nm_arena arena = {0};
+    const struct nm_body *plain = load(&arena, STRANGER("no_sole"));
+    double q[NM_JOINTS] = {0};
+    struct nm_kin is, should;
+    nm_forward(plain, POSE_IDENTITY, q, &should);
+    struct vec3 hip = should.pose[plain->leg[NM_LEFT].joints[0] + 1].pos;
+    assert_null(strstr(plain->notes->text, "lifted"));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *text = nm_take_format(&arena,
+                                          "%.*s<link name='%s'/><joint name='up' type='fixed'><parent "
+                                          "link='%s'/><child link='%s'/><origin xyz='0 0 %g'/></joint></robot>",
+                                          (int)(strstr(plain->urdf, "</robot>") - plain->urdf), plain->urdf,
+                                          cases[i].root, cases[i].root, plain->frames[0].name, cases[i].height);
+        const struct nm_body *body = load_file_of(&arena, text);
+        for (int again = 0; again < 2; again++, body = load_file_of(&arena, body->urdf)) {
+            bool own = !strcmp(cases[i].root, "base_link");
+            assert_string_equal(body->frames[0].name, "base_link");
+            assert_int_equal(strstr(body->notes->text, "lifted to them") != NULL, own || !again);
+            nm_forward(body, (struct pose3){QUAT_IDENTITY, {0, 0, hip.z}}, q, &is);
+            for (uint32_t k = 0; k < plain->n_frames; k++) {
+                int32_t frame = nm_find_frame(body, plain->frames[k].name);
+                assert_true(frame >= 0);
+                assert_near(pose_distance(is.pose[frame], should.pose[k]), 0, 1e-8);
+            }
+            int32_t root = nm_find_frame(body, own ? "base_link_of_urdf" : "base_footprint");
+            assert_true(root > 0);
+            assert_vec_near(is.pose[root].pos, 0, 0, -cases[i].height, 1e-8);
+        }
+    }
+    nm_arena_free(&arena);
+}
+
 /* A box that stands for a shank's mesh does not reach through the foot. */
 static void guessed_boxes_stay_between_their_joints(void **state)
 {
     (void)state;
     struct nm_arena arena = {0};
-    struct nm_err err = {0};
     static const char urdf[] =
         "<robot name='r'><link name='a'><inertial><mass value='1'/><inertia ixx='.01' iyy='.01' izz='.01' ixy='0' "
         "ixz='0' iyz='0'/></inertial></link><link name='shank'><inertial><origin xyz='0 -0.137 0'/><mass value='0.12'/>"
@@ -175,13 +227,7 @@ static void guessed_boxes_stay_between_their_joints(void **state)
         "<parent link='a'/><child link='shank'/><origin xyz='0 0 -0.8'/><axis xyz='1 0 0'/></joint><joint name='f' "
         "type='continuous'><parent "
         "link='shank'/><child link='foot'/><origin xyz='0 -0.18 0'/><axis xyz='1 0 0'/></joint></robot>";
-    char path[] = "/tmp/nutmeg_shank_XXXXXX.urdf";
-    int fd = mkstemps(path, 5);
-    assert_int_equal(write(fd, urdf, sizeof urdf - 1), sizeof urdf - 1);
-    close(fd);
-    const struct nm_body *body = nm_body_load(&arena, path, &err);
-    unlink(path);
-    if (!body) fail_msg("%s", err.text);
+    const struct nm_body *body = load_file_of(&arena, urdf);
     assert_int_equal(body->n_collisions, 1);
     const struct nm_link_shape *s = &body->collisions[0];
     assert_true(s->to_link.pos.y - s->size.y / 2 > -0.22 && s->to_link.pos.y + s->size.y / 2 < 0.04);
@@ -256,6 +302,7 @@ int main(void)
         cmocka_unit_test(without_its_meshes_a_foot_is_modest_and_not_below_its_sole),
         cmocka_unit_test(oddities_of_several_files_are_found_together),
         cmocka_unit_test(long_names_are_shortened),
+        cmocka_unit_test(a_base_on_the_ground_is_lifted_to_the_hips),
         cmocka_unit_test(guessed_boxes_stay_between_their_joints),
         cmocka_unit_test(five_joints_place_a_foot_but_do_not_turn_it),
         cmocka_unit_test(placeholders_are_replaced_on_demand),

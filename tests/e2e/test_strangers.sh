@@ -40,6 +40,12 @@ nutmeg new robot zeros zeros.urdf --dir zeros --search 0 >said 2>&1 || wrong "ze
 grep -q "motors in proportion to the weight" said || wrong "zeros get motors without a word: $(cat said)"
 nutmeg sim robots/walk --robot ./zeros --seeds 1 --seconds 7 >said 2>&1 || wrong "zeros: $(cat said)"
 
+# a root without mass on the ground, as many public files have it: it has not fallen where its trunk is up
+sed 's#</robot>#<link name="base_footprint"/><joint name="up" type="fixed"><parent link="base_footprint"/>\
+<child link="trunk"/><origin xyz="0 0 0.4"/></joint></robot>#' "$root/tests/data/robots/coupled_knees.urdf" >ground.urdf
+nutmeg new robot ground ground.urdf --dir ground --search 0 >/dev/null
+nutmeg sim robots/walk --robot ./ground --seeds 1 --seconds 7 >said 2>&1 || wrong "a base on the ground: $(cat said)"
+
 # what no robot weighs or measures is refused in words, and nothing is written
 sed -E 's#<inertial>.*</inertial>##' "$root/tests/data/robots/right_first.urdf" >light.urdf
 awk '{ while (match($0, /(xyz|size)="[-0-9. e]+"/)) {

@@ -104,7 +104,8 @@ static void fixed_transforms_are_told_once_or_again_if_asked(void **state)
 static void a_base_of_another_name_hangs_below_base_link(void **state)
 {
     (void)state;
-    const char *text = "<robot name='r'><link name='pelvis'/><link name='torso'/>"
+    const char *text = "<robot name='r'><link name='pelvis'/><link name='torso'/><link name='base_footprint'/>"
+                       "<joint name='ground' type='fixed'><parent link='pelvis'/><child link='base_footprint'/></joint>"
                        "<joint name='waist' type='revolute'><parent link='pelvis'/><child link='torso'/>"
                        "<origin xyz='0 0 0.1'/><axis xyz='0 0 1'/><limit lower='-1' upper='1' effort='1' velocity='1'/>"
                        "</joint></robot>";
@@ -122,6 +123,8 @@ static void a_base_of_another_name_hangs_below_base_link(void **state)
     take(h, "tf_static");
     assert_near(pose_distance(climb("pelvis"), POSE_IDENTITY), 0, 0);
     assert_near(pose_distance(climb("torso"), (struct pose3){quat_rpy(0, 0, 0.5), {0, 0, 0.1}}), 0, 1e-12);
+    for (uint32_t i = 0; i < n_links; i++) /* its parent is odom */
+        assert_string_not_equal(links[i].child, "base_footprint");
     nm_harness_free(h);
     nm_arena_free(&arena);
 }

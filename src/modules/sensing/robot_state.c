@@ -89,6 +89,7 @@ static void tell_fixed(struct robot_state *f)
         add(tf, stamp, "base_link", body->frames[0].name, POSE_IDENTITY);
     }
     for (uint32_t i = body->n_links; i < body->n_frames; i++) {
+        if (!strcmp(body->frames[i].name, "base_footprint")) continue; /* where the robot is, body_model tells */
         tf = room(f, tf);
         add(tf, stamp, body->frames[body->frames[i].link].name, body->frames[i].name, body->frames[i].to_link);
     }
