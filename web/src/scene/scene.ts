@@ -142,6 +142,9 @@ class Body {
       const tinted = new MeshLambertMaterial({ color: (old.color ?? new Color("#888")).clone().lerp(shirt, 0.22) });
       mesh.material = tinted;
     });
+    // the base's frame need not be that of the root, which may lie on the ground
+    model.updateMatrixWorld(true);
+    model.links.base_link?.matrixWorld.clone().invert().decompose(model.position, model.quaternion, model.scale);
     this.model = model;
     this.group.add(model);
     this.stand();
