@@ -58,16 +58,21 @@ static void a_dive_does_not_wait_for_the_walk_to_stop(void **state)
     end(&r);
 }
 
+static void begin_kicking(struct rig *r)
+{
+    begin(r, NULL);
+    go_on(r, 1);
+    r->wants_kick = true;
+    go_on(r, 3 * TICK);
+    r->wants_kick = false, r->kicks = true;
+    go_on(r, 0.2);
+}
+
 static void a_dive_does_not_wait_for_a_kick_to_end(void **state)
 {
     (void)state;
     struct rig r;
-    begin(&r, NULL);
-    go_on(&r, 1);
-    r.wants_kick = true;
-    go_on(&r, 3 * TICK);
-    r.wants_kick = false, r.kicks = true;
-    go_on(&r, 0.2);
+    begin_kicking(&r);
     r.request = r.hurries = true;
     assert_int_equal(go_on(&r, 0.05)->left_leg_owner, HcmState_OWNER_ANIMATION);
     assert_trace(&r, "CONTROLABLE KICKING ANIMATION_RUNNING ");
@@ -153,12 +158,7 @@ static void falls_and_penalties_take_the_joints_from_a_kick(void **state)
     for (int how = 0; how < 2; how++) {
         static const char *const traces[] = {"FALLING ", "PENALTY_ANIMATION_IN "};
         struct rig r;
-        begin(&r, NULL);
-        go_on(&r, 1);
-        r.wants_kick = true;
-        go_on(&r, 3 * TICK);
-        r.wants_kick = false, r.kicks = true;
-        go_on(&r, 0.2);
+        begin_kicking(&r);
         r.trace[0] = 0;
         if (how == 0) falls(&r, 0, M_PI / 2);
         r.penalized = how == 1;
@@ -175,12 +175,7 @@ static void a_stop_waits_for_the_end_of_a_kick(void **state)
 {
     (void)state;
     struct rig r;
-    begin(&r, NULL);
-    go_on(&r, 1);
-    r.wants_kick = true;
-    go_on(&r, 3 * TICK);
-    r.wants_kick = false, r.kicks = true;
-    go_on(&r, 0.2);
+    begin_kicking(&r);
     r.trace[0] = 0;
     r.stopped = true;
     assert_int_equal(go_on(&r, 0.5)->left_leg_owner, HcmState_OWNER_KICK);
