@@ -206,7 +206,7 @@ static void a_kick_moves_the_ball_and_the_walk_goes_on(void **state)
     struct rig r;
     rig_start(&r, "kid70", (struct pose2){-2, 1, 0}, 122);
     assert_true(walk(&r, 3, 0.2, 0, 0, true));
-    r.engine.kick = (struct walk_kick){.wanted = true, .foot = NM_LEFT, .reach = {r.params.kick_reach, 0}};
+    r.engine.kick = (struct walk_kick){.wanted = true, .foot = NM_LEFT, .swing = {1, 0}};
     for (int i = 0; i < 100 && !r.engine.kick.active; i++) assert_true(walk(&r, TICK, 0.2, 0, 0, true));
     assert_true(r.engine.kick.active);
     /* before the foot that will swing: half a foot and a radius ahead of the one that stands */

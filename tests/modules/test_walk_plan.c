@@ -124,24 +124,30 @@ static void a_command_is_followed_in_bounded_changes(void **state)
     assert_true(e.step[0] == 0);
 }
 
-/* A kick leaves nothing behind at either end of its step, and swings out by its reach between. */
+/* A kick leaves nothing behind at either end of its step, and swings the leg as far as it should between. */
 static void a_kick_is_gone_at_both_ends(void **state)
 {
     (void)state;
     struct walk_params p = usual();
     struct walk_engine e = engine();
-    double offset[4], most = 0;
-    e.kick = (struct walk_kick){.active = true, .reach = {0.15, 0.05}, .turn = 0.3};
-    for (int i = 0; i <= 100; i++) {
-        walk_kick_offset(&e, &p, i / 100.0, offset);
-        if (i <= (int)(100 * p.kick_begin) || i >= (int)ceil(100 * p.kick_end))
-            assert_true(offset[0] == 0 && offset[1] == 0 && offset[2] == 0 && offset[3] == 0);
-        most = fmax(most, offset[0]);
+    const struct vec3 hip = {0, 0.05, 0};
+    const struct pose3 sole = {quat_rpy(0, 0, 0.1), {0, 0.05, -0.3}};
+    double most = 0, aside = 0;
+    p.kick_in = 0;
+    e.kick = (struct walk_kick){.active = true, .swing = {0.8, 0.6}, .turn = 0.3};
+    for (int i = 0; i <= 120; i++) {
+        struct pose3 at = walk_kick_pose(&e, &p, i / 100.0, hip, sole);
+        if (i / 100.0 <= p.kick_begin || i / 100.0 >= p.kick_end) assert_memory_equal(&at, &sole, sizeof at);
+        double ahead = atan2(at.pos.x - hip.x, hip.z - at.pos.z);
+        most = fmax(most, ahead);
+        aside = fmax(aside, asin((at.pos.y - hip.y) / vec3_norm(vec3_sub(at.pos, hip))));
+        assert_true(vec3_norm(vec3_sub(at.pos, hip)) <= 0.3 + 1e-9);
     }
-    assert_true(fabs(most - 0.15) < 0.001);
+    assert_true(fabs(most - 0.8 * p.kick_swing) < 0.05);
+    assert_true(fabs(aside - 0.6 * p.kick_swing) < 0.05);
     e.kick.active = false;
-    walk_kick_offset(&e, &p, 0.5, offset);
-    assert_true(offset[0] == 0 && offset[2] == 0);
+    struct pose3 at = walk_kick_pose(&e, &p, 0.5, hip, sole);
+    assert_memory_equal(&at, &sole, sizeof at);
 }
 
 /* A body half as long makes steps half as long, in the root of half the time, and falls as easily. */

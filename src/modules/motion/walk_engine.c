@@ -25,7 +25,10 @@ static const double APART_X = 0.08, APART_Y = 0.09,
                     APART_TURN = 0.6;               /* m, m, rad: it may stand where another walk ended */
 static const double QUIET = 0.01, LONGEST_WAIT = 1; /* m, of the capture point when it starts to walk; s             */
 static const double PACE_SHARE = 0.3; /* of the last step, in the mean time of steps                      */
-enum { MOST_STILL = 10 };             /* steps on the spot before it stands anyhow                        */
+/* Who leans farther than this, or goes back faster, does not kick: rad, m/s. */
+static const double UPRIGHT = 0.2, GOES_BACK = 0.05;
+static const double KICK_LANDS = 0.03; /* m ahead at most: a kick takes the speed that longer steps count on */
+enum { MOST_STILL = 10 };              /* steps on the spot before it stands anyhow                        */
 
 int walk_engine_init(struct walk_engine *e, const struct nm_body *body, struct nm_err *err)
 {
@@ -95,7 +98,8 @@ static void landing(struct walk_engine *e, const struct walk_params *p, const do
     }
     double sign = walk_engine_side(e->support),
            closest = e->nearest + p->room + TURNED_ROOM * e->size * fabs(sin(e->land_yaw));
-    target[0] = walk_clip(target[0], REARMOST * e->size, FOREMOST * e->size);
+    bool kicked = e->kick.active && e->phase > p->kick_peak;
+    target[0] = walk_clip(target[0], REARMOST * e->size, (kicked ? KICK_LANDS : FOREMOST) * e->size);
     target[1] = sign * walk_clip(sign * target[1], closest, WIDEST * e->size);
 }
 
@@ -151,9 +155,12 @@ static bool step_is_over(const struct walk_engine *e, const struct walk_params *
 {
     double swing = seen->load[walk_other(e->support)], stands = seen->load[e->support];
     bool loaded = seen->loaded > LOADED * e->weight;
-    if (e->steps > 0 && e->phase > p->early && loaded && swing > stands) return true;
+    bool kicks = e->kick.active; /* what its foot feels is the ball, and its swing lifts the robot */
+    double early = kicks ? fmax(p->early, p->kick_end) : p->early;
+    if (e->steps > 0 && e->phase > early && loaded && swing > stands) return true;
     if (e->phase < 1 - 1e-9) return false;
-    return e->steps < 1 || !loaded || swing > TOUCHES * e->weight || e->time > p->longest * e->duration + WAITS;
+    return e->steps < 1 || (!loaded && !kicks) || swing > TOUCHES * e->weight ||
+           e->time > p->longest * e->duration + WAITS;
 }
 
 /* The other foot becomes the frame of what is measured. */
@@ -190,9 +197,10 @@ static void change_feet(struct walk_engine *e, const struct walk_seen *seen)
     see_change(e, seen);
 }
 
-static void ride_kick(struct walk_engine *e)
+static void ride_kick(struct walk_engine *e, const struct walk_seen *seen)
 {
-    e->kick.active = e->kick.wanted && e->kick.foot != e->support && e->share >= 1;
+    bool upright = hypot(seen->roll, seen->pitch) < UPRIGHT, back = e->com_speed[0] < -GOES_BACK * sqrt(e->size);
+    e->kick.active = e->kick.wanted && e->kick.foot != e->support && e->share >= 1 && upright && !back;
     if (e->kick.active) e->kick.wanted = false;
 }
 
@@ -206,7 +214,7 @@ static void next_step(struct walk_engine *e, const struct walk_params *p, const 
     walk_learn(e, p, seen->yaw);
     e->phase = e->time = 0;
     e->caught = false;
-    ride_kick(e);
+    ride_kick(e, seen);
     walk_follow(e, p, command);
     walk_plan_step(e, p);
 }
@@ -329,7 +337,7 @@ void walk_engine_take_over(struct walk_engine *e, const struct walk_params *p, c
     for (int side = 0; side < 2; side++)
         for (uint32_t i = 0; i < e->leg[side].chain.n; i++) e->q_last[side][i] = sense->q[e->leg[side].chain.joints[i]];
     e->kick.active = false;
-    if (e->phase == 0) ride_kick(e);
+    if (e->phase == 0) ride_kick(e, &seen);
     walk_plan_step(e, p);
     e->time = e->phase * e->duration;
 }

@@ -39,7 +39,7 @@ struct walk_kick {
     bool wanted;       /* at the next step of that foot            */
     bool active;       /* rides on this step                       */
     enum nm_side foot; /* that kicks                               */
-    double reach[2];   /* m beyond the step, along the support foot */
+    double swing[2];   /* of the leg's swing: forwards, to the left */
     double turn;       /* rad of the kicking foot, outwards and back */
 };
 
@@ -116,4 +116,4 @@ bool walk_engine_rests(const struct walk_engine *e);
 
 struct WalkCommand;
 /* Takes over the kick of a command for the next fitting step; otherwise says why not. */
-const char *walk_kick_ask(const struct WalkCommand *command, const struct walk_params *p, struct walk_kick *kick);
+const char *walk_kick_ask(const struct WalkCommand *command, struct walk_kick *kick);

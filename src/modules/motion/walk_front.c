@@ -117,7 +117,7 @@ static void take_command(struct walk_front *f)
     f->wish.target = pose2_mul(footprint(f), target);
     f->wish.place = pose2_mul(f->here, target);
     f->wish.heading = f->heading + target.theta;
-    const char *why = c->kick != WalkCommand_KICK_NONE ? walk_kick_ask(c, &f->tuned, &f->engine.kick) : NULL;
+    const char *why = c->kick != WalkCommand_KICK_NONE ? walk_kick_ask(c, &f->engine.kick) : NULL;
     if (why) nm_text(f->refused, "%s", why);
     if (c->kick != WalkCommand_KICK_NONE && !why) f->kick_asked = f->nm->now;
 }

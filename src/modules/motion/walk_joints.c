@@ -107,12 +107,9 @@ static double lean_of(const struct walk_engine *e, const struct walk_params *p)
     return p->lean + p->lean_speed * e->step[0];
 }
 
-static struct pose3 swinging_sole(const struct walk_engine *e, const struct walk_params *p)
+static struct pose3 swinging_sole(const struct walk_engine *e)
 {
-    double kick[4];
-    walk_kick_offset(e, p, e->phase, kick);
-    return (struct pose3){quat_rpy(0, 0, e->swing_yaw + kick[3]),
-                          {e->swing[0] + kick[0], e->swing[1] + kick[1], e->swing[2] + kick[2]}};
+    return (struct pose3){quat_rpy(0, 0, e->swing_yaw), {e->swing[0], e->swing[1], e->swing[2]}};
 }
 
 void walk_pose_legs(struct walk_engine *e, const struct walk_params *p, const struct walk_seen *seen,
@@ -128,8 +125,12 @@ void walk_pose_legs(struct walk_engine *e, const struct walk_params *p, const st
                                 -p->level * (seen->pitch + e->gyro.y * p->look_ahead - lean), 0);
     for (int side = 0; side < 2; side++) {
         bool swings = side != (int)e->support;
-        struct pose3 in_torso = pose_mul(here_to_torso, swings ? swinging_sole(e, p) : POSE_IDENTITY);
-        if (swings && e->mode == WALK_STEP) in_torso.rot = quat_mul(back, in_torso.rot);
+        struct pose3 in_torso = pose_mul(here_to_torso, swings ? swinging_sole(e) : POSE_IDENTITY);
+        if (swings && e->mode == WALK_STEP) {
+            const struct nm_leg *leg = &e->leg[side];
+            in_torso = walk_kick_pose(e, p, e->phase, leg->chain.point[leg->pitch[0]], in_torso);
+            in_torso.rot = quat_mul(back, in_torso.rot);
+        }
         memcpy(goals[side], e->q_last[side], sizeof e->q_last[side]);
         nm_leg_ik(&e->leg[side], in_torso, goals[side], NULL);
     }

@@ -68,11 +68,16 @@
     X(early, 0.511, 0.3, 1, "1", 0, "phase from which the other foot may take over")                                   \
     X(longest, 1.6, 1, 4, "1", 0, "a step ends after so many planned times, weight or not")                            \
     X(turn_share, 0.75, 0.5, 1, "1", 0, "of a turn done by the foot that opens")                                       \
-    X(kick_reach, 0.15, 0, 0.3, "m", 1, "how far a kick of full strength swings beyond the step")                      \
+    X(kick_swing, 0.7, 0, 1.5, "rad", 0, "how far the leg of a kick of full strength swings beyond the step")          \
+    X(kick_in, 0.1, -1, 1, "1", 0, "share of that by which it swings inwards: the leaning trunk carries it outwards")  \
+    X(kick_bend, 0.09, 0, 0.5, "1", 0,                                                                                 \
+      "share by which the leg is shortened on the way, so that its knee strikes, too")                                 \
+    X(kick_toe, -0.15, -1, 1, "rad", 0, "how far the toes are lifted")                                                 \
+    X(kick_yaw, 0.15, -1, 1, "rad", 0, "how far they are turned inwards")                                              \
     X(kick_period, 1.5, 1, 3, "1", 0, "the step of a kick takes so much longer")                                       \
-    X(kick_lift, 0.01, 0, 0.05, "m", 1, "and is so much higher")                                                       \
-    X(kick_begin, 0.3, 0, 0.6, "1", 0, "phase at which the kick leaves the step")                                      \
-    X(kick_end, 0.8, 0.5, 1, "1", 0, "phase at which it is back")
+    X(kick_begin, 0.15, 0, 0.6, "1", 0, "phase at which the kick leaves the step")                                     \
+    X(kick_peak, 0.5, 0.2, 1, "1", 0, "phase at which it is in front")                                                 \
+    X(kick_end, 0.75, 0.5, 1, "1", 0, "phase at which it is back in the step")
 
 struct walk_params {
 #define X(name, value, least, most, unit, power, about) double name;

@@ -43,8 +43,9 @@ void walk_learn(struct walk_engine *e, const struct walk_params *p, double headi
 
 /* ---- walk_kick.c: kicks that ride on a step ---- */
 
-/* What the kick adds to the swinging foot at a phase: m, m, m, rad. */
-void walk_kick_offset(const struct walk_engine *e, const struct walk_params *p, double phase, double offset[4]);
+/* Where the kick puts the swinging foot at a phase: the leg swings about its hip. All in the torso. */
+struct pose3 walk_kick_pose(const struct walk_engine *e, const struct walk_params *p, double phase, struct vec3 hip,
+                            struct pose3 sole);
 
 /* ---- walk_joints.c: from feet and trunk to joints ---- */
 

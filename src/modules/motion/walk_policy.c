@@ -30,6 +30,7 @@ static const double ASKED = 0.2;                           /* of the limit: a di
 static const double NEARER = 0.02, PATIENCE = 1;           /* m, s: a policy that comes no nearer to a target       */
 static const double CROSSES = 1.8;                         /* what walking to a side costs beside anything else     */
 static const double LEAD = 0.4;                            /* of the speed that is missing, forwards                */
+static const double HURRIES = 1.5;                         /* of hand_over, for a kick                              */
 static const double HASTE = 2;                             /* of the ramp, for a stop                               */
 static const double BLOCKED = 0.4;               /* of what it is told: who comes no farther does not push   */
 static const double BRAKES[3] = {1.4, 0.9, 4};   /* m/s2, m/s2, rad/s2: before a target                   */
@@ -479,13 +480,14 @@ static void halt(struct walk_policy *f, const struct walk_sense *s)
     if (rests) e->mode = WALK_STAND, e->stays = true;
 }
 
-/* Slow enough for the model-based walk. */
+/* Slow enough for the model-based walk; a kick does not wait for that much. */
 static bool slow(const struct walk_policy *f)
 {
     const struct walk_params *p = &f->front.tuned;
     const double *v = f->front.placed ? f->front.speed : f->asked;
     double along = v[0] > 0 ? p->max_forward : p->max_backward;
-    return fabs(v[0]) / along + fabs(v[1]) / p->max_side + 0.5 * fabs(v[2]) / p->max_turn < f->hand_over;
+    return fabs(v[0]) / along + fabs(v[1]) / p->max_side + 0.5 * fabs(v[2]) / p->max_turn <
+           (f->front.engine.kick.wanted ? HURRIES : 1) * f->hand_over;
 }
 
 /* ---- the cycle ---- */
