@@ -26,6 +26,7 @@ uint32_t position_story_read(struct position_story *s, const struct nm *nm, cons
     uint8_t state = io->match->state, body = io->hcm->state;
     bool penalized = io->match->penalized, carried = body == HcmState_CARRIED;
     bool down = body == HcmState_FALLING || body == HcmState_FALLEN || body == HcmState_GETTING_UP;
+    if (body == HcmState_STOPPED) down = s->down; /* nobody gets up while play is stopped */
     bool known = nm_age(nm, io->match) != INT64_MAX;
     if (!s->begun) events |= POSITION_START;
     /* in a shoot-out robots are put before each shot */

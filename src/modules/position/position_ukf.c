@@ -30,7 +30,7 @@ struct position_ukf {
     double tilt_drift, tilt_time, tilt_image, pixel_noise, orientation_noise, camera_height, line_noise;
     double range, min_confidence;
     double gate, ambiguity, false_share, trust, memory;
-    double patience, prune;
+    double patience, proof, prune;
     double side_most, mate_most;
     double fall_noise, fall_turn_noise;
     /* state */
@@ -222,13 +222,15 @@ static void see(struct position_ukf *f, const struct sighting *sightings, uint32
     }
 }
 
-/* Sensor resetting: poses that what was seen lately suggests, tried by all of it. */
+/* Sensor resetting: poses that what was seen lately suggests, tried by all of it. A robot is seldom carried away, and a
+ * false percept may last for a second, so a pose that explains only one thing more is not proven. */
 static void search(struct position_ukf *f, int tries)
 {
     uint32_t n = sight_recall(&f->seen, f->moved_to, f->moved_at, f->patience, f->recalled);
     const struct position_spot rough = {.sigma_x = 0.25, .sigma_y = 0.25, .sigma_theta = 0.15};
     struct particle *best = best_of(f);
     if (n < 6) return;
+    double things = sight_share_votes(f->recalled, n);
     double known = sight_score(&f->map, f->recalled, n, ukf_pose(&best->filter), f->false_share);
     struct position_spot found = rough;
     double highest = -INFINITY;
@@ -238,7 +240,7 @@ static void search(struct position_ukf *f, int tries)
         double score = sight_score(&f->map, f->recalled, n, pose, f->false_share);
         if (score > highest) highest = score, found.pose = pose;
     }
-    if (!(highest > known + 0.1) || !(highest > 0)) return;
+    if (!(things * (highest - known) > f->proof) || !(highest > 0)) return;
     for (uint32_t i = 0; i < f->n; i++) {
         struct pose2 at = ukf_pose(&f->particles[i].filter);
         if (is_near(at, found.pose) || is_near(position_mirrored(at), found.pose)) return;
@@ -440,6 +442,8 @@ static const struct nm_param params[] = {
              "share of a percept's weight that counts, because the errors of neighbouring images are alike"),
     NM_PARAM(memory, 2, 0.1, 60, "s", "time in which the scores of hypotheses fade"),
     NM_PARAM(patience, 3, 0.2, 20, "s", "sightings of this time suggest and judge new hypotheses"),
+    NM_PARAM(proof, 5, 0, 100, "1",
+             "a new hypothesis must explain them better by this (log): one thing that it alone explains is worth 4"),
     NM_PARAM(prune, 12, 1, 100, "1", "a hypothesis that is so much less likely than the best (log) is dropped"),
     NM_PARAM(side_most, 7, 0, 50, "1", "how sure game and history can make the side (log odds)"),
     NM_PARAM(mate_most, 5, 0, 50, "1",

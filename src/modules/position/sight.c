@@ -123,9 +123,38 @@ uint32_t sight_recall(const struct sight_memory *m, struct pose2 robot, int64_t 
         to[n] = r->what;
         to[n].x = at.x, to[n].y = at.y, to[n].orientation = at.theta;
         to[n].x1 = end.x, to[n].y1 = end.y;
-        n++;
+        to[n++].vote = 1;
     }
     return n;
+}
+
+static bool same_thing(const struct sighting *a, const struct sighting *b)
+{
+    double near = 0.3 + 0.1 * hypot(a->x, a->y); /* m, what odometry and camera err by in some seconds */
+    if (a->kind != b->kind) return false;
+    if (a->kind < SIGHT_LINE) return hypot(a->x - b->x, a->y - b->y) < near;
+    double ax = a->x1 - a->x, ay = a->y1 - a->y, bx = b->x1 - b->x, by = b->y1 - b->y, long_a = hypot(ax, ay);
+    double mx = (b->x + b->x1) / 2 - a->x, my = (b->y + b->y1) / 2 - a->y;
+    return fabs(ax * by - ay * bx) < 0.3 * long_a * hypot(bx, by) && fabs(ax * my - ay * mx) < near * long_a;
+}
+
+double sight_share_votes(struct sighting all[MEMORY], uint32_t n)
+{
+    const uint32_t enough = 3; /* sightings that make a whole vote */
+    uint32_t first[MEMORY], seen[MEMORY], thing[MEMORY], things = 0;
+    double sum = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t k = 0;
+        while (k < things && !same_thing(&all[first[k]], &all[i])) k++;
+        if (k == things) first[things] = i, seen[things++] = 0;
+        thing[i] = k;
+        seen[k]++;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        all[i].vote = 1.0 / (seen[thing[i]] > enough ? seen[thing[i]] : enough);
+        sum += all[i].vote;
+    }
+    return sum;
 }
 
 /* ---- guesses ---- */
@@ -174,7 +203,7 @@ static double line_misfit(const struct sight_map *map, const struct sighting *s,
 double sight_score(const struct sight_map *map, const struct sighting *sightings, uint32_t n, struct pose2 pose,
                    double false_share)
 {
-    double c = cos(pose.theta), s = sin(pose.theta), sum = 0;
+    double c = cos(pose.theta), s = sin(pose.theta), sum = 0, votes = 0;
     for (uint32_t i = 0; i < n; i++) {
         const struct sighting *o = &sightings[i];
         struct pose2 a = {pose.x + c * o->x - s * o->y, pose.y + s * o->x + c * o->y, pose.theta + o->orientation};
@@ -188,9 +217,10 @@ double sight_score(const struct sight_map *map, const struct sighting *sightings
             misfit = point_misfit(map, o, a, away2);
             if (o->directed) peak = 8;
         }
-        sum += log((1 - false_share) * peak * exp(-fmin(misfit, 60) / 2) + false_share);
+        sum += o->vote * log((1 - false_share) * peak * exp(-fmin(misfit, 60) / 2) + false_share);
+        votes += o->vote;
     }
-    return n ? sum / n : 0;
+    return votes > 0 ? sum / votes : 0;
 }
 
 static struct pose2 from_one(const struct sighting *s, const struct nm_landmark *m, double repeat)

@@ -16,6 +16,7 @@ struct sighting {
     double orientation; /* rad                                      */
     double turn;        /* rad, `orientation` repeats after it      */
     double doubt;       /* factor of the usual variance, 1 or more  */
+    double vote;        /* how much it counts among those that are recalled */
 };
 
 struct sight_map {
@@ -58,11 +59,15 @@ struct sight_memory {
 /* Keeps an image's sightings if the last image that was kept is old enough. */
 void sight_remember(struct sight_memory *memory, const struct sighting *sightings, uint32_t n, struct pose2 robot,
                     int64_t at);
-/* What was seen in the last seconds, as if it were seen from here; returns how many. */
+/* What was seen in the last seconds, as if it were seen from here; returns how many. Each has a vote. */
 uint32_t sight_recall(const struct sight_memory *memory, struct pose2 robot, int64_t now, double seconds,
                       struct sighting sightings[MEMORY]);
+/* Lets sightings of one thing share one vote, so that a false percept that lasts does not outvote everything else; a
+ * thing seen once or twice has a part of a vote. Returns the sum of the votes: about how many things they show. */
+double sight_share_votes(struct sighting sightings[MEMORY], uint32_t n);
 
-/* How well sightings fit a pose that is known roughly: mean logarithm of the likelihood ratio to a false percept. */
+/* How well recalled sightings fit a pose that is known roughly: mean logarithm of the likelihood ratio to a false
+ * percept, by their votes. */
 double sight_score(const struct sight_map *map, const struct sighting *sightings, uint32_t n, struct pose2 pose,
                    double false_share);
 /* A pose that one directed crossing or two landmarks, drawn at random, would explain; false if none was found. */
