@@ -13,6 +13,8 @@
 #include "humanoid_league_msgs/BallRelative.h"
 #include "nav_msgs/Odometry.h"
 #include "nutmeg_msgs/BallModel.h"
+#include "nutmeg_msgs/ObstacleModel.h"
+#include "nutmeg_msgs/Percepts.h"
 
 extern const struct nm_module ball_filter_module;
 
@@ -113,6 +115,56 @@ static void what_lies_beyond_the_carpet_is_no_ball(void **state)
     }
 }
 
+/* The robot stands at x = 0 until the ball has been seen, then walks to x_last at 0.3 m/s and sees it no more. */
+static const BallModel *walk_blindly(struct nm_harness *h, double ball_x, double x_last)
+{
+    for (int i = 0; i < 30; i++) see(h, ball_x, 0.1);
+    for (double x = 0; x < x_last; x += 0.3 * 0.033) {
+        Odometry *o = nm_harness_set(h, "odometry");
+        o->header.stamp = soon(h, 0.033);
+        o->pose.pose.position.x = x;
+        o->pose.pose.orientation.w = 1;
+        Percepts *nothing = nm_harness_set(h, "percepts");
+        nothing->header.stamp = soon(h, 0.033);
+        nm_harness_step(h, 0.033);
+    }
+    return nm_harness_get(h, "ball");
+}
+
+static void a_ball_that_the_robot_walks_into_rolls_ahead_of_it(void **state)
+{
+    (void)state;
+    struct nm_harness *h = nm_harness_new(&ball_filter_module, NULL);
+    const BallModel *ball = walk_blindly(h, 0.5, 0.3);
+    assert_true(fabs(ball->position.x - 0.2) < 0.03 && fabs(ball->velocity.x) < 0.05);
+    nm_harness_free(h);
+    h = nm_harness_new(&ball_filter_module, NULL);
+    ball = walk_blindly(h, 0.5, 0.6);
+    assert_true(ball->valid && ball->position.x > 0.2);
+    nm_harness_free(h);
+}
+
+/* A kick against the feet of a rival: the ball is not behind it. */
+static void an_unseen_ball_does_not_roll_through_a_rival(void **state)
+{
+    (void)state;
+    for (int rival = 0; rival < 2; rival++) {
+        struct nm_harness *h = nm_harness_new(&ball_filter_module, "brake=0.5, learn_brake=false");
+        const BallModel *ball = NULL;
+        for (int i = 0; i < 20; i++) see(h, 0.4 + 2 * 0.033 * fmax(i - 15, 0), 0);
+        for (int i = 0; i < 20; i++) {
+            ObstacleModel *others = nm_harness_set(h, "obstacles");
+            Obstacle *o = rival ? nm_append(&others->obstacles, &Obstacle_type) : NULL;
+            if (o) *o = (Obstacle){.kind = Obstacle_RIVAL, .position = {1.0, 0.05, 0}, .last_seen = soon(h, 0)};
+            ((Percepts *)nm_harness_set(h, "percepts"))->header.stamp = soon(h, 0.033);
+            nm_harness_step(h, 0.033);
+            ball = nm_harness_get(h, "ball");
+        }
+        assert_true(ball->valid && (rival ? ball->position.x < 1 : ball->position.x > 1.2));
+        nm_harness_free(h);
+    }
+}
+
 static void an_unseen_ball_is_forgotten(void **state)
 {
     (void)state;
@@ -132,6 +184,8 @@ int main(void)
         cmocka_unit_test(the_robots_own_motion_does_not_move_the_ball),
         cmocka_unit_test(one_false_sighting_is_ignored_and_a_ball_that_stays_elsewhere_is_followed),
         cmocka_unit_test(what_lies_beyond_the_carpet_is_no_ball),
+        cmocka_unit_test(a_ball_that_the_robot_walks_into_rolls_ahead_of_it),
+        cmocka_unit_test(an_unseen_ball_does_not_roll_through_a_rival),
         cmocka_unit_test(an_unseen_ball_is_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

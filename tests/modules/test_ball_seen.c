@@ -124,6 +124,25 @@ static void the_robots_own_kick_is_known_at_once(void **state)
     assert_true(own >= other);
 }
 
+/* A kick that a rival's foot throws back: the ball is soon where it is seen, not where it should have rolled. */
+static void a_ball_that_is_seen_soon_counts_more_than_one_that_should_roll(void **state)
+{
+    (void)state;
+    struct nm_harness *h = nm_harness_new_with(&ball_filter_module, NULL, body);
+    int images = 0;
+    for (int i = 0; i < 60; i++) {
+        double rolled = fmax(i - 25, 0) * STEP * 2.5;
+        bool back = i > 30;
+        give_odometry(h, (struct pose2){0});
+        give_camera(h, back ? 1.5 : 0, 0.6); /* nothing says that the other one is not there */
+        add_percept(give_image(h, 0.02), Percept_BALL, back ? 0.5 : 0.5 + rolled, back ? -0.3 : 0, 0.04);
+        const BallModel *ball = go(h);
+        if (back && hypot(ball->position.x - 0.5, ball->position.y + 0.3) > 0.15) images++;
+    }
+    assert_in_range(images, 0, 12);
+    nm_harness_free(h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -131,6 +150,7 @@ int main(void)
         cmocka_unit_test(a_ball_that_should_be_seen_and_is_not_is_lost_but_not_at_once),
         cmocka_unit_test(a_ball_out_of_view_or_behind_a_robot_is_remembered),
         cmocka_unit_test(the_robots_own_kick_is_known_at_once),
+        cmocka_unit_test(a_ball_that_is_seen_soon_counts_more_than_one_that_should_roll),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

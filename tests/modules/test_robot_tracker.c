@@ -191,6 +191,32 @@ static void what_a_mate_sees_is_an_obstacle_but_not_this_robot_nor_what_was_seen
     nm_harness_free(h);
 }
 
+/* The robot saw a rival beside it, then looks elsewhere. The rival walks 0.6 m, and a mate sees that. */
+static void a_rival_that_is_not_seen_any_more_is_where_a_mate_sees_it(void **state)
+{
+    (void)state;
+    struct nm_harness *h = nm_harness_new(&robot_tracker_module, NULL);
+    for (int n = 0; n < 120; n++) {
+        TeamMessage *mate = add_mate(h, nm_harness_set(h, "team_state"), 2, (struct pose2){2, 2, 0});
+        if (n > 70) {
+            Obstacle *o = nm_append(&mate->obstacles, &Obstacle_type);
+            *o = (Obstacle){.kind = Obstacle_RIVAL, .position = {1.6, 0.5, 0}, .confidence = 0.8f};
+            o->last_seen = nm_stamp(nm_ns(n * STEP - 0.1));
+        }
+        give_odometry(h, (struct pose2){0});
+        give_pose(h, (struct pose2){0, 0, 0}, 0.05);
+        Percepts *image = give_image(h, 0.02);
+        if (n < 30) add_percept(image, Percept_RIVAL, 1, 0.5, 0.05);
+        nm_harness_step(h, STEP);
+        if (n == 60) assert_non_null(nearest(h, "obstacles", 1, 0.5));
+    }
+    const Obstacle *rival = nearest(h, "obstacles", 1.6, 0.5);
+    assert_non_null(rival);
+    assert_true(hypot(rival->position.x - 1.6, rival->position.y - 0.5) < 0.15);
+    assert_int_equal(count(h, "obstacles", Obstacle_RIVAL), 1);
+    nm_harness_free(h);
+}
+
 /* A head that looks down at the ball shows only the feet of the robot behind it: it is still there. One that would be
  * recognised and is not seen is gone. */
 static void a_robot_behind_the_ball_is_not_forgotten(void **state)
@@ -248,6 +274,7 @@ int main(void)
         cmocka_unit_test(a_rival_near_a_mate_stays_a_rival),
         cmocka_unit_test(a_robot_that_lies_is_wide),
         cmocka_unit_test(what_a_mate_sees_is_an_obstacle_but_not_this_robot_nor_what_was_seen_long_ago),
+        cmocka_unit_test(a_rival_that_is_not_seen_any_more_is_where_a_mate_sees_it),
         cmocka_unit_test(a_robot_behind_the_ball_is_not_forgotten),
         cmocka_unit_test(the_posts_are_where_the_field_has_them),
     };

@@ -21,9 +21,11 @@ enum { TRACKS = 4, SIGHTINGS = 8 };
 static const double BALL_HEIGHT = 0.07;    /* m, of its centre                                                  */
 static const double RANGE = 5, FADE = 0.8; /* m: farther balls are missed more often than not; over which width */
 static const double PATIENCE = 0.4;        /* s, in which the record of a track follows what is seen ...           */
-static const double MISSING = 0.8;    /* s, ... and what is not seen though it should be: a vision misses a ball for
-                                         some pictures in a row */
+static const double MISSING = 0.8; /* s, ... and what is not seen though it should be: a vision misses a ball for
+                                      some pictures in a row, ... */
+static const double NEAR_MISSING = 0.35, NEAR = 1; /* s, ... but seldom one that is nearer than this (m) */
 static const double UNSEEN = 2;       /* s, in which an unseen ball gives way to another one ...                  */
+static const double ROLLING = 0.4;    /* s, ... the same if it rolls: somebody may have stopped it ... */
 static const double BLIND = 0.1;      /* s, ... and the same for a robot that does not know where it looks        */
 static const double SWITCH = 0.1;     /* by which another track's record must be better                     */
 static const double STALE = 3;        /* s, a track besides the best that was not seen for so long is dropped */
@@ -35,6 +37,12 @@ static const double FLEETING = 0.5;   /* s                                      
 static const double KICK_TIME = 1;    /* s, from a command to kick until the ball rolls, at most            */
 static const double KICK_REACH = 0.5; /* m, a ball farther from the robot is not kicked by it               */
 static const double NEARBY = 0.5;     /* m, a robot nearer to the ball may kick it                          */
+static const double HIDDEN = 0.05;    /* s, a ball that was seen since is where it was seen                  */
+static const double FEET = 0.14;      /* m, the ball's centre is never nearer to the middle of this robot ... */
+static const double OTHERS = 0.2;     /* m, ... and of another one                                           */
+static const double STEPS = 0.1;      /* m/s, a faster robot kicks the ball that it walks into ...           */
+static const double STEP_KICK = 1.2;  /* m/s, ... with about this speed                                      */
+static const double RECENT = 1;       /* s, where another robot was longer ago does not count                */
 
 struct track {
     bool on;
@@ -224,9 +232,14 @@ static double chance_to_see(const struct ball_filter *f, struct pose2 ball)
 
 static void miss(struct ball_filter *f, struct track *t, double dt)
 {
-    struct pose2 ball = pose2_mul(pose2_inv(f->robot_to_odom), ball_of(t));
-    double chance = chance_to_see(f, ball), memory = t->last_seen - t->begun < nm_ns(FLEETING) ? HARDLY : MEMORY;
-    t->record *= (float)(exp(-chance * chance * dt / MISSING) * exp(-dt / memory));
+    double loss[BALL_HYPOTHESES], memory = t->last_seen - t->begun < nm_ns(FLEETING) ? HARDLY : MEMORY;
+    for (uint32_t i = 0; i < t->ball.n; i++) {
+        const double *x = t->ball.at[i].x;
+        struct pose2 ball = pose2_mul(pose2_inv(f->robot_to_odom), pose2_point(x[BALL_X], x[BALL_Y]));
+        double chance = chance_to_see(f, ball), away = hypot(ball.x, ball.y);
+        loss[i] = chance * chance * dt / (away < NEAR ? NEAR_MISSING : MISSING);
+    }
+    t->record *= (float)(ball_miss(&t->ball, loss) * exp(-dt / memory));
 }
 
 /* ---- kicks ---- */
@@ -265,6 +278,23 @@ static void consider_kicks(struct ball_filter *f, struct track *t, struct ball_p
 
 /* ---- an image ---- */
 
+/* A ball that is not seen does not roll through robots. This one kicks it by walking into it; that happens where its
+ * camera does not see, before and between its feet. */
+static void meet_robots(struct ball_filter *f, struct track *t, struct pose2 moved, double dt)
+{
+    struct pose2 now = nm_trail_at(&f->trail, f->nm->now);
+    double speed = hypot(moved.x, moved.y) / dt, aside = moved.x > fabs(moved.y) ? 0 : atan2(moved.y, moved.x);
+    double angle = f->robot_to_odom.theta + aside;
+    struct ball_kick kick = {STEP_KICK * cos(angle), STEP_KICK * sin(angle), 0.5 * STEP_KICK, 0};
+    ball_meet(&t->ball, (const double[2]){f->robot_to_odom.x, f->robot_to_odom.y}, FEET, speed > STEPS ? &kick : NULL);
+    for (uint32_t i = 0; i < f->obstacles->obstacles.n; i++) {
+        const Obstacle *o = &f->obstacles->obstacles.at[i];
+        struct pose2 at = pose2_mul(now, pose2_point(o->position.x, o->position.y));
+        if (o->kind == Obstacle_GOAL_POST || nm_seconds(f->nm->now - nm_stamp_ns(o->last_seen)) > RECENT) continue;
+        ball_meet(&t->ball, (const double[2]){at.x, at.y}, OTHERS, NULL);
+    }
+}
+
 /* Brings all tracks to a time; odometry errs by a share of what the robot moves, more for a ball far off when it turns.
  */
 static void advance(struct ball_filter *f, const struct ball_params *params, int64_t to)
@@ -282,6 +312,8 @@ static void advance(struct ball_filter *f, const struct ball_params *params, int
     }
     f->time = to;
     f->robot_to_odom = robot;
+    for (int i = 0; i < TRACKS; i++)
+        if (f->tracks[i].on && f->tracks[i].ball.unseen > HIDDEN) meet_robots(f, &f->tracks[i], moved, dt);
 }
 
 /* There is one ball: a good one that is seen now soon counts more than one that is remembered. The square makes
@@ -289,7 +321,8 @@ static void advance(struct ball_filter *f, const struct ball_params *params, int
  * of view from one that is gone, and forgets it sooner. */
 static double standing(const struct ball_filter *f, const struct track *t)
 {
-    double unseen = nm_seconds(f->time - t->last_seen), lasts = view_now(f->nm, f->camera).known ? UNSEEN : BLIND;
+    double unseen = nm_seconds(f->time - t->last_seen), lasts = t->ball.at[0].rolls ? ROLLING : UNSEEN;
+    if (!view_now(f->nm, f->camera).known) lasts = BLIND;
     return t->record * t->record * exp(-unseen / lasts);
 }
 

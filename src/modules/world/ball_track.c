@@ -15,6 +15,9 @@ static const double SAME = 0.02;        /* m, hypotheses of one kind nearer than
 static const double SAME_SPEED = 0.05;  /* m/s, ... if their speeds are as near                             */
 static const double HORIZON = 10;       /* s, for how long a rolling ball is chased                         */
 static const double MOST_BRAKE = 4;     /* m/s^2                                                            */
+static const double BOUNCE = 0.1;       /* m, how far a ball that meets a robot stops from it, 1 sigma      */
+static const double STAYS = -1.7;       /* logarithm of the odds that a ball at walking feet is not kicked  */
+static const double NOT_AGAIN = 1.5;    /* s between two kicks of walking feet                              */
 
 /* ---- rolling ---- */
 
@@ -293,7 +296,7 @@ void ball_start(struct ball_track *t, const struct ball_params *params, const st
         }
     }
     h.p[BALL_BRAKE][BALL_BRAKE] = brake_variance;
-    *t = (struct ball_track){.n = 2};
+    *t = (struct ball_track){.n = 2, .pushed = NOT_AGAIN};
     t->at[0] = h;
     t->at[1] = kicked(&h, 0, 0, params->kick_speed);
 }
@@ -302,6 +305,7 @@ void ball_predict(struct ball_track *t, const struct ball_params *params, double
 {
     t->since += dt;
     t->unseen += dt;
+    t->pushed += dt;
     /* who could have kicked it while nobody looked is not kept: it would be anywhere */
     while (t->unseen > UNSEEN && t->n > 1 && t->at[t->n - 1].weight < UNPROVEN) t->n--;
     for (uint32_t i = 0; i < t->n; i++) predict(&t->at[i], params, dt);
@@ -327,6 +331,44 @@ void ball_branch(struct ball_track *t, const struct ball_params *params, const s
         add(t, &h);
     }
     t->since = 0;
+}
+
+/* At the edge of what it met. */
+static bool meet(struct ball_hypothesis *h, const double at[2], double radius)
+{
+    double dx = h->x[BALL_X] - at[0], dy = h->x[BALL_Y] - at[1], apart = hypot(dx, dy);
+    if (apart >= radius || apart < 1e-6) return false;
+    if (h->rolls && dx * h->x[BALL_VX] + dy * h->x[BALL_VY] < 0) {
+        *h = at_rest(h);
+        for (int a = BALL_X; a <= BALL_Y; a++) h->p[a][a] += BOUNCE * BOUNCE;
+    }
+    h->x[BALL_X] = at[0] + dx * radius / apart;
+    h->x[BALL_Y] = at[1] + dy * radius / apart;
+    return true;
+}
+
+void ball_meet(struct ball_track *t, const double at[2], double radius, const struct ball_kick *kick)
+{
+    bool met = false;
+    for (uint32_t i = 0; i < t->n; i++) met |= meet(&t->at[i], at, radius) && !i;
+    if (!met || !kick || t->pushed < NOT_AGAIN) return;
+    struct ball_hypothesis h = kicked(&t->at[0], kick->vx, kick->vy, kick->deviation);
+    h.weight = t->at[0].weight - STAYS;
+    add(t, &h);
+    sort(t);
+    t->pushed = 0;
+}
+
+double ball_miss(struct ball_track *t, const double loss[BALL_HYPOTHESES])
+{
+    double before = 0, after = 0;
+    for (uint32_t i = 0; i < t->n; i++) {
+        before += exp(t->at[i].weight);
+        t->at[i].weight -= loss[i];
+        after += exp(t->at[i].weight);
+    }
+    sort(t);
+    return after / before;
 }
 
 double ball_fits(const struct ball_track *t, const struct ball_sighting *seen)

@@ -56,6 +56,7 @@ struct ball_track {
     struct ball_hypothesis at[BALL_HYPOTHESES];
     double since;  /* s since a kick was last considered */
     double unseen; /* s since the last sighting          */
+    double pushed; /* s since a robot that walked into it kicked it */
 };
 
 /* A sighting: place and variances along and across the line of sight. */
@@ -79,6 +80,12 @@ void ball_predict(struct ball_track *track, const struct ball_params *params, do
 void ball_blur(struct ball_track *track, double variance);
 /* Lets somebody kick the ball now. NULL: in any direction, with the chance of params. */
 void ball_branch(struct ball_track *track, const struct ball_params *params, const struct ball_kick *kick);
+/* Something of this radius (m) stands at `at`, and no ball lies or rolls through it: the hypotheses that are inside
+ * rest at its edge. With a kick it walks into the ball, which then rolls away, or stays at its edge. */
+void ball_meet(struct ball_track *track, const double at[2], double radius, const struct ball_kick *kick);
+/* It was not seen, though hypothesis i would have been with a chance of 1 - exp(-loss[i]); returns the chance of that.
+ */
+double ball_miss(struct ball_track *track, const double loss[BALL_HYPOTHESES]);
 /* How well a sighting fits: the logarithm of its density (1/m^2) under the best hypothesis. Below BALL_CLUTTER
  * something else explains it better. */
 #define BALL_CLUTTER (-6.9) /* 0.02 false sightings in 20 m^2 */

@@ -28,6 +28,8 @@ static const double MATE_SPEED = 0.3;        /* m/s, how far a mate may be from 
 static const double MIDDLE = 0.35,
                     POST_MIDDLE = 0.1; /* m, height of the part by which a robot or a post is recognised */
 static const double WIDTH = 0.2;       /* m, a robot nearer than this to the line of sight hides what is behind it */
+static const double UNSEEN = 0.7;      /* s, a robot that was not seen for longer may be where a mate sees it   */
+static const double ROBOT_SPEED = 0.6; /* m/s                                                               */
 static const double HEARSAY = 3;       /* s, what a mate saw earlier does not count                          */
 static const double POSE_GOOD = 0.5;   /* m, standard deviation up to which the own pose says where posts are */
 
@@ -60,6 +62,7 @@ struct robot_tracker {
     int64_t time; /* ns, of the tracks */
     struct nm_trail trail;
     bool reported[MATES]; /* in this step: the mate of team_state has a track */
+    int64_t heard[MATES]; /* ns, the last message of each mate that was listened to */
 };
 
 static bool is_robot(uint8_t kind)
@@ -243,6 +246,49 @@ static void name_mates(struct robot_tracker *f, const struct place *place)
     }
 }
 
+/* A robot that this one has not seen for a moment is where a mate has seen it since, as far as the two can be the same:
+ * it may have walked. */
+static void believe(struct robot_tracker *f, const struct place *place, const Obstacle *told)
+{
+    struct pose2 robot = nm_trail_at(&f->trail, f->nm->now);
+    struct pose2 seen = pose2_mul(pose2_inv(place->robot_to_map), pose2_point(told->position.x, told->position.y));
+    struct pose2 at = pose2_mul(robot, seen);
+    const double walked = MATE_SPEED * nm_seconds(f->nm->now - nm_stamp_ns(told->last_seen)),
+                 least = 0.01 + walked * walked, none[4] = {0}; /* m^2 */
+    struct track *best = NULL;
+    double nearest = INFINITY, r[4], own[4];
+    for (int i = 0; i < TRACKS; i++) {
+        struct track *t = &f->tracks[i];
+        double unseen = nm_seconds(nm_stamp_ns(told->last_seen) - t->last_seen);
+        double away = hypot(at.x - t->at.x[0], at.y - t->at.x[1]);
+        if (!t->on || t->post || t->mate > SURE || unseen < UNSEEN || away > APART + ROBOT_SPEED * unseen) continue;
+        if (away < nearest) nearest = away, best = t;
+    }
+    if (!best) return;
+    place_spread(place, seen.x, seen.y, none, own);
+    for (int k = 0; k < 4; k += 3) own[k] += least + fmin(fmax(told->covariance[k], 0), 1);
+    turn_covariance(own, robot.theta - place->robot_to_map.theta, r);
+    kf4_update(&best->at, at.x, at.y, r);
+    best->last_seen = nm_stamp_ns(told->last_seen);
+}
+
+static void listen(struct robot_tracker *f, const struct place *place)
+{
+    for (uint32_t m = 0; place->known && m < f->team->mates.n; m++) {
+        const TeamMate *mate = &f->team->mates.at[m];
+        int64_t *heard_at = &f->heard[mate->player_number % MATES], stamp = nm_stamp_ns(mate->message.header.stamp);
+        if (stamp <= *heard_at || !heard(f, mate)) continue;
+        *heard_at = stamp;
+        for (uint32_t i = 0; i < mate->message.obstacles.n; i++) {
+            const Obstacle *told = &mate->message.obstacles.at[i];
+            bool robot = told->kind == Obstacle_ROBOT || told->kind == Obstacle_RIVAL;
+            double age = nm_seconds(f->nm->now - nm_stamp_ns(told->last_seen));
+            double away = hypot(told->position.x - place->robot_to_map.x, told->position.y - place->robot_to_map.y);
+            if (robot && age >= 0 && age < UNSEEN && away > APART) believe(f, place, told);
+        }
+    }
+}
+
 /* ---- results ---- */
 
 static uint8_t kind_of(const struct track *t)
@@ -369,6 +415,7 @@ static void step(struct robot_tracker *f)
     if (nm_fresh(f->nm, f->percepts)) take_image(f);
     struct place place = place_at(f->nm, f->pose, &f->trail, f->nm->now);
     name_mates(f, &place);
+    listen(f, &place);
 
     struct pose2 robot = nm_trail_at(&f->trail, f->nm->now), odom_to_robot = pose2_inv(robot);
     struct pose2 odom_to_map = pose2_mul(place.robot_to_map, odom_to_robot), here = {0};
