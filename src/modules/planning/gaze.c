@@ -30,7 +30,9 @@ static const double rings[RINGS] = {0.3, 0.8, 3}; /* m, where directions are loo
 static const double likely[RINGS] = {0.3, 1, 1};  /* shares of the balls that lie there */
 static const double BALL = 0.07;  /* m, height of its middle                                                   */
 static const double SEEN = 0.2;   /* s; a ball that was not seen for longer must be near the middle of the picture   */
-static const double STARED = 0.6; /* s at the place of a ball beyond BUSY without seeing it: then it searches */
+static const double STARED = 0.6; /* s at the place of a ball beyond FEET without seeing it: then it searches */
+static const double FEET = 0.5;   /* m, nearer balls are often hidden by the robot itself */
+static const double HAD = 3;      /* s, in which a ball that was lost near the robot is looked for there */
 static const double DOUBTED = 1;  /* s; a ball that was not seen for longer is looked for where mates say            */
 static const double NEWS = 3;     /* s, a pose that is older says nothing                                      */
 static const double UNREST = 1;   /* m/s2, with which a ball may begin to move while nobody looks              */
@@ -74,6 +76,7 @@ struct gaze {
     struct pose2 robot;           /* in odom */
     int64_t seen[RINGS][SECTORS]; /* ns, when a direction of odom was looked at */
     int64_t way_seen;             /* ns, when it looked where it walked         */
+    int64_t had_ball;             /* ns, when it last knew a ball nearer than BUSY */
     double stared;                /* s that it looked where the ball should be, and did not see it */
     struct look {
         double pan, tilt; /* rad; pan in odom, or both relative to the ball */
@@ -260,13 +263,15 @@ static void keep_to_limits(const struct gaze *f, double *pan, double *tilt)
     *tilt = nm_clamp(*tilt, f->highest, lowest_tilt(&f->shoulders, *pan));
 }
 
-/* A share for each cell in the picture, the larger the longer ago it was looked at. */
+/* A share for each cell in the picture, the larger the longer ago it was looked at. A ball that was lost near the robot
+ * is still near it. */
 static double around_gain(const struct gaze *f, const struct outlook *o, double pan, double tilt, bool near)
 {
-    double gain = 0;
+    double gain = 0, had = exp(-nm_seconds(f->nm->now - f->had_ball) / HAD);
     for (int ring = near ? 0 : RINGS - 1; ring < RINGS; ring++)
         for (int s = 0; s < SECTORS; s++)
-            if (within(f, pan, tilt, &o->cells[ring][s], EDGE)) gain += likely[ring] * o->cells[ring][s].worth;
+            if (within(f, pan, tilt, &o->cells[ring][s], EDGE))
+                gain += (likely[ring] + (ring < RINGS - 1 ? had : 0)) * o->cells[ring][s].worth;
     return gain / 3;
 }
 
@@ -364,9 +369,11 @@ static void remember(struct gaze *f, const struct outlook *o)
     for (uint32_t i = 0; i < o->n; i++)
         if (within(f, f->pan, f->tilt, &o->marks[i].at, EDGE)) f->landmark_seen[o->marks[i].landmark] = f->nm->now;
     if (o->way && within(f, f->pan, f->tilt, &o->way_at, EDGE)) f->way_seen = f->nm->now;
+    double far = o->ball ? hypot(f->ball->position.x, f->ball->position.y) : INFINITY;
+    if (o->ball && far < BUSY) f->had_ball = f->nm->now;
     if (!o->ball || o->seen)
         f->stared = 0;
-    else if (within(f, f->pan, f->tilt, &o->ball_at, EDGE) && hypot(f->ball->position.x, f->ball->position.y) > BUSY)
+    else if (within(f, f->pan, f->tilt, &o->ball_at, EDGE) && far > FEET)
         f->stared += nm_seconds(f->nm->dt);
     for (int ring = 0; ring < RINGS; ring++)
         for (int s = 0; s < SECTORS; s++)
@@ -437,7 +444,7 @@ static void reset(struct gaze *f)
     f->last_mode = UINT8_MAX;
     for (int ring = 0; ring < RINGS; ring++)
         for (int s = 0; s < SECTORS; s++) f->seen[ring][s] = nm_ns(-10);
-    f->way_seen = nm_ns(-10);
+    f->way_seen = f->had_ball = nm_ns(-10);
     f->stared = 0;
     for (uint32_t i = 0; i < NM_PITCH_LANDMARKS; i++) f->landmark_seen[i] = nm_ns(-10);
 }

@@ -48,14 +48,16 @@ static const double NARROW = 0.06,
 static const double LINED_UP = 0.9; /* rad, direction in the lane                                    */
 static const double LOOSE = 1.6;    /* the lane is so much wider once it is in it                    */
 static const double USUAL_STEP = 0.5, LONGEST_STEP = 1.5,
-                    PACE = 0.3;                   /* s, s, 1: a double step; of the last one in the mean */
-static const double SLOWEST = 0.8, FASTEST = 1.3; /* of the speed at the ball, to make the steps fit            */
-static const double LATE = 0.4;                   /* phase of the step before a kick from which on it is asked for  */
-static const double SHOWN = 0.03;                 /* s, that a kick is shown to a walk that does not answer        */
-static const double IN_SIGHT = 1.8;               /* rad, the head can turn to the ball   */
-static const double SEEN_NOW = 0.5;               /* s, since the ball was seen: it is kicked */
-static const double KICK_TAKES = 1.2;             /* s, until the foot is down again                               */
-static const double AWAITED = 0.75;               /* s, then a kick whose step did not begin is none               */
+                    PACE = 0.3;       /* s, s, 1: a double step; of the last one in the mean */
+static const double FASTEST = 1.3;    /* of the speed at the ball, to make the steps fit            */
+static const double SOON = 0.1;       /* s, too soon for the speed to change                        */
+static const double LATE = 0.4;       /* phase of the step before a kick from which on it is asked for  */
+static const double SHOWN = 0.03;     /* s, that a kick is shown to a walk that does not answer        */
+static const double IN_SIGHT = 1.8;   /* rad, the head can turn to the ball   */
+static const double SEEN_NOW = 0.5;   /* s, since the ball was seen: it is kicked */
+static const double KICK_TAKES = 1.2; /* s, until the foot is down again                               */
+static const double AGAIN = 1.2;      /* s, after a kick: until it is seen what became of the ball     */
+static const double AWAITED = 0.75;   /* s, then a kick whose step did not begin is none               */
 
 struct planner {
     struct nm *nm;
@@ -77,13 +79,13 @@ struct planner {
     /* params */
     double forward, backward, side, turn, turn_fast;
     double change, change_side, change_turn, delay;
-    double arrive, arrive_turn, leave, leave_turn;      /* m, rad */
-    double near;                                        /* m      */
-    double body, room;                                  /* m      */
-    double ball_room, stand_off, ahead, aside, outside; /* m      */
-    double kick_speed, dribble_speed;                   /* m/s    */
-    double kick_reach, kick_width, kick_turn;           /* m, m, rad */
-    double patience;                                    /* s      */
+    double arrive, arrive_turn, leave, leave_turn;               /* m, rad */
+    double near;                                                 /* m      */
+    double body, room;                                           /* m      */
+    double ball_room, stand_off, ahead, aside, outside, farther; /* m      */
+    double kick_speed, dribble_speed;                            /* m/s    */
+    double kick_reach, kick_width, kick_turn;                    /* m, m, rad */
+    double patience;                                             /* s      */
     struct nm_pitch_size field;
     /* state */
     struct {
@@ -119,6 +121,7 @@ struct planner {
     bool holds, arrived, in_lane, swung;
     double foot;     /* 1: the left one kicks, -1: the right one  */
     int64_t asked;   /* ns, for a kick; 0: not                    */
+    int64_t kicked;  /* ns, when the last one was over; 0: none   */
     double step;     /* s, a double one, on average               */
     uint32_t steps;  /* of the walk when it was looked at last    */
     int64_t stepped; /* ns, when the foot changed last            */
@@ -308,8 +311,11 @@ static void add_disc(struct detour_disc *discs, uint32_t *n, double x, double y,
     if (*n < DETOUR_DISCS) discs[(*n)++] = (struct detour_disc){x, y, radius};
 }
 
+/* m, from the middle of a net: nearer the robot touches it. */
+static double net_room(const struct planner *f, double room) { return f->field.post / 2 + f->body + POST_ROOM * room; }
+
 /* Both goals, each side of the net as a row of discs. */
-static void add_goals(const struct planner *f, struct detour_disc *discs, uint32_t *n)
+static void add_goals(const struct planner *f, double room, struct detour_disc *discs, uint32_t *n)
 {
     const double nearby = 3; /* m */
     for (int k = 0; k < 4; k++) {
@@ -320,7 +326,7 @@ static void add_goals(const struct planner *f, struct detour_disc *discs, uint32
         for (int i = 0; i < NET; i++) {
             double deep = f->field.goal_depth * i / (NET - 1);
             struct pose2 at = pose2_mul(f->map_to_odom, (struct pose2){x + (k & 1 ? deep : -deep), y, 0});
-            add_disc(discs, n, at.x, at.y, f->field.post / 2 + f->body);
+            add_disc(discs, n, at.x, at.y, i ? net_room(f, room) : f->field.post / 2 + f->body);
         }
     }
 }
@@ -336,7 +342,7 @@ static uint32_t obstacle_discs(const struct planner *f, double room, struct deto
         if (o->first && !needs_ball(f->goal->mode))
             add_disc(discs, &n, o->x, o->y, radius); /* its way, not only its end */
     }
-    if (f->located && !old(f, f->located)) add_goals(f, discs, &n);
+    if (f->located && !old(f, f->located)) add_goals(f, room, discs, &n);
     return n;
 }
 
@@ -348,6 +354,22 @@ static struct pose2 out_of(const struct planner *f, struct pose2 target, double 
     if (far < 0.01) dx = f->robot.x - x, dy = f->robot.y - y, far = hypot(dx, dy);
     if (!(far > 0)) return target;
     return (struct pose2){x + dx / far * radius, y + dy / far * radius, target.theta};
+}
+
+/* Who is behind a goal or beside it, and wants into the field, walks around the net first: out from behind it, then
+ * along it to the goal line. */
+static void leave_net(struct planner *f, double room)
+{
+    struct pose2 odom_to_map = pose2_inv(f->map_to_odom), me = pose2_mul(odom_to_map, f->robot);
+    struct pose2 to = pose2_mul(odom_to_map, f->to);
+    double end = me.x > 0 ? 1 : -1, side = me.y > 0 ? 1 : -1, line = f->field.length / 2;
+    double back = line + f->field.goal_depth, off = net_room(f, room), out = end * me.x - line, in = line - end * to.x;
+    double edge = (f->field.goal_width + f->field.post) / 2 + off, crosses = me.y + (to.y - me.y) * out / (out + in);
+    bool behind = end * me.x > back && fabs(me.y) < edge, beside = fabs(me.y) >= edge && side * crosses < edge;
+    if (!f->located || old(f, f->located) || out < 0 || in < 0 || !(behind || beside)) return;
+    struct pose2 next = {end * (behind ? back + off : line), side * (edge + f->arrive), to.theta};
+    f->beyond += hypot(to.x - next.x, to.y - next.y);
+    f->to = pose2_mul(f->map_to_odom, next);
 }
 
 static void plan_place(struct planner *f, const struct plan *p, double room)
@@ -367,6 +389,7 @@ static void plan_place(struct planner *f, const struct plan *p, double room)
         else
             add_disc(discs, &n, ball.x, ball.y, keep);
     }
+    if (p->around) leave_net(f, room);
     detour_find(&f->way, f->robot, f->to, discs, n, f->first_side, HABIT);
 }
 
@@ -387,10 +410,17 @@ static double aside_of(const struct planner *f)
     return f->foot * (f->ball_aside + (f->goal->kick == WalkCommand_KICK_NONE ? 0 : f->outside));
 }
 
+/* m, the same ahead. */
+static double ahead_of(const struct planner *f)
+{
+    bool in_passing = f->goal->mode == NavigationGoal_WALK_BEHIND_BALL && f->goal->kick != WalkCommand_KICK_NONE;
+    return f->ball_ahead + (in_passing ? f->farther : 0);
+}
+
 /* Where it stands with the ball before its foot, and so much farther back. */
 static struct pose2 stand_behind(const struct planner *f, struct pose2 ball, double back)
 {
-    return pose2_mul(ball, (struct pose2){-f->ball_ahead - back, -aside_of(f), 0});
+    return pose2_mul(ball, (struct pose2){-ahead_of(f) - back, -aside_of(f), 0});
 }
 
 /* The foot for which it has to walk less; a kick to the side is done with the foot of that side. */
@@ -409,8 +439,8 @@ static void choose_foot(struct planner *f, struct pose2 me)
 static bool in_lane(const struct planner *f, struct pose2 me)
 {
     double loose = f->in_lane ? LOOSE : 1;
-    double back = -me.x - f->ball_ahead, wide = NARROW + FUNNEL * fmax(back, 0);
-    return me.x < -0.6 * f->ball_ahead && back < loose * 2 * f->stand_off && fabs(me.y + aside_of(f)) < loose * wide &&
+    double ahead = ahead_of(f), back = -me.x - ahead, wide = NARROW + FUNNEL * fmax(back, 0);
+    return me.x < -0.6 * ahead && back < loose * 2 * f->stand_off && fabs(me.y + aside_of(f)) < loose * wide &&
            fabs(me.theta) < loose * LINED_UP;
 }
 
@@ -426,6 +456,7 @@ static void plan_behind(struct planner *f, double room)
     if (!f->in_lane) {
         n = obstacle_discs(f, room, discs);
         add_disc(discs, &n, ball.x, ball.y, f->ball_room);
+        leave_net(f, room);
     }
     detour_find(&f->way, f->robot, f->to, discs, n, f->first_side, HABIT);
 }
@@ -564,6 +595,12 @@ static void ask_for_kick(struct planner *f, double direction)
     f->command->kick_strength = g->kick_strength > 0 ? g->kick_strength : 1;
 }
 
+/* Whether a ball there, seen from the robot, lies on the line of the foot that kicks. */
+static bool before_foot(const struct planner *f, struct pose2 ball)
+{
+    return fabs(ball.y - aside_of(f)) < f->kick_width && fabs(ball.theta) < f->kick_turn;
+}
+
 /* Whether the foot that kicks is the next one to lift, and will find the ball where it swings. What counts is where the
  * ball lies when that step begins. */
 static bool in_reach(const struct planner *f, struct pose2 ball)
@@ -572,10 +609,20 @@ static bool in_reach(const struct planner *f, struct pose2 ball)
     double left = nm_clamp(0.5 * f->step - nm_seconds(f->nm->now - f->stepped), 0, 1);
     struct pose2 begin = pose2_mul(f->here, walked(f, walk_answers(f) ? left : f->delay));
     struct pose2 at = pose2_mul(pose2_inv(begin), ball);
-    bool reached = at.x < f->ball_ahead + f->kick_reach && fabs(at.y - aside_of(f)) < f->kick_width &&
-                   fabs(at.theta) < f->kick_turn;
+    bool reached = at.x < ahead_of(f) + f->kick_reach && before_foot(f, at);
     bool next = f->walk->left_support == (f->foot > 0) && f->walk->phase > LATE;
-    return now && reached && (!walk_answers(f) || next);
+    bool again = f->kicked && nm_seconds(f->nm->now - f->kicked) < AGAIN;
+    return now && reached && !again && (!walk_answers(f) || next);
+}
+
+/* m/s, with which the foot that kicks lifts when the robot is there, x metres ahead. */
+static double fitting_speed(const struct planner *f, double x)
+{
+    if (!walk_answers(f)) return f->kick_speed;
+    double lifts = nm_clamp(0.5 * f->step - nm_seconds(f->nm->now - f->stepped), 0, 1); /* s, until it lifts next */
+    if (f->walk->left_support != (f->foot > 0)) lifts += 0.5 * f->step;
+    double more = fmax(rint((x / f->kick_speed - lifts) / f->step), lifts > SOON ? 0 : 1);
+    return nm_clamp(x / (lifts + more * f->step), 0, FASTEST * f->kick_speed);
 }
 
 /* In the lane: straight on, sideways to the line of the foot, as fast as makes the way a whole number of double steps;
@@ -585,13 +632,12 @@ static void run_up(struct planner *f, const struct plan *p, struct pose2 ball)
     struct pose2 at = seen(f, stand_behind(f, ball, 0));
     /* what is left, along the direction of the kick and across it */
     double wrong = at.theta, c = cos(wrong), s = sin(wrong), x = c * at.x + s * at.y, y = c * at.y - s * at.x;
-    double stride = f->kick_speed * f->step, n = fmax(rint(x / stride), 1);
-    double fit = nm_clamp(x / (n * f->step), SLOWEST * f->kick_speed, FASTEST * f->kick_speed);
-    double speed = fmin(fit + steer_stopping(fmax(x - 2 * stride, 0), f->change), p->limits.forward);
+    double fast = steer_stopping(fmax(x - 2 * f->kick_speed * f->step, 0), f->change);
+    double speed = fmin(fitting_speed(f, x) + fast, p->limits.forward);
     double across = nm_within(steer_stopping(y, f->change_side), p->limits.side);
     double turn = nm_within(steer_stopping(wrong, f->change_turn), p->limits.turn);
     double need = fmax(steer_seconds(y, f->change_side), steer_seconds(wrong, f->change_turn)); /* s, to be right */
-    if (fabs(y) > f->kick_width || fabs(wrong) > f->kick_turn) speed = fmin(speed, x / need);
+    if (!before_foot(f, seen(f, ball))) speed = fmin(speed, x / need);
     double along = fmax(speed, -0.1);
     struct steer_velocity v = {c * along - s * across, s * along + c * across, turn};
     yield_to_others(f, &v, CLOSE);
@@ -608,6 +654,7 @@ static bool kicks(struct planner *f)
 {
     double since = f->asked ? nm_seconds(f->nm->now - f->asked) : INFINITY;
     bool swings = walk_answers(f) && f->walk->state == WalkState_KICKING, over = f->swung && !swings;
+    if (over) f->kicked = f->nm->now;
     f->swung = f->asked && swings;
     if (since > (swings || !walk_answers(f) ? KICK_TAKES : AWAITED) || over) f->asked = 0;
     if (!f->asked) return false;
@@ -724,7 +771,7 @@ static void reset(struct planner *f)
 {
     forget_way(f);
     f->n_past = f->n_others = 0;
-    f->located = f->shown = f->stepped = f->narrow = 0;
+    f->located = f->shown = f->stepped = f->narrow = f->kicked = 0;
     f->here = f->robot = (struct pose2){0};
     f->foot = 1;
     f->step = USUAL_STEP;
@@ -806,12 +853,13 @@ static const struct nm_param params[] = {
     NM_PARAM(stand_off, 0.25, 0, 2, "m", "so far behind the place of the kick the straight run-up begins"),
     NM_PARAM(ahead, 0.2, 0.05, 1, "m", "from the robot to a ball before its foot, until the topic kick_place says it"),
     NM_PARAM(aside, 0.05, 0, 0.3, "m", "the same to the side"),
-    NM_PARAM(outside, 0.035, -0.1, 0.1, "m",
+    NM_PARAM(outside, 0.05, -0.1, 0.1, "m",
              "a walking foot wants the ball so much farther outside than a standing one"),
+    NM_PARAM(farther, 0.07, -0.1, 0.3, "m", "and so much farther ahead"),
     NM_PARAM(kick_speed, 0.36, 0.02, 2, "m/s", "of the last steps before a kick"),
-    NM_PARAM(kick_reach, 0.09, -0.1, 0.5, "m",
+    NM_PARAM(kick_reach, 0.035, -0.1, 0.5, "m",
              "a kick is asked for if the ball lies at most so much farther away than best"),
-    NM_PARAM(kick_width, 0.04, 0.005, 0.2, "m", "and so near to the line of the foot"),
+    NM_PARAM(kick_width, 0.03, 0.005, 0.2, "m", "and so near to the line of the foot"),
     NM_PARAM(kick_turn, 0.25, 0.02, 1, "rad", "and the direction is wrong by at most this"),
     NM_PARAM(dribble_speed, 0.35, 0.02, 2, "m/s", "with the ball at the feet"),
     NM_PARAM(patience, 1, 0.1, 1000, "s", "stands if no goal came for so long"),
