@@ -133,6 +133,22 @@ static void places_keep_off_the_ball_and_apart(void **state)
     }
 }
 
+static void a_mate_offers_itself_for_a_pass(void **state)
+{
+    (void)state;
+    for (double x = -4; x < 4.1; x += 0.5)
+        for (double y = -2.9; y < 3; y += 0.29) {
+            struct formation f = {.kind = FORMATION_PLAY, .ball_x = x, .ball_y = y, .spread = 0.9};
+            struct place p[3];
+            formation_places(&kid, &f, 3, p);
+            assert_int_equal(p[2].role, TeamMessage_ROLE_BISHOP);
+            double far = hypot(p[2].pose.x - x, p[2].pose.y - y);
+            assert_true(far > 0.9 && far < 2.6);
+            assert_true(p[2].pose.x > fmin(x, 2.9) + 0.4); /* in front, but not in their goal */
+            assert_true(fabs(p[2].pose.y) < 1.9);          /* where the goal is wide          */
+        }
+}
+
 static void at_a_penalty_kick_all_but_the_kicker_are_outside_of_the_area(void **state)
 {
     (void)state;
@@ -183,6 +199,7 @@ int main(void)
         cmocka_unit_test(before_a_kick_off_all_stand_where_the_rules_want_them),
         cmocka_unit_test(the_goal_area_is_the_keepers),
         cmocka_unit_test(places_keep_off_the_ball_and_apart),
+        cmocka_unit_test(a_mate_offers_itself_for_a_pass),
         cmocka_unit_test(at_a_penalty_kick_all_but_the_kicker_are_outside_of_the_area),
         cmocka_unit_test(at_their_goal_kick_all_are_outside_of_the_area),
         cmocka_unit_test(the_keeper_stands_between_the_ball_and_the_goal),

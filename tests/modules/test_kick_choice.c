@@ -75,6 +75,42 @@ static void it_plays_past_who_stands_in_the_way(void **state)
     assert_true(fabs(0.6 * sin(angle)) > 0.1); /* not straight on */
 }
 
+/* A rival who waits half a metre before the ball stops every kick at him. Only where the goal is near it may try. */
+static void it_never_kicks_at_a_rival_who_stands_before_the_ball(void **state)
+{
+    (void)state;
+    for (double x = -3; x < 1.6; x += 0.5)
+        for (double y = -2; y < 2.1; y += 0.5)
+            for (double from = -1; from < 1.1; from += 0.5) {
+                struct choice_world w = world(x, y);
+                double far = 0.45, to = atan2(-y, kid.length / 2 - x) + from;
+                w.me = (struct pose2){x - 0.3 * cos(to), y - 0.3 * sin(to), to};
+                w.last_time = 0.25;
+                w.ways[KICK_WAY_IN_WALK].spread = 0.25;
+                add(&w, x + far * cos(to), y + far * sin(to), true);
+                struct kick_choice c = choose(&w);
+                double aside = fabs(angle_normal(atan2(c.y - y, c.x - x) - to));
+                assert_int_not_equal(c.way, KICK_WAY_STANDING);
+                assert_true(aside > M_PI / 2 || far * sin(aside) > 0.2);
+            }
+}
+
+/* At the touchline every second kick along the line is out. */
+static void a_throw_in_goes_into_the_field(void **state)
+{
+    (void)state;
+    for (double x = -4; x < 3.6; x += 0.25)
+        for (int side = -1; side <= 1; side += 2) {
+            struct choice_world w = world(x, side * 2.96);
+            w.direct_goal = false;
+            w.ways[KICK_WAY_IN_WALK].spread = 0.25;
+            add(&w, x + 0.8, side * 2.5, true);
+            struct kick_choice c = choose(&w);
+            double angle = atan2(side * (w.ball_y - c.y), c.x - x); /* 0: along the line, towards their goal */
+            assert_true(sin(angle) > sin(1.2 * w.ways[c.way].spread));
+        }
+}
+
 static void nowhere_it_kicks_towards_the_own_goal(void **state)
 {
     (void)state;
@@ -129,6 +165,8 @@ int main(void)
         cmocka_unit_test(a_goal_that_would_not_count_is_not_tried),
         cmocka_unit_test(a_far_shot_is_a_strong_one_where_there_is_time),
         cmocka_unit_test(it_plays_past_who_stands_in_the_way),
+        cmocka_unit_test(it_never_kicks_at_a_rival_who_stands_before_the_ball),
+        cmocka_unit_test(a_throw_in_goes_into_the_field),
         cmocka_unit_test(nowhere_it_kicks_towards_the_own_goal),
         cmocka_unit_test(a_choice_is_kept_unless_another_is_clearly_better),
         cmocka_unit_test(a_free_mate_before_the_goal_gets_a_pass),

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "core/harness.h"
 #include "core/stamp.h"
 #include "geometry_msgs/PointStamped.h"
@@ -374,6 +375,34 @@ static void a_rival_who_only_stands_at_the_ball_is_not_waited_for(void **state)
     nm_harness_free(t.h);
 }
 
+/* Two rivals who know of each other: each of them decides alone, but they never wait for each other. */
+static void of_two_at_the_ball_one_makes_way(void **state)
+{
+    (void)state;
+    struct nm_dice dice = nm_dice_new(5, 0, 0);
+    for (int i = 0; i < 60; i++) {
+        struct pose2 at[2], ball = {3 * nm_dice_both(&dice), 2 * nm_dice_both(&dice), 0};
+        bool waits[2];
+        for (int k = 0; k < 2;
+             k++) { /* each in its own frame, which is turned by half a turn against the other one's */
+            double angle = M_PI * nm_dice_both(&dice), far = 0.2 + 0.29 * nm_dice_roll(&dice);
+            at[k] = (struct pose2){far * cos(angle), far * sin(angle), angle + M_PI};
+        }
+        for (int k = 0; k < 2; k++) {
+            double sign = k ? -1 : 1, x = sign * ball.x, y = sign * ball.y;
+            struct toy t = toy(x + at[k].x, y + at[k].y, NULL);
+            t.me.theta = at[k].theta;
+            t.x = x;
+            t.y = y;
+            t.rival = (Obstacle){.kind = Obstacle_RIVAL, .position = {x - at[!k].x, y - at[!k].y, 0}, .radius = 0.2f};
+            live(&t);
+            waits[k] = plays(nm_harness_get(t.h, "behavior_state"), "play_ball", "making_way");
+            nm_harness_free(t.h);
+        }
+        assert_true(waits[0] != waits[1]);
+    }
+}
+
 /* ---- without a ball ---- */
 
 static void a_lost_ball_is_searched_where_the_team_says(void **state)
@@ -518,6 +547,7 @@ int main(void)
         cmocka_unit_test(it_leaves_a_jam),
         cmocka_unit_test(who_is_second_at_the_ball_makes_way),
         cmocka_unit_test(a_rival_who_only_stands_at_the_ball_is_not_waited_for),
+        cmocka_unit_test(of_two_at_the_ball_one_makes_way),
         cmocka_unit_test(a_lost_ball_is_searched_where_the_team_says),
         cmocka_unit_test(who_does_not_know_where_it_is_looks_around),
         cmocka_unit_test(the_keeper_dives_only_for_balls_that_would_go_in),

@@ -31,11 +31,11 @@ static void keep_inside(const struct nm_pitch_size *field, double *x, double *y)
 
 /* ---- places while the ball is free ---- */
 
-/* On the way of the ball to the own goal, nearer to the goal the nearer the ball is. */
+/* On the way of the ball to the own goal: half-way, but not so far behind the ball that a clearance ends between. */
 static struct pose2 defend(const struct nm_pitch_size *field, const struct formation *f, double aside)
 {
     double goal_x = -field->length / 2, dx = f->ball_x - goal_x, dy = f->ball_y, far = hypot(dx, dy);
-    double out = nm_clamp(0.5 * far, field->goal_area_length + BODY, 0.45 * field->length);
+    double out = nm_clamp(fmax(0.5 * far, far - 3), field->goal_area_length + BODY, 0.55 * field->length);
     double ux = far > 0.01 ? dx / far : 1, uy = far > 0.01 ? dy / far : 0;
     return (struct pose2){goal_x + out * ux - aside * uy, out * uy + aside * ux, 0};
 }
@@ -46,29 +46,21 @@ static struct pose2 support(const struct formation *f, double back, double aside
     return (struct pose2){f->ball_x - back, f->ball_y + (f->ball_y > 0 ? -aside : aside), 0};
 }
 
-/* Before the opponents' goal, on the other side than the ball, where a pass may arrive. */
+/* Before the ball and towards the middle, a pass away from it; near the opponents' goal at its far post. */
 static struct pose2 lie_in_wait(const struct nm_pitch_size *field, const struct formation *f)
 {
-    double x = nm_clamp(f->ball_x + 2.5, 0.1 * field->length, field->length / 2 - field->penalty_mark);
-    double wing = 0.22 * field->width;
-    return (struct pose2){x, f->ball_y > 0 ? -wing : wing, 0};
+    double x = fmin(f->ball_x + 1.2, field->length / 2 - 0.7 * field->penalty_mark);
+    return (struct pose2){x, f->ball_y + (f->ball_y > 0 ? -1.8 : 1.8), 0};
 }
 
 static struct pose2 play_place(const struct nm_pitch_size *field, const struct formation *f, uint32_t rank,
                                uint8_t *role)
 {
-    bool ahead = f->ball_x < 0.1 * field->length; /* far in their half no pass to the front is possible */
     switch (rank) {
     case 0: *role = TeamMessage_ROLE_STRIKER; return (struct pose2){f->ball_x - BODY, f->ball_y, 0};
     case 1: *role = TeamMessage_ROLE_DEFENDER; return defend(field, f, 0);
-    case 2:
-    case 3:
-        if ((rank == 2) == ahead) {
-            *role = TeamMessage_ROLE_BISHOP;
-            return lie_in_wait(field, f);
-        }
-        *role = TeamMessage_ROLE_SUPPORTER;
-        return support(f, 1.0, 0.7);
+    case 2: *role = TeamMessage_ROLE_BISHOP; return lie_in_wait(field, f);
+    case 3: *role = TeamMessage_ROLE_SUPPORTER; return support(f, 1.0, 0.7);
     case 4: *role = TeamMessage_ROLE_DEFENDER; return defend(field, f, f->ball_y > 0 ? -0.9 : 0.9);
     default: *role = TeamMessage_ROLE_SUPPORTER; return support(f, 1.0 + 0.8 * (rank - 4), 0.7 + 0.9 * (rank - 4));
     }

@@ -9,9 +9,12 @@ static const double RANGE = 2.2;      /* m, the chance of a goal falls to 1/e ov
 static const double NEARER = 0.5;     /* m, who is nearer to the ball by this has it three times of four  */
 static const double SURE = 0.8;       /* nobody has the ball for more certain than this                   */
 static const double STOLEN = 0.3;     /* of the balls that a rival reaches first we still have so many    */
-static const double LATE = 2;         /* s, a rival who comes so much earlier has the ball for sure       */
+static const double LATE = 4;         /* s, a rival who comes so much earlier has the ball ...            */
+static const double LOST = 0.7;       /* ... with this chance, as he may wait or miss it                  */
+static const double STEADY = 2;       /* s, then a kick from a stand is lost for sure                     */
 static const double OUT = 0.1;        /* what it costs to give the ball away by kicking it out            */
-static const double THROUGH = 0.15;   /* of the strong kicks at a robot come past it                      */
+static const double THROUGH = 0.15;   /* of the kicks at a robot come past it ...                         */
+static const double CLOSE = 0.5;      /* m, ... unless the ball rolls less far before it hits him         */
 static const double BLOCKED = 0.08;   /* what it costs that the ball bounces off a robot                  */
 static const double TURNING = 0.8;    /* s/rad, what lining up behind the ball takes beyond the way       */
 static const double WAITING = 0.015;  /* 1/s, what a second is worth                                      */
@@ -99,10 +102,11 @@ static double outcome(const struct choice_world *w, double angle, double way)
 
 static double expected(const struct choice_world *w, enum kick_way way, double angle, double reach)
 {
-    double sum = 0, through = way == KICK_WAY_DRIBBLE ? 0.1 : THROUGH;
+    double sum = 0;
     for (int i = 0; i < SAMPLES; i++) {
         double to = angle + w->ways[way].spread * quantiles[i], far = reach * (1 + 0.1 * (i - 2));
         double free = free_way(w, cos(to), sin(to), far), value = outcome(w, to, free);
+        double through = free < CLOSE ? 0 : THROUGH;
         sum += free < far ? (1 - through) * (value - BLOCKED) + through * outcome(w, to, far) : value;
     }
     return sum / SAMPLES;
@@ -117,10 +121,11 @@ static double time_until(const struct choice_world *w, const struct kick_ability
 }
 
 /* The chance that a rival takes the ball before the touch. */
-static double too_late(const struct choice_world *w, double time)
+static double too_late(const struct choice_world *w, enum kick_way way, double time)
 {
     double to_ball = fmax(hypot(w->ball_x - w->me.x, w->ball_y - w->me.y) - ROUND_BALL, 0) / w->speed;
-    return nm_clamp((to_ball + time - w->last_time) / LATE, 0, 0.9);
+    double late = fmax(to_ball + time - w->last_time, 0);
+    return way == KICK_WAY_STANDING ? fmin(late / STEADY, 1) : fmin(late / LATE, LOST);
 }
 
 /* How much of the place behind the ball others take up, 0 to 1. */
@@ -140,7 +145,7 @@ static void consider(const struct choice_world *w, enum kick_way way, double x, 
     bool at_goal = x >= half - 0.01 && fabs(y) < w->field->goal_width / 2;
     if (!(a->reach > 0) || (at_goal && !w->direct_goal)) return;
     double reach = at_goal ? a->reach : fmin(far, a->reach);
-    double time = time_until(w, a, angle), late = too_late(w, time);
+    double time = time_until(w, a, angle), late = too_late(w, way, time);
     double value = (1 - late) * expected(w, way, angle, reach) + late * place_value(w, w->ball_x, w->ball_y, STOLEN) -
                    WAITING * time - CROWDED * taken(w, angle) - BACKWARDS * fmax(-cos(angle) - 0.2, 0);
     if (last->way == way && fabs(angle_normal(atan2(last->y - w->ball_y, last->x - w->ball_x) - angle)) < 0.15)

@@ -28,7 +28,7 @@ static void think_about_kick(struct soccer *f)
         .ball_x = f->ball.x,
         .ball_y = f->ball.y,
         .speed = f->speed,
-        .last_time = f->rival_first,
+        .last_time = f->match->kicking == MatchState_KICK_OWN ? INFINITY : f->rival_first,
         .direct_goal = f->goal_counts,
     };
     add_robots(f, &w);
@@ -53,6 +53,7 @@ static void walk_and_kick(struct soccer *f)
 static const double DUEL = 0.85, GONE = 1;      /* m from the ball: from here on it looks who is first, and no more */
 static const double AT_BALL = 0.5, LEFT = 0.65; /* m from the ball: the rival plays it, has left it           */
 static const double SURE = 0.15;                /* m: who is nearer by this is first                          */
+static const double ROUND = 0.2;                /* m/rad, the way around the ball counts so much as one to it */
 static const double OFF = 0.5, KEEP = 0.4;      /* m from the ball while a rival plays it; at least             */
 static const double AROUND = 0.8;               /* rad that its next place is farther around the ball              */
 static const double ROLLS = 0.4;                /* m/s: the rival has played it                                */
@@ -61,11 +62,22 @@ static const double INSISTS = 2;                /* s after that in which it make
 
 static bool rolls(const struct soccer *f) { return hypot(f->ball.vx, f->ball.vy) > ROLLS; }
 
-/* A rival is at the ball before this robot, and may play it. Two who play one ball fall over each other. */
-static bool is_second(const struct soccer *f)
+/* How much nearer the rival is to kicking the ball at our goal than this robot is to kicking it at theirs, m. The rival
+ * reckons the same the other way round, so that only one of the two makes way. */
+static double rival_leads(const struct soccer *f)
+{
+    double half = f->field.length / 2, rival_to_ball = atan2(f->ball.y - f->rival.y, f->ball.x - f->rival.x);
+    double mine = fabs(angle_normal(to_ball_angle(f) - atan2(-f->ball.y, half - f->ball.x)));
+    double his = fabs(angle_normal(rival_to_ball - atan2(-f->ball.y, -half - f->ball.x)));
+    return f->ball_far + ROUND * mine - f->rival_far - ROUND * his;
+}
+
+/* A rival is at the ball, may play it, and is before this robot by more than `lead`. Two who play one ball fall over
+ * each other. */
+static bool is_second(const struct soccer *f, double lead)
 {
     if (f->match->kicking == MatchState_KICK_OWN) return false;
-    return f->nm->now >= f->insists && f->ball_far < DUEL && f->rival_far < fmin(AT_BALL, f->ball_far);
+    return f->nm->now >= f->insists && f->ball_far < DUEL && f->rival_far < AT_BALL && rival_leads(f) > lead;
 }
 
 /* Where it waits: straight on near the ball, and from there more and more on the way of the ball to the own goal,
@@ -83,13 +95,13 @@ static struct pose2 behind_duel(const struct soccer *f)
 
 OPTION(play_ball)
 {
-    bool jammed = f->ball_far < 0.5 && f->rival_first <= 0.2 && rests_for(f) > f->jam;
+    bool jammed = f->ball_far < 0.5 && rests_for(f) > f->jam;
     struct pose2 off = {f->ball.x - OFF * cos(to_ball_angle(f)), f->ball.y - OFF * sin(to_ball_angle(f)),
                         to_ball_angle(f)};
     STATE(going)
     {
+        if (is_second(f, 0)) go(making_way, "a rival is at the ball");
         if (f->ball.own && f->ball_far < f->near) go(aiming, "the ball is near");
-        if (is_second(f)) go(making_way, "a rival is at the ball");
         if (!f->ball.own && f->ball_far < 0.4)
             go(stepping_off, "the ball must be at its feet, where it does not see it");
         if (f->ball.own) {
@@ -102,8 +114,8 @@ OPTION(play_ball)
     STATE(aiming)
     {
         if (!f->ball.own || f->ball_far > 1.5 * f->near) go(going, "the ball is away");
-        if (is_second(f)) go(making_way, "a rival is first at the ball");
-        if (jammed && state_time() > f->jam) go(leaving_jam, "two robots at the ball, and it does not move");
+        if (is_second(f, SURE)) go(making_way, "a rival is first at the ball");
+        if (jammed && state_time() > f->jam) go(leaving_jam, "at the ball, and it does not move");
         if (f->choice.way == KICK_WAY_STANDING && f->navigation->arrived && f->ball_far < 0.4)
             go(kicking, "behind the ball, with time for a strong kick");
         think_about_kick(f);
@@ -114,7 +126,7 @@ OPTION(play_ball)
         ENTRY { f->patience = SHORTEST + (LONGEST - SHORTEST) * nm_random(f->nm); }
         if (f->rival_far > LEFT) go(going, "the rival has left the ball");
         if (f->ball_far > GONE || rolls(f)) go(going, "the ball is away");
-        if (f->ball_far + SURE < f->rival_far) go(going, "first at the ball");
+        if (rival_leads(f) < -SURE) go(going, "first at the ball");
         if (state_time() > f->patience) {
             f->insists = f->nm->now + nm_ns(INSISTS);
             go(going, "the rival does not play it");
