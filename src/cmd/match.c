@@ -346,6 +346,11 @@ int match_look(void *user, struct nm_stage *stage, struct nm_err *err)
         if (nm_controller_poll(&m->controllers[t], nm_judge_match(m->judge), now, err)) return -1;
     nm_scorebook_step(&m->book);
     for (uint32_t i = 0; i < m->book.n; i++) {
+        const struct nm_book_bump *bump = &m->book.bumps[i];
+        if (bump->other >= 0 && bump->began == now) {
+            memcpy(m->met[i][0], m->doing[i], sizeof m->doing[i]);
+            memcpy(m->met[i][1], m->doing[bump->other], sizeof m->doing[i]);
+        }
         if (!m->cut[i]) nm_radio_edge_poll(m->radios[i], now);
         if (m->whistled[i] > 0 || now % LOOK == 0) serve_robot(m, i, now);
     }

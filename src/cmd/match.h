@@ -54,7 +54,8 @@ struct match {
     struct nm_player *players[NM_PLAYERS];
     double whistled[NM_PLAYERS]; /* confidence of a whistle to be told, 0: none */
     char doing[NM_PLAYERS][64]; /* the innermost option of its behaviour, with its state; of who lies, before it fell */
-    struct nm_judge *judge;     /* from the first step on            */
+    char met[NM_PLAYERS][2][64]; /* of it and of the other one when they met last: doing */
+    struct nm_judge *judge;      /* from the first step on            */
     struct nm_scorebook book;
     void (*note)(void *user, const struct nm_note *note); /* of the judge; may be NULL */
     void *user;

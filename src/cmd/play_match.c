@@ -78,7 +78,8 @@ static int ready(void *user, uint32_t robot, struct nm_player *player, struct nm
     return match_ready(&s->match, robot, player, err);
 }
 
-/* Who fell, doing what, and who had touched it at which speed. */
+/* Who fell and who had touched it at which speed, doing what: when they met, because a robot that lies or waits for the
+ * referee plays another role soon. */
 static void tell_falls(struct show *s)
 {
     const struct match *m = &s->match;
@@ -87,11 +88,11 @@ static void tell_falls(struct show *s)
         const struct nm_book_bump *bump = &fall->bump;
         clear_line(stderr);
         printf("%6.1f s  %s fell (%s)", nm_seconds(fall->time), m->scenario->robots[fall->robot].name,
-               m->doing[fall->robot]);
+               bump->other >= 0 ? m->met[fall->robot][0] : m->doing[fall->robot]);
         if (bump->other >= 0)
             printf(", %.1f s after contact with %s%s (%s): %.2f m apart, towards each other at %.2f and %.2f m/s",
                    nm_seconds(fall->time - bump->began), m->scenario->robots[bump->other].name,
-                   bump->lay ? ", which lay" : "", m->doing[bump->other], (double)bump->far, (double)bump->mine,
+                   bump->lay ? ", which lay" : "", m->met[fall->robot][1], (double)bump->far, (double)bump->mine,
                    (double)bump->theirs);
         printf("\n");
         fflush(stdout);

@@ -32,15 +32,16 @@ void nm_scorebook_new(struct nm_scorebook *b, struct nm_stage *stage, const stru
     for (uint32_t i = 0; i < NM_PLAYERS; i++) b->bumps[i].other = -1;
 }
 
-/* A keeper in his area who goes down while a ball comes. */
+/* A keeper in his area who goes down while a ball comes, or just after it was in and has been put elsewhere. */
 static bool dives(const struct nm_scorebook *b, uint32_t i)
 {
     const struct nm_match *m = nm_judge_match(b->judge);
     const struct nm_stage_robot *row = nm_stage_robot(b->stage, i);
     const struct nm_pitch_size field = nm_pitch_size(nm_stage_pitch(b->stage));
-    struct vec3 ball = nm_stage_ball(b->stage, NULL), at = {b->last[i].x, b->last[i].y, 0};
+    struct vec3 at = {b->last[i].x, b->last[i].y, 0};
     bool soon = b->fast && to_seconds(nm_stage_now(b->stage) - b->fast) < DIVE_TIME;
-    return m->teams[row->team].keeper == row->shirt.number && soon && hypot(ball.x - at.x, ball.y - at.y) < DIVE_FAR &&
+    return m->teams[row->team].keeper == row->shirt.number && soon &&
+           hypot(b->fast_at.x - at.x, b->fast_at.y - at.y) < DIVE_FAR &&
            nm_in_own_penalty_area(&field, nm_match_side(m, row->team), at);
 }
 
@@ -154,7 +155,7 @@ static void follow_ball(struct nm_scorebook *b)
     int64_t now = nm_stage_now(b->stage);
     double speed = hypot(velocity.x, velocity.y);
     uint32_t touching = nm_stage_touches(b->stage)->ball;
-    if (speed > FAST) b->fast = now;
+    if (speed > FAST) b->fast = now, b->fast_at = ball;
     int last = nm_judge_last_touch(b->judge);
     if (nm_judge_match(b->judge)->state != NM_GAME_PLAYING) {
         b->holder = b->kicker = b->shooter = -1;

@@ -75,6 +75,7 @@ struct nm_scorebook {
     int shooter;                                 /* of the last kick if it was on goal, otherwise -1 */
     int64_t played[2];                           /* ns, when a team touched the ball last; 0: never */
     int64_t fast;                                /* ns, when the ball was fast last             */
+    struct vec3 fast_at;                         /* where                                       */
     struct vec3 kicked_from;
     struct vec3 duel_at;
     int64_t duel_since; /* ns, -1: none */

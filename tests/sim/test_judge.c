@@ -704,7 +704,7 @@ static void fell(struct game *g, uint32_t robot)
     nm_stage_push(g->stage, robot, (struct vec3){0, 100, 0}, (struct vec3){0, 0, 0}, 0);
 }
 
-/* A fall alone, a fall after a touch, and the dive of a keeper. */
+/* A fall alone, a fall after a touch, and the dive of a keeper, who lands when the ball is back at the middle. */
 static void test_falls_in_the_book(void **state)
 {
     (void)state;
@@ -721,7 +721,7 @@ static void test_falls_in_the_book(void **state)
         if (n == 40) place(&g, 3, 2, -2), place(&g, 5, 2.2, -2);
         if (n == 60) fell(&g, 3);
         if (n == 80) ball(&g, -3, 0.5, -1, 0);
-        if (n == 100) fell(&g, 0);
+        if (n == 100) ball(&g, 0, 0, 0, 0), fell(&g, 0);
         step(&g);
         nm_scorebook_step(&book);
     }
