@@ -17,7 +17,7 @@
 
 enum {
     HORIZON = 32, /* periods a world plays in a batch                       */
-    EPOCHS = 4,
+    EPOCHS = 2,
     BATCHES = 4,   /* small batches an epoch                                 */
     PARTS = 16,    /* of a small batch; their gradients are summed in order  */
     CHUNK = 64,    /* rows that go through the networks together             */
@@ -28,7 +28,7 @@ enum {
 static const uint32_t ACTOR[] = {NM_GAIT_OBS, 256, 256, 128, NM_GAIT_ACTS}, CRITIC[] = {BOTH, 256, 256, 128, 1};
 static const double DISCOUNT = 0.99, TRACE = 0.95, CLIP = 0.2, ENTROPY = 0.002, WANTED_CHANGE = 0.012;
 static const double FIRST_RATE = 1e-3, LEAST_RATE = 2e-5, MOST_RATE = 2e-3, LONGEST = 1; /* of a gradient */
-static const double FIRST_NOISE = -0.6, LEAST_NOISE = -2.3, MOST_NOISE = 0.3;            /* ln, of the actions */
+static const double FIRST_NOISE = -0.6, LEAST_NOISE = -3.2, MOST_NOISE = 0.3;            /* ln, of the actions */
 
 /* What is asked first and at most: shares of the body's pace; turns in rad/s. */
 static const double FIRST[NM_WALK_WAYS] = {0.16, 0.13, 0.11, 0.8}, MOST[NM_WALK_WAYS] = {0.95, 0.47, 0.42, 4.8};

@@ -47,8 +47,8 @@ static const struct {
            .clash = 4,
            .pose = 0.02,
            .fall = 20,
-           .impact = 0.4,
-           .power = 0.75,
+           .impact = 0.5,
+           .power = 0.65,
            .rest = 0.3};
 
 /* ---- making ---- */
@@ -109,11 +109,11 @@ static void reverse(struct nm_walking *w)
 
 static void new_target(struct nm_walking *w)
 {
-    static const double until[STAND] = {0.30, 0.42, 0.50, 0.57, 0.79, 0.93}; /* shares of the kinds, summed */
+    static const double until[STAND] = {0.33, 0.44, 0.52, 0.59, 0.77, 0.93}; /* shares of the kinds, summed */
     const double *most = w->limits->most;
     struct nm_dice *d = &w->dice;
     double r = nm_dice_roll(d), side = nm_dice_roll(d) < 0.5 ? -1 : 1;
-    double part = nm_dice_roll(d) < 0.4 ? 1 : sqrt(nm_dice_roll(d)); /* often the most it can */
+    double part = nm_dice_roll(d) < 0.5 ? 1 : sqrt(nm_dice_roll(d)); /* often the most it can */
     for (w->kind = 0; w->kind < STAND && r >= until[w->kind];) w->kind++;
     double *to = w->target;
     memset(w->target, 0, sizeof w->target);
@@ -180,9 +180,10 @@ static void push(struct nm_walking *w)
     struct nm_truth t;
     nm_world_truth(w->world, 0, &t);
     double yaw = quat_yaw(t.base_to_field.rot), a = 2 * M_PI * nm_dice_roll(d), seconds = between(d, 0.02, 0.15);
-    double size = w->limits->push * (1 - 0.4 * effort(w)) * sqrt(nm_dice_roll(d));
+    double size = w->limits->push * (1 - 0.55 * effort(w)) * sqrt(nm_dice_roll(d));
     if (nm_dice_roll(d) < SIDEWAYS) a = copysign(M_PI / 2, nm_dice_both(d)) + 0.3 * nm_dice_both(d);
     if (w->kind == STAND) size *= STANDING;
+    if (w->kind == ON_THE_SPOT) size = w->limits->push * between(d, 0.5, 1);
     if (nm_dice_roll(d) < 0.2) { /* another body leans on it */
         double weight = w->gait->body->mass * GRAVITY, hardest = NM_WALKING_PUSH * w->gait->body->mass * w->gait->pace;
         seconds = between(d, 0.3, 1);
@@ -441,7 +442,7 @@ static double reward_of(const struct nm_walking *w, const struct period *p)
     double hard = fmax(0, w->hit / weight - 2.2); /* a footfall beyond so many of its weights */
     r -= PRICE.tilt * (up.x * up.x + up.y * up.y);
     r -= strict(w) *
-         (PRICE.rate * fmin(p->rate, 30) + PRICE.duty * p->duty + PRICE.impact * fmin(hard + 0.5 * hard * hard, 9) +
+         (PRICE.rate * fmin(p->rate, 30) + PRICE.duty * p->duty + PRICE.impact * fmin(hard + 0.5 * hard * hard, 25) +
           PRICE.power * fmin(w->watts / (weight * g->pace), 5));
     double moves = 0; /* of the joints, rad/s, where it is to stand */
     for (uint32_t l = 0; w->state.stands && l < NM_GAIT_LEGS; l++) moves += fabs(p->to.qd[g->joints[l]]) / NM_GAIT_LEGS;
