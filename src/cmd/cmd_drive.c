@@ -336,7 +336,7 @@ static int read_hands(struct drive *d, int64_t now, struct nm_err *err)
     poll(&from, 1, LOOK_EVERY);
     ssize_t n = read(d->fd, bytes, sizeof bytes);
     bool gone = (n < 0 && errno != EAGAIN && errno != EINTR) || (from.revents & POLLHUP && n <= 0);
-    if (gone) return nm_fail(err, "%s is gone; the robot was stopped", d->joy ? d->joy : "the terminal");
+    if (gone) return nm_fail(err, "%s is gone; the robot is stopped", d->joy ? d->joy : "the terminal");
     size_t some = n > 0 ? (size_t)n : 0;
     return d->joy ? read_stick(d, bytes, some, err) : read_keys(d, bytes, some, now, err);
 }
@@ -379,10 +379,12 @@ static int drive(struct drive *d, struct nm_err *err)
     return 0;
 }
 
-static void finish(struct drive *d)
+static void finish(struct drive *d, struct nm_err *err)
 {
+    struct nm_err deaf = {0};
     d->now = (struct velocity){0, 0, 0};
-    if (d->link && d->moves) say_velocity(d, NULL);
+    if (d->link && d->moves && say_velocity(d, &deaf))
+        nm_fail(err, "the robot has not heard the stop: %.*s", (int)strcspn(deaf.text, "\n"), deaf.text);
     if (d->raw) tcsetattr(d->fd, TCSANOW, &d->before);
     if (d->fd >= 0) close(d->fd);
     if (d->line) printf("\n");
@@ -430,7 +432,7 @@ int cmd_drive(int argc, char **argv)
         show_help(&d);
         bad = drive(&d, &err);
     }
-    finish(&d);
+    finish(&d, &err);
     if (err.n) complain(&err);
-    return bad ? EXIT_FAILED : EXIT_OK;
+    return bad || err.n ? EXIT_FAILED : EXIT_OK;
 }

@@ -96,13 +96,13 @@ fast() {
 printf '\1\0\0\0\1\0\1\4' >&4    # button 4 is held
 printf '\1\0\0\0\1\200\2\1' >&4  # the stick is at its end
 until_ok fast
-timeout -k 2 120 "$program" topic echo cmd_vel --to kid70 > vel.out 2>&1 4>&- &
+timeout -k 2 120 "$program" topic echo cmd_vel --to kid70 > heard.out 2>&1 4>&- &
 echoing=$!
-until_ok grep -Eq "x: 0\.2" vel.out
+until_ok grep -Eq "x: 0\.2" heard.out
 exec 4>&-
 if wait $stick; then wrong "a stick that is gone is no fault"; fi
-grep -q "stick is gone; the robot was stopped" stick.out || wrong "it does not say so"
-stopped() { tail -n 3 vel.out | grep -Eq "linear: \{x: -?0(\.0*)?,"; }
+grep -q "stick is gone; the robot is stopped" stick.out || wrong "it does not say so"
+stopped() { tail -n 3 heard.out | grep -Eq "linear: \{x: -?0(\.0*)?,"; }
 until_ok stopped
 kill $echoing
 wait $echoing || true

@@ -245,12 +245,13 @@ says "0.8"
 ends 2 nutmeg param save --layer robot
 says "no robot"
 
-"$program" run play --name other --seconds 2 >other.log 2>&1 &
+"$program" run play --name other >other.log 2>&1 &
 second=$!
 until_ok nutmeg why ball --to other
 ends 2 nutmeg tasks
 says "several players run here; choose one (--to NAME, or nutmeg shell NAME):"
 ends 0 nutmeg tasks --to mine
+ends 0 nutmeg stop --to other
 wait "$second"
 ends 0 nutmeg stop
 wait "$running"
