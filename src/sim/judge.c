@@ -227,8 +227,8 @@ static void goal(struct nm_judge *j, int end)
     }
     whistle(j);
     if (good) happen(j, (struct nm_match_event){.kind = NM_MATCH_GOAL, .team = (uint32_t)team});
-    tell(j, good ? NM_NOTE_GOAL : NM_NOTE_NO_GOAL, team, j->last_touch, "%s %s%s  %u:%u",
-         good ? "goal by" : "no goal, direct from a restart:", who, good && own ? " (own goal)" : "",
+    const char *what = !good ? "no goal, direct from a restart:" : own ? "goal, touched last by" : "goal by";
+    tell(j, good ? NM_NOTE_GOAL : NM_NOTE_NO_GOAL, team, j->last_touch, "%s %s  %u:%u", what, who,
          j->match.teams[0].score, j->match.teams[1].score);
     if (!good)
         restart_play(j, own ? NM_EXIT_GOAL_LINE_BY_DEFENDER : NM_EXIT_GOAL_LINE_BY_ATTACKER, j->ball,
