@@ -39,8 +39,9 @@ static const double AT_LAST = 0.25, TURNS = 0.4; /* s, of the last way, and of i
 
 /* The stop: without any command a policy puts both feet down. */
 static const double HALTS = 0.5; /* of the speeds: slower than this it is told so                       */
-/* at a target: the same; s, how far the robot rolls on; of what the model-based walk leaves of the way */
-static const double CALM = 0.25, ROLLS = 0.15, PRECISE = 0.75;
+/* at a target: the same; of what the model-based walk leaves of the way; s, how far the mass carries the robot on while
+ * it puts its feet down; m, how far outwards the last foot comes down; 1/s, how it still turns; what that leaves */
+static const double CALM = 0.25, PRECISE = 0.75, CARRIES = 0.12, OUTWARDS = 0.011, TURNS_IN = 4, TURN_LEFT = 0.5;
 static const double PUT_DOWN = 0.1, GAVE_UP = 0.5; /* s since then: both feet are down; the other engine has to step */
 
 /* Giving way. What is felt without any blow, and how it is known: */
@@ -357,6 +358,21 @@ static void learn_trim(struct walk_policy *f)
     }
 }
 
+/* What is left of the way once both feet are down. The swinging foot lands where the mass goes to, so that the speed of
+ * the mass tells more than that of the odometry, and the last step takes away a part of the turn. */
+static struct pose2 way_left_at_rest(const struct walk_policy *f)
+{
+    const struct walk_engine *e = &f->front.engine;
+    struct pose2 rest = walk_front_rest(&f->front);
+    double c = cos(e->facing), s = sin(e->facing);
+    rest.x -= CARRIES * (c * e->com_speed[0] + s * e->com_speed[1]);
+    rest.y -= CARRIES * (c * e->com_speed[1] - s * e->com_speed[0]);
+    if (f->state.stands) return rest;
+    rest.y -= OUTWARDS * e->size * walk_engine_side(e->support);
+    rest.theta *= TURN_LEFT;
+    return rest;
+}
+
 /* A policy that is told nothing at all stops its clock at the next change of feet and puts both of them down. */
 static bool may_halt(struct walk_policy *f)
 {
@@ -366,7 +382,7 @@ static bool may_halt(struct walk_policy *f)
     for (int i = 0; i < 3; i++) share = fmax(share, fabs(v[i]) / most_of(f, i, v[i]));
     if (w->engine.kick.wanted || w->wish.mode == WalkCommand_VELOCITY) return false;
     if (w->wish.mode == WalkCommand_STAND) return f->halts || share < HALTS;
-    return w->placed && (f->halts || share < CALM) && walk_front_arrives(w, way_left(f, f->halts ? 0 : ROLLS), PRECISE);
+    return w->placed && (f->halts || share < CALM) && walk_front_arrives(w, way_left_at_rest(f), PRECISE);
 }
 
 /* Whoever has not got its speed yet is told more: a policy is slow to take up the last of it. Later the trim does it.
@@ -384,9 +400,11 @@ static void tell_policy(struct walk_policy *f)
     limit(f, f->command, 1, 0);
     for (int i = 0; i < 3; i++) f->command[i] += f->offset[i]; /* small, and must not cost speed ahead */
     f->halts = may_halt(f);
-    if (f->halts)
+    if (f->halts) {
+        bool turns = f->front.wish.mode == WalkCommand_TARGET && !f->state.stands;
         memset(f->command, 0, sizeof f->command);
-    else if (f->command[0] == 0 && f->command[1] == 0 && f->command[2] == 0)
+        if (turns) f->command[2] = nm_within(TURNS_IN * walk_front_rest(&f->front).theta, 1);
+    } else if (f->command[0] == 0 && f->command[1] == 0 && f->command[2] == 0)
         f->command[0] = 1e-6;
 }
 
@@ -422,7 +440,8 @@ static bool by_policy(struct walk_policy *f, const struct walk_sense *s, double 
         const float *act = nm_net_output(f->net, 0);
         for (int i = 0; i < NM_GAIT_ACTS; i++) f->lost |= !isfinite(act[i]);
         if (f->lost) return false;
-        nm_gait_act(&f->gait, &f->state, act, f->command, f->policy_goals);
+        static const double STOP[3] = {0}; /* for the clock; what the policy sees may still turn it */
+        nm_gait_act(&f->gait, &f->state, act, f->halts ? STOP : f->command, f->policy_goals);
     }
     walk_engine_watch(&w->engine, &w->tuned, s, nm_seconds(f->nm->dt));
     w->steps += w->engine.changed;
