@@ -26,7 +26,7 @@ enum {
     STDS = 16, /* NM_GAIT_ACTS, padded */
 };
 static const uint32_t ACTOR[] = {NM_GAIT_OBS, 256, 256, 128, NM_GAIT_ACTS}, CRITIC[] = {BOTH, 256, 256, 128, 1};
-static const double DISCOUNT = 0.99, TRACE = 0.95, CLIP = 0.2, ENTROPY = 0.002, WANTED_CHANGE = 0.012;
+static const double DISCOUNT = 0.99, TRACE = 0.95, CLIP = 0.2, ENTROPY = 0.0005, WANTED_CHANGE = 0.012;
 static const double FIRST_RATE = 1e-3, LEAST_RATE = 2e-5, MOST_RATE = 2e-3, LONGEST = 1; /* of a gradient */
 static const double FIRST_NOISE = -0.6, LEAST_NOISE = -3.2, MOST_NOISE = 0.3;            /* ln, of the actions */
 
@@ -66,6 +66,7 @@ struct nm_trainer {
     float *parameters;
     struct nm_mlp actor, critic;
     struct nm_adam adam;
+    float *mean; /* of the actor's last weights: what is written; a single batch leaves them too far here or there */
     double rate, reached[NM_WALK_WAYS];
     struct nm_dice dice;
     double std[NM_GAIT_ACTS]; /* of this batch */
@@ -129,6 +130,8 @@ static void make_networks(struct nm_trainer *t)
     fill_layers(&t->critic, &t->dice, 1);
     for (int i = 0; i < NM_GAIT_ACTS; i++) log_std(t)[i] = (float)FIRST_NOISE;
     nm_adam_new(&t->adam, a, t->n);
+    t->mean = nm_take_n(a, float, t->actor.n);
+    memcpy(t->mean, t->actor.at, t->actor.n * sizeof(float));
     t->rate = FIRST_RATE;
     t->limits.strict = LEAST_STRICT;
     for (int i = 0; i < NM_WALK_WAYS; i++) {
@@ -223,6 +226,7 @@ int nm_trainer_inherit(struct nm_trainer *t, const struct nm_body *body, const s
         double most = INHERITED_SHARE * theirs * (k == NM_WALK_TURN ? faster : longer);
         t->limits.most[k] = nm_clamp(most, FIRST[k] * scale, MOST[k] * scale);
     }
+    memcpy(t->mean, t->actor.at, t->actor.n * sizeof(float));
     for (int i = 0; i < NM_GAIT_ACTS; i++) log_std(t)[i] = (float)INHERITED_NOISE;
     t->limits.strict = INHERITED_STRICT;
     t->rate = MOST_RATE;
@@ -622,6 +626,7 @@ int nm_trainer_batch(struct nm_trainer *t, struct nm_err *err)
         return nm_fail(err, "the numbers of the network are lost: go back to an earlier checkpoint");
     t->steps += n * others(t);
     t->batches++;
+    nm_mean_of_last(t->mean, t->actor.at, t->actor.n, t->batches);
     if (t->alone && (explained > EXPLAINED || !--t->alone)) begin_together(t);
     row.steps = t->steps;
     row.seconds = t->seconds + 1e-9 * (double)(nm_clock() - t->started);
@@ -652,11 +657,12 @@ struct header {
     struct nm_walk_limits limits;
     struct nm_dice dice;
 };
-static const char MAGIC[8] = "nmlearn3";
+static const char MAGIC[8] = "nmlearn4";
 
 static size_t file_size(const struct nm_trainer *t, uint64_t n_curve)
 {
-    return sizeof(struct header) + 3 * t->n * sizeof(float) + n_curve * sizeof(struct nm_learned) + sizeof(uint32_t);
+    return sizeof(struct header) + (3 * t->n + t->actor.n) * sizeof(float) + n_curve * sizeof(struct nm_learned) +
+           sizeof(uint32_t);
 }
 
 int nm_trainer_save(const struct nm_trainer *t, const char *path, struct nm_err *err)
@@ -679,8 +685,12 @@ int nm_trainer_save(const struct nm_trainer *t, const char *path, struct nm_err 
     const struct {
         const void *from;
         size_t n;
-    } pieces[] = {
-        {&h, sizeof h}, {t->parameters, floats}, {t->adam.mean, floats}, {t->adam.square, floats}, {t->curve, rows}};
+    } pieces[] = {{&h, sizeof h},
+                  {t->parameters, floats},
+                  {t->adam.mean, floats},
+                  {t->adam.square, floats},
+                  {t->mean, t->actor.n * sizeof(float)},
+                  {t->curve, rows}};
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; at += pieces[i++].n)
         if (pieces[i].n) memcpy(at, pieces[i].from, pieces[i].n);
     uint32_t sum = nm_crc32(0, bytes, (size_t)(at - bytes));
@@ -715,12 +725,12 @@ static bool doubles_sane(const void *bytes, size_t n)
 static bool sane(const struct nm_trainer *t, const struct header *h, const char *arrays)
 {
     const uint64_t most = 1ull << 53;
-    size_t floats = t->n * sizeof(float);
+    size_t floats = t->n * sizeof(float), mean = t->actor.n * sizeof(float);
     return h->batches < most && h->adam_steps < most && h->steps >= 0 && h->seconds >= 0 && h->steps < 1e15 &&
            h->seconds < 1e15 && isfinite(h->rate) && doubles_sane(h->reached, NM_WALK_WAYS) &&
            doubles_sane(&h->limits, sizeof h->limits / sizeof(double)) && floats_sane(arrays, 2 * t->n, -FLT_MAX) &&
-           floats_sane(arrays + 2 * floats, t->n, 0) &&
-           doubles_sane(arrays + 3 * floats, h->n_curve * sizeof(struct nm_learned) / sizeof(double));
+           floats_sane(arrays + 2 * floats, t->n, 0) && floats_sane(arrays + 3 * floats, t->actor.n, -FLT_MAX) &&
+           doubles_sane(arrays + 3 * floats + mean, h->n_curve * sizeof(struct nm_learned) / sizeof(double));
 }
 
 static int check_file(const struct nm_trainer *t, const char *path, const char *bytes, size_t n, struct nm_err *err)
@@ -791,7 +801,11 @@ int nm_trainer_take(struct nm_trainer *t, const char *name, const void *bytes, s
     const struct {
         void *to;
         size_t n;
-    } pieces[] = {{t->parameters, floats}, {t->adam.mean, floats}, {t->adam.square, floats}, {t->curve, rows}};
+    } pieces[] = {{t->parameters, floats},
+                  {t->adam.mean, floats},
+                  {t->adam.square, floats},
+                  {t->mean, t->actor.n * sizeof(float)},
+                  {t->curve, rows}};
     const char *at = (const char *)bytes + sizeof h;
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; at += pieces[i++].n)
         if (pieces[i].n) memcpy(pieces[i].to, at, pieces[i].n);
@@ -826,7 +840,7 @@ static int32_t add_branch(const struct nm_trainer *t, struct nm_net *net, bool m
                 for (uint32_t o = 0; o < out; o++) {
                     struct nm_mirror row = mirrored && first && i < in ? t->gait.obs[i] : (struct nm_mirror){i, 1};
                     struct nm_mirror column = mirrored && last ? t->gait.act[o] : (struct nm_mirror){o, 1};
-                    float w = t->actor.at[nm_mlp_matrix(&t->actor, l) + (size_t)row.from * wide + column.from];
+                    float w = t->mean[nm_mlp_matrix(&t->actor, l) + (size_t)row.from * wide + column.from];
                     m[(size_t)i * out + o] = w * row.sign * column.sign * (last ? 0.5f : 1);
                 }
             snprintf(name, sizeof name, "%sw%u", mirrored ? "mirrored_" : "", l + 1);

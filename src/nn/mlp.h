@@ -50,3 +50,8 @@ struct nm_adam {
 };
 void nm_adam_new(struct nm_adam *adam, struct nm_arena *arena, size_t n);
 void nm_adam_step(struct nm_adam *adam, float *parameters, const float *gradient, float rate);
+
+/* Takes the weights `now` into the mean of the last ones; `count` is how many were taken with them, from 1 on. The mean
+ * forgets as fast as it may without knowing how long learning goes on (polynomial decay: Shamir and Zhang, "Stochastic
+ * gradient descent for non-smooth optimization", 2013): its weights are a tenth of `count` old, at most 28 steps. */
+void nm_mean_of_last(float *mean, const float *now, size_t n, uint64_t count);

@@ -98,7 +98,8 @@ static void a_checkpoint_goes_on(void **state)
     close(mkstemp(path));
     rig_begin(&rig, "kid70");
     rig_begin(&other, "darwin");
-    struct nm_trainer *t = begin(&rig, 8, 1, 3), *again = begin(&rig, 8, 1, 3), *stranger = begin(&other, 8, 1, 3);
+    struct nm_trainer *t = begin(&rig, 8, 1, 3), *again = begin(&rig, 8, 1, 3), *once_more = begin(&rig, 8, 2, 3),
+                      *stranger = begin(&other, 8, 1, 3);
     batches(t, 2);
     assert_int_equal(nm_trainer_save(t, path, &err), 0);
     assert_int_equal(nm_trainer_load(again, path, &err), 0);
@@ -110,7 +111,15 @@ static void a_checkpoint_goes_on(void **state)
     const struct nm_learned *curve = nm_trainer_curve(t, &rows), *kept = nm_trainer_curve(again, &same);
     assert_int_equal(rows, same);
     assert_memory_equal(curve, kept, rows * sizeof *curve);
+    free(two);
     batches(again, 1);
+    assert_int_equal(nm_trainer_load(once_more, path, &err), 0); /* whoever goes on from a file goes on alike */
+    batches(once_more, 1);
+    void *three = policy(once_more, &n);
+    two = policy(again, &m);
+    assert_int_equal(n, m);
+    assert_memory_equal(two, three, n);
+    free(three);
     kept = nm_trainer_curve(again, &same);
     assert_int_equal(same, 3);
     assert_true(kept[2].steps == 3 * 8 * 32 && kept[2].seconds > kept[1].seconds);
@@ -137,7 +146,7 @@ static void a_checkpoint_goes_on(void **state)
     assert_int_equal(nm_trainer_load(again, path, &err), -1);
     batches(again, 1); /* refused files leave it as it was */
     free(one), free(two);
-    nm_trainer_free(t), nm_trainer_free(again), nm_trainer_free(stranger);
+    nm_trainer_free(t), nm_trainer_free(again), nm_trainer_free(once_more), nm_trainer_free(stranger);
     rig_end(&rig), rig_end(&other);
 }
 

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "nn/mlp.h"
 
 static float both(uint64_t *state)
@@ -123,12 +124,33 @@ static void adam_finds_the_minimum(void **state)
     nm_arena_free(&arena);
 }
 
+/* Weights that jump about a place, and then about another one: the mean lies near the second place, nearer than any
+ * single ones. The first weights are the first mean. */
+static void the_mean_is_of_the_last_weights(void **state)
+{
+    (void)state;
+    struct nm_dice dice = nm_dice_new(7, 0, 0);
+    float mean[8] = {0}, now[8];
+    double off = 0, single = 0;
+    for (uint64_t count = 1; count <= 600; count++) {
+        for (int i = 0; i < 8; i++) now[i] = (count <= 300 ? 1 : 2) + (float)(0.5 * nm_dice_both(&dice));
+        nm_mean_of_last(mean, now, 8, count);
+        for (int i = 0; i < 8 && count == 1; i++) assert_true(fabsf(mean[i] - now[i]) < 1e-6f);
+    }
+    for (int i = 0; i < 8; i++) {
+        off = fmax(off, fabs((double)mean[i] - 2));
+        single = fmax(single, fabs((double)now[i] - 2));
+    }
+    assert_true(off < 0.15 && off < 0.5 * single);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(forward_is_the_plain_sum),
         cmocka_unit_test(gradient_is_the_slope),
         cmocka_unit_test(adam_finds_the_minimum),
+        cmocka_unit_test(the_mean_is_of_the_last_weights),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
