@@ -38,8 +38,10 @@ static const double LEAST_STRICT = 0.1, WALKS_STRICT = 0.3; /* the second: who d
  * critic cannot be inherited. It learns alone until it explains most of the returns: before that it does not know what
  * comes later, and a policy that learns from it stops to walk, because effort costs now and speed pays later. */
 static const double INHERITED_SHARE = 0.6, INHERITED_STRICT = 0.5, INHERITED_NOISE = -1.5, INHERITED_RATE = 3e-4;
-static const double EXPLAINED = 0.85; /* of the variance of the returns */
-enum { CRITIC_ALONE = 60 };           /* batches, at most */
+/* A robot that goes on with its own policy has all of that already; only the critic is new. */
+static const double OWN_NOISE = -2.7, OWN_PUSH = 0.8; /* the second: of the hardest push */
+static const double EXPLAINED = 0.85;                 /* of the variance of the returns */
+enum { CRITIC_ALONE = 60 };                           /* batches, at most */
 
 struct scratch { /* of one thread */
     struct nm_tape actor, mirrored, critic;
@@ -220,15 +222,17 @@ int nm_trainer_inherit(struct nm_trainer *t, const struct nm_body *body, const s
     const char *limits = nm_net_note(policy, "limits");
     if (nm_gait_init(&from, body, err) || nm_inherit(&t->gait, &t->actor, &from, policy, err)) return -1;
     double faster = t->gait.rate / from.rate, longer = faster * t->gait.stride / from.stride;
+    bool own = !strcmp(body->name, t->body->name);
     for (int k = 0; k < NM_WALK_WAYS; k++) {
         const char *at = limits ? strstr(limits, ways[k]) : NULL;
         double scale = k == NM_WALK_TURN ? 1 : t->gait.pace, theirs = at ? strtod(at + strlen(ways[k]), NULL) : 0;
-        double most = INHERITED_SHARE * theirs * (k == NM_WALK_TURN ? faster : longer);
+        double most = (own ? 1 : INHERITED_SHARE) * theirs * (k == NM_WALK_TURN ? faster : longer);
         t->limits.most[k] = nm_clamp(most, FIRST[k] * scale, MOST[k] * scale);
     }
     memcpy(t->mean, t->actor.at, t->actor.n * sizeof(float));
-    for (int i = 0; i < NM_GAIT_ACTS; i++) log_std(t)[i] = (float)INHERITED_NOISE;
-    t->limits.strict = INHERITED_STRICT;
+    for (int i = 0; i < NM_GAIT_ACTS; i++) log_std(t)[i] = (float)(own ? OWN_NOISE : INHERITED_NOISE);
+    t->limits.strict = own ? 1 : INHERITED_STRICT;
+    t->limits.push = own ? OWN_PUSH * NM_WALKING_PUSH * t->body->mass * t->gait.pace : 0;
     t->rate = MOST_RATE;
     t->alone = CRITIC_ALONE;
     return 0;

@@ -2,6 +2,8 @@
  * gets the other signs, longer legs are asked in their own units, and a net of other people is refused. */
 #include "learn/rig.h"
 
+#include <stdlib.h>
+
 #include "base/random.h"
 #include "learn/inherit.h"
 #include "nn/onnx.h"
@@ -59,6 +61,9 @@ static void the_same_body_gets_the_same_policy(void **state)
         const float *was = ask(policy, obs), *is = ask(net, obs);
         for (int k = 0; k < NM_GAIT_ACTS; k++) assert_float_equal(was[k], is[k], 1e-4);
     }
+    /* and is asked for as much as before; others begin with less */
+    double asked = strtod(nm_net_note(net, "limits") + strlen("forward:"), NULL);
+    assert_float_equal(asked, strtod(nm_net_note(policy, "limits") + strlen("forward:"), NULL), 0.01);
     nm_net_free(net);
     nm_net_free(policy);
     rig_end(&rig);

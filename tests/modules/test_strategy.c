@@ -154,7 +154,12 @@ static void the_lowest_number_decides(void **state)
     plan = think(&r);
     assert_int_equal(plan->own_role, TeamMessage_ROLE_BISHOP);
     assert_true(hypot(plan->own_position.x, plan->own_position.y) > 0.8);
-    r.penalised[1] = true; /* who is penalised decides nothing */
+    m->state = TeamMessage_STATE_FALLEN; /* who lies decides nothing, because it sees little */
+    plan = think(&r);
+    assert_int_equal(plan->proposer, 3);
+    m->state = TeamMessage_STATE_ACTIVE;
+    assert_int_equal(think(&r)->proposer, 2);
+    r.penalised[1] = true; /* nor does who is penalised */
     plan = think(&r);
     assert_int_equal(plan->proposer, 3);
     assert_int_equal(plan->own_role, TeamMessage_ROLE_STRIKER);

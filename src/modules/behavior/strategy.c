@@ -1,8 +1,8 @@
 /* Who plays what and stands where. Every robot proposes a role for each member of its team, and the proposal of the
- * lowest number that is not penalised counts (HULKs 2017, section 4.1.1, after B-Human). The striker is who is at the
- * ball first. A mutex keeps two from the ball (Rhoban 2016, section 4.6): who claims it keeps it until he falls, loses
- * the ball, falls silent, or the proposal names another. How long a silence lasts follows the rate at which messages
- * come.
+ * lowest number that is upright and not penalised counts (HULKs 2017, section 4.1.1, after B-Human). The striker is who
+ * is at the ball first. A mutex keeps two from the ball (Rhoban 2016, section 4.6): who claims it keeps it until he
+ * falls, loses the ball, falls silent, or the proposal names another. How long a silence lasts follows the rate at
+ * which messages come.
  *
  * Partners of other teams may speak without proposals (mitecom) or not at all. Who plays the ball without being asked
  * is treated as if he had claimed it, and mates that are only seen take up places as well. */
@@ -350,6 +350,7 @@ static const TeamMate *proposer(const struct strategy *f, const struct board *b)
         const struct player *p = &b->players[i];
         if (!p->mate || !p->follows || p->number > f->match->player_number || age_of(f, p->mate) > f->obey) continue;
         if (p->mate->message.proposed_roles.n < f->match->player_number) continue;
+        if (p->mate->message.state == TeamMessage_STATE_FALLEN) continue; /* who lies sees little */
         if (!p->mate->message.proposed_roles.at[f->match->player_number - 1] || ball_has_gone(f, b, p->mate)) continue;
         if (!best || p->number < best->player_number) best = p->mate;
     }

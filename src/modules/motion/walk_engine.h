@@ -113,6 +113,8 @@ void walk_engine_take_over(struct walk_engine *e, const struct walk_params *p, c
                            const double velocity[3]);
 /* Whether the body comes to rest where it is: the feet are about side by side, the capture point is over them. */
 bool walk_engine_rests(const struct walk_engine *e);
+/* Whether a body that stands is about to tip over its feet: the capture point comes to their edge. */
+bool walk_engine_tips(const struct walk_engine *e);
 
 struct WalkCommand;
 /* Takes over the kick of a command for the next fitting step; otherwise says why not. */

@@ -44,6 +44,9 @@ static const double HALTS = 0.5; /* of the speeds: slower than this it is told s
 static const double CALM = 0.25, PRECISE = 0.75, CARRIES = 0.12, OUTWARDS = 0.011, TURNS_IN = 4, TURN_LEFT = 0.5;
 static const double PUT_DOWN = 0.1, GAVE_UP = 0.5; /* s since then: both feet are down; the other engine has to step */
 
+/* s that a robot steps which stood and was about to tip over; that it stands before: the last step sways */
+static const double CATCHES = 1, STOOD = 0.5;
+
 /* Giving way. What is felt without any blow, and how it is known: */
 static const double FORGETS = 0.15; /* s, of the speed by the accelerometer: its error grows, a blow is shorter     */
 static const double LEARNS = 1;     /* s, of the usual lean and of what is felt in free walking: several steps        */
@@ -86,6 +89,8 @@ struct walk_policy {
     double steady;                  /* s since that changed                         */
     bool halts;                     /* is told nothing, so that it puts both feet down */
     double halted;                  /* s since it has                               */
+    double stood;                   /* s, that it stands                            */
+    double catches;                 /* s left in which it steps, because it stood and was struck */
     double factor[WAYS], offset[3]; /* learnt: forwards, back, left, right, turns left and right */
     double legs[NM_GAIT_LEGS];      /* encoders of the last sample           */
     uint32_t same_legs;
@@ -261,7 +266,7 @@ static bool wants_policy(const struct walk_policy *f, double share)
 {
     const struct walk_front *w = &f->front;
     if (w->rising || share <= 0 || w->engine.kick.wanted || w->engine.kick.active) return false;
-    return w->wish.mode == WalkCommand_VELOCITY || (w->wish.mode == WalkCommand_TARGET && f->far);
+    return f->catches > 0 || w->wish.mode == WalkCommand_VELOCITY || (w->wish.mode == WalkCommand_TARGET && f->far);
 }
 
 /* ---- giving way ---- */
@@ -380,7 +385,7 @@ static bool may_halt(struct walk_policy *f)
     const double *v = w->placed ? w->speed : f->asked;
     double share = 0;
     for (int i = 0; i < 3; i++) share = fmax(share, fabs(v[i]) / most_of(f, i, v[i]));
-    if (w->engine.kick.wanted || w->wish.mode == WalkCommand_VELOCITY) return false;
+    if (w->engine.kick.wanted || w->wish.mode == WalkCommand_VELOCITY || f->catches > 0) return false;
     if (w->wish.mode == WalkCommand_STAND) return f->halts || share < HALTS;
     return w->placed && (f->halts || share < CALM) && walk_front_arrives(w, way_left_at_rest(f), PRECISE);
 }
@@ -457,6 +462,9 @@ static void to_policy(struct walk_policy *f)
     struct walk_front *w = &f->front;
     struct walk_engine *e = &w->engine;
     bool stands = e->mode == WALK_STAND, left = w->wish.velocity[1] + 0.1 * w->wish.velocity[2] > 0;
+    bool bears =
+        walk_engine_side(e->support) * e->com_seen[1] < 0.5 * e->width; /* its support foot, more than the other */
+    if (f->catches > 0) left = bears == (e->support == NM_RIGHT);
     if (stands) e->support = left ? NM_RIGHT : NM_LEFT;
     nm_gait_start(&f->gait, &f->state, e->support == NM_RIGHT ? 0 : 0.5);
     e->mode = WALK_STEP;
@@ -465,6 +473,7 @@ static void to_policy(struct walk_policy *f)
     memset(f->asked, 0, sizeof f->asked);
     f->by = POLICY;
     f->by_since = f->nm->now;
+    f->stood = 0;
     f->steady = 0;
     f->halts = false;
     memcpy(f->moves, w->speed, sizeof f->moves);
@@ -516,7 +525,10 @@ static void step_model(struct walk_policy *f, const struct walk_sense *s, double
     struct walk_front *w = &f->front;
     struct walk_command c = walk_front_command(w, s);
     double goals[NM_JOINTS];
-    bool wants = wants_policy(f, share), stood = w->engine.mode == WALK_STAND;
+    bool stood = w->engine.mode == WALK_STAND;
+    f->stood = stood ? f->stood + nm_seconds(f->nm->dt) : 0;
+    if (f->stood > STOOD && walk_engine_tips(&w->engine)) f->catches = CATCHES;
+    bool wants = wants_policy(f, share);
     if (wants && stood) c.walk = false;
     observe(f, s);
     walk_front_model(w, s, &c, goals);
@@ -558,6 +570,7 @@ static void step(struct walk_policy *f)
     }
     if (nm_fresh(f->nm, w->joints)) watch_legs(f);
     watch_target(f);
+    f->catches = fmax(f->catches - nm_seconds(f->nm->dt), 0);
     double share = trust(f, &s);
     if (f->by == POLICY)
         step_policy(f, &s, share);
