@@ -6,14 +6,13 @@
 #include "body/kinematics.h"
 
 static const double GRAVITY = 9.81;
-static const int64_t EPISODE = 20000000000; /* ns */
-static const double SMOOTH = 0.2;           /* s over which speed is averaged, so that sway is free */
-static const double FULL = 0.6, WHOLE = 5;  /* of the pace, and rad/s: full speed, for the growth of commands */
-static const double USUAL_HURRY = 2;        /* 1/s, where nobody draws it */
-static const double LEANS = 0.25,
-                    LEANING = 0.4;  /* of the weight: how strongly another body may lean on it; share of pushes */
-static const double REVERSES = 0.2; /* share of the commands that ask for the way back at once */
-static const double REDRAWN = 0.1;  /* share of the lives that begin with another body in another world */
+static const int64_t EPISODE = 20000000000;     /* ns */
+static const double SMOOTH = 0.2;               /* s over which speed is averaged, so that sway is free */
+static const double FULL = 0.6, WHOLE = 5;      /* of the pace, and rad/s: full speed, for the growth of commands */
+static const double USUAL_HURRY = 2;            /* 1/s, where nobody draws it */
+static const double LEANS = 0.2;                /* of the weight: how strongly another body may lean on it */
+static const double REVERSES = 0.2;             /* share of the commands that ask for the way back at once */
+static const double REDRAWN = 0.1;              /* share of the lives that begin with another body in another world */
 static const double LOW = 0.12, SOFT = 0.2;     /* of the leg, and of the pace: here a foot comes down no faster */
 static const double STEEP = 0.02, WAVES = 0.03; /* rad, rad/s: slopes of the ground, and how they change as it walks */
 static const double CLASHES = 0.003; /* of the leg: parts that are so much deeper in each other than in the stance */
@@ -185,7 +184,7 @@ static void push(struct nm_walking *w)
     if (nm_dice_roll(d) < SIDEWAYS) a = copysign(M_PI / 2, nm_dice_both(d)) + 0.3 * nm_dice_both(d);
     if (w->kind == STAND) size *= STANDING;
     if (w->kind == ON_THE_SPOT) size = w->limits->push * between(d, 0.5, 1);
-    if (nm_dice_roll(d) < LEANING) { /* another body leans on it */
+    if (nm_dice_roll(d) < 0.2) { /* another body leans on it */
         double weight = w->gait->body->mass * GRAVITY, hardest = NM_WALKING_PUSH * w->gait->body->mass * w->gait->pace;
         seconds = between(d, 0.3, 1);
         size *= LEANS * weight * seconds / hardest;

@@ -350,6 +350,46 @@ static void it_does_not_waver_between_two_sides(void **state)
     nm_harness_free(toy.h);
 }
 
+/* A target straight behind it, which is seen a little to the left and a little to the right in turn. */
+static void who_turns_round_does_not_waver(void **state)
+{
+    (void)state;
+    struct toy toy;
+    toy_open(&toy, NULL);
+    toy.goal.mode = NavigationGoal_PATH;
+    int changes = 0;
+    double side = 0;
+    for (double t = 0; t < 3; t += TICK) {
+        if (toy.ticks % 4 == 0) toy.goal.target = (Pose2D){-8, toy.ticks % 8 ? 1.2 : -1.2, 1.5};
+        double turn = tick(&toy)->velocity.angular.z;
+        bool behind = fabs(toy.robot.theta) < 1.5; /* it has not yet turned round */
+        if (behind && fabs(turn) > 0.2 && turn * side < 0) changes++;
+        if (fabs(turn) > 0.2) side = turn;
+    }
+    assert_true(fabs(toy.robot.theta) > 2.5);
+    assert_int_equal(changes, 0);
+    nm_harness_free(toy.h);
+}
+
+/* The last steps to a place are not made in a hurry. */
+static void near_its_place_it_steps_calmly(void **state)
+{
+    (void)state;
+    struct toy toy;
+    bool stepped = false;
+    toy_open(&toy, "forward=1, side=0.5, turn=3");
+    toy.goal.mode = NavigationGoal_DIRECT_WITH_ORIENTATION;
+    toy.goal.target = (Pose2D){0.2, 0.05, 0};
+    for (int i = 0; i < 100; i++) {
+        const WalkCommand *c = tick(&toy);
+        if (c->mode != WalkCommand_TARGET) continue;
+        stepped = true;
+        assert_true(c->velocity.linear.x <= 0.5 && c->velocity.linear.y <= 0.25 && c->velocity.angular.z <= 1.5);
+    }
+    assert_true(stepped);
+    nm_harness_free(toy.h);
+}
+
 static void the_ball_is_kept_at_its_distance(void **state)
 {
     (void)state;
@@ -667,6 +707,8 @@ int main(void)
         cmocka_unit_test(it_knows_how_long_it_will_take),
         cmocka_unit_test(who_stands_does_not_fidget),
         cmocka_unit_test(it_does_not_waver_between_two_sides),
+        cmocka_unit_test(who_turns_round_does_not_waver),
+        cmocka_unit_test(near_its_place_it_steps_calmly),
         cmocka_unit_test(the_ball_is_kept_at_its_distance),
         cmocka_unit_test(who_stands_too_near_to_the_ball_leaves_it),
         cmocka_unit_test(mates_leave_more_room),

@@ -100,6 +100,24 @@ static void a_robot_seen_once_is_not_believed_and_one_that_is_gone_is_forgotten(
     nm_harness_free(h);
 }
 
+/* It stands before the feet, where the camera does not see, and the steps of a robot that shoves it lead nowhere. */
+static void nobody_walks_through_another_robot(void **state)
+{
+    (void)state;
+    struct nm_harness *h = nm_harness_new(&robot_tracker_module, NULL);
+    for (int i = 0; i < 40; i++) {
+        Percepts *image = give_image(h, 0.02);
+        double x = fmax(0.5 - 0.03 * i, 0);
+        give_odometry(h, (struct pose2){0.5 - x, 0, 0});
+        if (i < 5) add_percept(image, Percept_RIVAL, x, 0.05, 0.05);
+        nm_harness_step(h, STEP);
+    }
+    const Obstacle *o = nearest(h, "obstacles", 0, 0);
+    assert_non_null(o);
+    assert_true(hypot(o->position.x, o->position.y) > 0.25);
+    nm_harness_free(h);
+}
+
 static void a_mate_near_a_seen_robot_gives_it_its_number(void **state)
 {
     (void)state;
@@ -270,6 +288,7 @@ int main(void)
         cmocka_unit_test(a_walking_rival_is_followed_with_its_velocity),
         cmocka_unit_test(two_robots_that_stand_close_are_two),
         cmocka_unit_test(a_robot_seen_once_is_not_believed_and_one_that_is_gone_is_forgotten),
+        cmocka_unit_test(nobody_walks_through_another_robot),
         cmocka_unit_test(a_mate_near_a_seen_robot_gives_it_its_number),
         cmocka_unit_test(a_rival_near_a_mate_stays_a_rival),
         cmocka_unit_test(a_robot_that_lies_is_wide),

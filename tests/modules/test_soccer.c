@@ -245,6 +245,21 @@ static void to_its_place_before_a_kick_off_it_walks_calmly(void **state)
     nm_harness_free(t.h);
 }
 
+static void who_does_not_play_the_ball_does_not_run(void **state)
+{
+    (void)state;
+    struct toy t = toy(-3, 2, "jog=0.6");
+    t.plan.own_position = (Pose2D){-1, 0, 0};
+    t.plan.own_role = TeamMessage_ROLE_DEFENDER;
+    const NavigationGoal *g = live(&t);
+    assert_int_equal(g->mode, NavigationGoal_PATH);
+    assert_true(g->velocity.linear.x == 0.6);
+    t.plan.own_role = TeamMessage_ROLE_STRIKER;
+    g = live(&t);
+    assert_true(g->velocity.linear.x == 0);
+    nm_harness_free(t.h);
+}
+
 static void from_a_kick_off_it_does_not_shoot(void **state)
 {
     (void)state;
@@ -540,6 +555,7 @@ int main(void)
         cmocka_unit_test(the_striker_scores_from_everywhere),
         cmocka_unit_test(it_waits_where_it_may_not_play),
         cmocka_unit_test(to_its_place_before_a_kick_off_it_walks_calmly),
+        cmocka_unit_test(who_does_not_play_the_ball_does_not_run),
         cmocka_unit_test(from_a_kick_off_it_does_not_shoot),
         cmocka_unit_test(who_took_the_kick_off_does_not_shoot_until_a_mate_has_played),
         cmocka_unit_test(a_strong_kick_is_not_interrupted_by_another_role_but_by_a_penalty),

@@ -313,10 +313,12 @@ static void the_command_is_the_speed(void **state)
     assert_near(way.x / (0.008 * (s.b.ticks - ticks)), 0.3, 0.015);
     s.odometry = 0.2; /* somebody stands in the way: it is asked for no more than before */
     double before = told(&s);
-    walk_at(&s, 0.3, 100);
-    assert_near(told(&s), before, 0.03);
-    s.odometry = 0.5;
-    walk_at(&s, 0.3, 150);
+    for (int i = 0; i < 20; i++) {
+        walk_at(&s, 0.3, 5);
+        assert_true(told(&s) < before + 0.12); /* who begins to walk is told a little more */
+    }
+    s.odometry = 0.6;
+    walk_at(&s, 0.3, 200);
     assert_near(told(&s), 0.3 * 1.4, 0.02);
     end(&s.b);
 }
@@ -390,6 +392,48 @@ static void a_robot_that_is_struck_gives_way_and_is_wary_for_a_while(void **stat
     struck(&s, -15);
     walk_at(&s, 0.4, 1);
     assert_near(told(&s), before, 0.03);
+    end(&s.b);
+}
+
+/* It shoves somebody along whom it does not see: the odometry shows less and less of the way. */
+static void a_robot_that_comes_no_farther_steps_back(void **state)
+{
+    (void)state;
+    struct stage s;
+    begin_as(&s, &good, "");
+    run(&s, 40);
+    walk_at(&s, 0.5, 30);
+    assert_true(told(&s) > 0.4); /* not while it begins to walk */
+    s.odometry = 0.3;
+    walk_at(&s, 0.5, 6);
+    double least = INFINITY;
+    for (int i = 0; i < 10; i++) {
+        walk_at(&s, 0.5, 1);
+        least = fmin(least, told(&s));
+    }
+    assert_true(least < -0.03);
+    s.odometry = 1; /* he has gone: a little later it walks as before */
+    walk_at(&s, 0.5, 90);
+    assert_true(told(&s) > 0.4);
+    end(&s.b);
+}
+
+/* Straight back, at full speed: it stops first. */
+static void who_goes_the_other_way_stops_first(void **state)
+{
+    (void)state;
+    struct stage s;
+    begin_as(&s, &good, "");
+    run(&s, 40);
+    walk_at(&s, 0.6, 30);
+    for (int i = 0; i < 60; i++) {
+        if (i % 12 == 0) command(&s.b, WalkCommand_VELOCITY)->velocity.linear.x = -0.5;
+        run(&s, 1);
+        const Odometry *o = nm_harness_get(s.b.h, "odometry");
+        if (o->twist.twist.linear.x > 0.15) assert_true(told(&s) > -0.05);
+    }
+    walk_at(&s, -0.5, 20);
+    assert_true(told(&s) < -0.4);
     end(&s.b);
 }
 
@@ -568,6 +612,8 @@ int main(void)
         cmocka_unit_test(the_command_is_the_speed),
         cmocka_unit_test(goals_do_not_jump_between_the_engines),
         cmocka_unit_test(a_robot_that_is_struck_gives_way_and_is_wary_for_a_while),
+        cmocka_unit_test(a_robot_that_comes_no_farther_steps_back),
+        cmocka_unit_test(who_goes_the_other_way_stops_first),
         cmocka_unit_test(a_target_is_reached),
         cmocka_unit_test(a_kick_rides_on_a_step_and_the_policy_walks_on),
         cmocka_unit_test(without_inertial_sensor_it_stands),

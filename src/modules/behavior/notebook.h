@@ -49,7 +49,7 @@ struct soccer {
     Strategy *strategy;
     /* params */
     struct nm_pitch_size field;
-    double speed, calm;
+    double speed, calm, jog;
     double dribble_reach, walk_reach, walk_spread, stand_reach, stand_spread, stand_time, habit;
     double lost, near, jam, back_off;
     double dive_time, reach, body;

@@ -42,6 +42,7 @@ OPTION(hold_place)
         if (far < ENOUGH) go(waiting, "at its place");
         acts(f, Strategy_ACTION_POSITIONING);
         walk_to(f, place, keep);
+        f->goal->velocity.linear.x = f->jog; /* fast robots meet others before they see them */
     }
     STATE(waiting)
     {

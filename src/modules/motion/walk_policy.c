@@ -32,6 +32,7 @@ static const double CROSSES = 1.8;                         /* what walking to a 
 static const double LEAD = 0.4;                            /* of the speed that is missing, forwards                */
 static const double HURRIES = 1.5;                         /* of hand_over, for a kick                              */
 static const double HASTE = 2;                             /* of the ramp, for a stop                               */
+static const double TURNS_BACK = 0.2;                      /* of the speeds: slower than this it may go the other way */
 static const double BLOCKED = 0.4;               /* of what it is told: who comes no farther does not push   */
 static const double BRAKES[3] = {1.4, 0.9, 4};   /* m/s2, m/s2, rad/s2: before a target                   */
 static const double AHEAD = 0.22;                /* s, what the policy is late by                         */
@@ -61,6 +62,10 @@ static const double LASTS = 0.5, LEAST = 0.03;  /* s, of the reflex; m/s, where 
 static const double RUSH = 5;                   /* of the ramp, for the reflex                                      */
 static const double WARY = 5;                   /* s: slow against whatever struck it                               */
 static const double TENDER = 0.7, CREEP = 0.12; /* meanwhile: of what else would be a blow; of the speeds          */
+/* Somebody stands in its way, and it shoves him without a blow: it walks at less than this share of what the policy
+ * reaches this long after it was asked (s), for so long (s), where that is more than this share of its speed ahead. */
+static const double HELD = 0.5, LAGS = 0.6, SHOVES = 0.25, FAST = 0.28;
+static const double BACKS = 0.25, RETREATS = 1.5; /* then it steps back, of the speeds, and is slow there, s          */
 
 enum engine { MODEL, POLICY };
 
@@ -105,6 +110,8 @@ struct walk_policy {
     double power[2]; /* (m/s)^2, what it feels in free walking       */
     double rough[2]; /* how much more it may feel, as it is asked to walk now */
     double away[2];  /* m/s, it gives way                            */
+    double flows[2]; /* m/s, as it should walk by now                */
+    double held;     /* s in which it comes much less far            */
     double wary[2];  /* s left in which it is slow where it was struck; the sign is that of the way out */
 };
 
@@ -294,6 +301,23 @@ static void feel(struct walk_policy *f, const struct walk_sense *s, double felt[
     }
 }
 
+/* Who comes no farther, though nothing struck it, shoves somebody along whom it does not see. */
+static void feel_held_up(struct walk_policy *f)
+{
+    double dt = nm_seconds(f->nm->dt), *to = f->flows;
+    for (int i = 0; i < 2; i++) to[i] += dt / LAGS * (f->asked[i] - to[i]);
+    double fast = hypot(to[0], to[1]), along = f->front.speed[0] * to[0] + f->front.speed[1] * to[1];
+    bool held = f->front.placed && fast > FAST * f->most[0] && along < HELD * fast * fast;
+    f->held = held ? f->held + dt : 0;
+    if (f->held < SHOVES) return;
+    for (int i = 0; i < 2; i++) {
+        if (fabs(to[i]) < 0.5 * fast) continue;
+        f->wary[i] = -copysign(RETREATS, to[i]);
+        f->away[i] = -copysign(BACKS * most_of(f, i, -to[i]), to[i]);
+    }
+    to[0] = to[1] = f->held = 0;
+}
+
 /* A robot that walks into another one, or is pushed, goes at once where it is pushed to, and then for a while only
  * slowly against it. Without this both robots lean against each other until they fall. What counts as a blow depends on
  * what the robot feels where nobody is in its way. */
@@ -304,6 +328,7 @@ static void give_way(struct walk_policy *f, const struct walk_sense *s, double v
     double ahead = f->asked[0] / most_of(f, 0, f->asked[0]);
     const double sways[2] = {TWISTS * (aside + ahead * ahead) + turn, SWAYS * aside + turn};
     feel(f, s, felt);
+    feel_held_up(f);
     for (int i = 0; i < 2; i++) {
         f->rough[i] = fmax(sways[i], f->rough[i] * (1 - dt / CALMS));
         if (f->wary[i] == 0) f->power[i] += dt / LEARNS * (felt[i] * felt[i] - f->power[i]);
@@ -322,6 +347,16 @@ static void give_way(struct walk_policy *f, const struct walk_sense *s, double v
     }
 }
 
+/* Who is to go the other way stops first. A command that leaps from one direction to the opposite one made robots fall,
+ * because the policy began the way back while the body still went ahead. */
+static void stop_first(const struct walk_policy *f, double v[3])
+{
+    for (int i = 0; i < 3 && f->front.placed; i++) {
+        double now = f->front.speed[i];
+        if (v[i] * now < 0 && fabs(now) > TURNS_BACK * most_of(f, i, now)) v[i] = 0;
+    }
+}
+
 /* What the policy is asked for: the command, or on the way to a hand-over what the model-based walk can take over. */
 static void ask(struct walk_policy *f, const struct walk_sense *s, double share, bool leaves)
 {
@@ -334,6 +369,7 @@ static void ask(struct walk_policy *f, const struct walk_sense *s, double share,
     if (leaves) walk_limit(&w->tuned, v);
     share = share > 0 ? share : CAREFUL;
     limit(f, v, share, CROSSES); /* but neither trim nor reflex */
+    stop_first(f, v);
     give_way(f, s, v);
     limit(f, v, share, 0);
     double change = 0;
@@ -394,7 +430,7 @@ static bool may_halt(struct walk_policy *f)
  */
 static double lead(const struct walk_policy *f)
 {
-    if (!f->front.placed || f->worry[0] || f->away[0] != 0 || f->steady > STEADY) return 0;
+    if (!f->front.placed || f->worry[0] || f->away[0] != 0 || f->wary[0] != 0 || f->steady > STEADY) return 0;
     return LEAD * fmax(f->asked[0] - fmax(f->front.speed[0], 0), 0);
 }
 
@@ -478,6 +514,7 @@ static void to_policy(struct walk_policy *f)
     f->halts = false;
     memcpy(f->moves, w->speed, sizeof f->moves);
     memset(f->away, 0, sizeof f->away);
+    memset(f->flows, 0, sizeof f->flows);
     f->waited = NM_GAIT_PERIOD;
     memcpy(f->policy_goals, w->told, sizeof w->told);
     walk_front_blend(w, f->blend);

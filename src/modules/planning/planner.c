@@ -31,6 +31,7 @@ enum { PAST = 128, NET = 3, WAY_POINTS = 32 };
 
 static const double FARTHEST = 100;              /* m, of a goal                                                  */
 static const double NEWS = 3;                    /* s, ball and pose older than this are not acted on             */
+static const double UNHURRIED = 0.45;            /* of the speeds, for the last steps to a place                  */
 static const double LOOK_AHEAD = 0.05;           /* m along the way: where it walks to                            */
 static const double PLAN_EVERY = 0.1;            /* s, without news                                               */
 static const double WAY_EVERY = 0.2;             /* s, a path is published                                        */
@@ -119,6 +120,7 @@ struct planner {
     int64_t narrow;         /* ns, when there was no way with room enough */
     double first_side;
     bool holds, arrived, in_lane, swung;
+    double turning;  /* 1: to the left, -1: to the right          */
     double foot;     /* 1: the left one kicks, -1: the right one  */
     int64_t asked;   /* ns, for a kick; 0: not                    */
     int64_t kicked;  /* ns, when the last one was over; 0: none   */
@@ -537,9 +539,11 @@ static double follow(struct planner *f, const struct plan *p, double end_speed)
                               .end_speed = end_speed,
                               .may_hold = sees_ball_turned(f),
                               .turn_early = p->turn_early,
-                              .holds = f->holds};
+                              .holds = f->holds,
+                              .turning = f->turning};
     struct steer_velocity v = steer(&p->limits, &wish, &seconds);
     f->holds = wish.holds;
+    f->turning = wish.turning;
     keep_off_ball(f, &v);
     yield_to_others(f, &v, CLEAR);
     put_velocity(f, v);
@@ -547,12 +551,13 @@ static double follow(struct planner *f, const struct plan *p, double end_speed)
     return seconds;
 }
 
-/* The last steps to a pose are planned by the walk itself. */
+/* The last steps to a pose are planned by the walk itself. They are few, so there is no need to hurry. */
 static void step_to(struct planner *f, const struct plan *p, struct pose2 to)
 {
     f->command->mode = WalkCommand_TARGET;
     f->command->target = (Pose2D){to.x, to.y, to.theta};
-    f->command->velocity = (Twist){{p->limits.forward, p->limits.side, 0}, {0, 0, p->limits.turn}};
+    f->command->velocity =
+        (Twist){{UNHURRIED * p->limits.forward, UNHURRIED * p->limits.side, 0}, {0, 0, UNHURRIED * p->limits.turn}};
 }
 
 /* It is there when it will be there, and does not run through. */
@@ -762,7 +767,7 @@ static void walk_on(struct planner *f)
 static void forget_way(struct planner *f)
 {
     f->holds = f->arrived = f->in_lane = false;
-    f->first_side = 0;
+    f->first_side = f->turning = 0;
     f->asked = 0;
     f->planned = INT64_MIN / 2;
 }

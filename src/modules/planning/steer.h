@@ -23,6 +23,7 @@ struct steer_wish {
     bool may_hold;      /* the final orientation may be faced before the end                         */
     bool turn_early;    /* faces its final orientation from the beginning                            */
     bool holds;         /* in and out: it faces the final orientation now                            */
+    double turning;     /* in and out: 1: it turns to the left, -1: to the right, 0: it has not yet  */
 };
 
 struct steer_velocity {

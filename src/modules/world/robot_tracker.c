@@ -20,6 +20,7 @@ static const double SPEED = 0.3;             /* m/s, standard deviation of a rob
 static const double POST_WANDERS = 0.05;     /* m/s^(1/2), what odometry lets a post drift                       */
 static const double GATE = 9;                /* squared standard deviations                                      */
 static const double APART = 0.35;            /* m, two robots are never nearer                                   */
+static const double TOUCH = 0.28;            /* m, and none is nearer to this one                                */
 static const double LIES = 0.45;             /* m, wider than a robot that stands                                */
 static const double PATIENCE = 0.5;          /* s, in which the confidence follows what is seen                  */
 static const double RANGE = 4.5, FADE = 0.8; /* m: farther robots are missed more often than not; over which width */
@@ -160,6 +161,15 @@ static void predict(struct track *t, double dt)
     for (int a = 0; a < 2 && t->post; a++) t->at.p[a][a] += POST_WANDERS * POST_WANDERS * dt;
 }
 
+/* Nobody walks through another robot: who was near and is not seen now stands at this one's side. */
+static void keep_out(struct track *t, struct pose2 robot)
+{
+    double dx = t->at.x[0] - robot.x, dy = t->at.x[1] - robot.y, far = hypot(dx, dy);
+    if (t->post || far >= TOUCH || far < 1e-3) return;
+    t->at.x[0] = robot.x + dx * TOUCH / far;
+    t->at.x[1] = robot.y + dy * TOUCH / far;
+}
+
 /* Two tracks in one place are one robot. */
 static void merge(struct robot_tracker *f)
 {
@@ -188,6 +198,7 @@ static void take_image(struct robot_tracker *f)
     for (int i = 0; i < TRACKS; i++) {
         struct track *t = &f->tracks[i];
         if (!t->on || t->last_seen == f->time) continue;
+        keep_out(t, robot);
         double chance = chance_to_see(f, t, robot);
         t->confidence *= (float)exp(-chance * chance * fmin(dt, 0.2) / PATIENCE);
         if (t->confidence < 0.1f || nm_seconds(f->time - t->last_seen) > f->forget) t->on = false;
