@@ -8,7 +8,8 @@ static const double WAVERING = 0.3;   /* s that turning back to the way must sav
 static const double FIRST_TURN = 0.7; /* of the time of a turn at the beginning: it walks meanwhile        */
 static const double BESIDES = 0.15;   /* of the shorter one of walk and turn that comes on top of the other */
 static const double STRAIGHT = 0.5;   /* rad beside the way, and it walks straight on while it turns         */
-static const double ABOUT = 2.3;      /* rad, about half a turn: the way round that it has begun is as good  */
+static const double ABOUT = 2.85;     /* rad, about half a turn: it goes on as it has begun to turn ...        */
+static const double FAR = 0.8;        /* m, ... far from the end of the way                                   */
 static const double THERE = 0.15;     /* m, so near to the end it only turns to its final orientation      */
 
 double steer_stopping(double distance, double change)
@@ -52,7 +53,7 @@ struct steer_velocity steer(const struct steer_limits *l, struct steer_wish *w, 
     *seconds = w->holds ? holding : facing;
 
     double wrong = w->holds ? w->final : bearing;
-    if (fabs(wrong) > ABOUT && wrong * w->turning < 0) wrong += copysign(2 * M_PI, w->turning);
+    if (fabs(wrong) > ABOUT && w->remaining > FAR && wrong * w->turning < 0) wrong += copysign(2 * M_PI, w->turning);
     if (fabs(wrong) > STRAIGHT) w->turning = copysign(1, wrong);
     double turn = nm_within(steer_stopping(wrong, l->change_turn), l->turn);
     double share = l->turn_fast > 0 ? nm_clamp((1 - fabs(turn) / l->turn) / l->turn_fast, SLOWEST, 1) : 1;
