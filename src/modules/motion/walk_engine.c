@@ -22,9 +22,8 @@ static const double LOADED = 0.1, TOUCHES = 0.08; /* of the weight: on both feet
 static const double WAITS = 0.04;                 /* s, beyond the longest step                                       */
 static const double CALM = 0.05, BESIDE_X = 0.035, BESIDE_Y = 0.03, ALONG = 0.05; /* m, m, m, rad: it may stand      */
 static const double APART_X = 0.08, APART_Y = 0.09,
-                    APART_TURN = 0.6; /* m, m, rad: it may stand where another walk ended */
-static const double TIPS_X = 0.04,
-                    TIPS_Y = -0.015; /* m: from the middle of the feet; from the middle of a foot to its outside */
+                    APART_TURN = 0.6;               /* m, m, rad: it may stand where another walk ended */
+static const double TIPS_X = 0.04, TIPS_Y = 0.015;  /* m, from where it rests; from the middle of a foot inwards  */
 static const double QUIET = 0.01, LONGEST_WAIT = 1; /* m, of the capture point when it starts to walk; s             */
 static const double PACE_SHARE = 0.3; /* of the last step, in the mean time of steps                      */
 /* Who leans farther than this, or goes back faster, does not kick: rad, m/s. */
@@ -344,26 +343,28 @@ void walk_engine_take_over(struct walk_engine *e, const struct walk_params *p, c
     e->time = e->phase * e->duration;
 }
 
-/* m, of the capture point: ahead of the middle between the feet, and from the support foot towards the other one. */
-static void capture_between_feet(const struct walk_engine *e, double *ahead, double *inwards)
+double walk_engine_ahead(const struct walk_engine *e)
 {
-    *ahead = e->com_seen[0] + e->com_speed[0] / e->w - 0.5 * e->apart.x;
-    *inwards = walk_engine_side(e->support) * (e->com_seen[1] + e->com_speed[1] / e->w);
+    return e->com_seen[0] + e->com_speed[0] / e->w - 0.5 * e->apart.x;
 }
 
-bool walk_engine_tips(const struct walk_engine *e)
+/* m, the capture point from the support foot towards the other one. */
+static double inwards_of(const struct walk_engine *e)
 {
-    double ahead, inwards, apart = walk_engine_side(e->support) * e->apart.y;
-    capture_between_feet(e, &ahead, &inwards);
-    return fabs(ahead) > TIPS_X * e->size || inwards < -TIPS_Y * e->size || inwards > apart + TIPS_Y * e->size;
+    return walk_engine_side(e->support) * (e->com_seen[1] + e->com_speed[1] / e->w);
+}
+
+bool walk_engine_tips(const struct walk_engine *e, double rest)
+{
+    double inwards = inwards_of(e), apart = walk_engine_side(e->support) * e->apart.y, edge = TIPS_Y * e->size;
+    return fabs(walk_engine_ahead(e) - rest) > TIPS_X * e->size || inwards < edge || inwards > apart - edge;
 }
 
 bool walk_engine_rests(const struct walk_engine *e)
 {
     const struct pose2 *other = &e->apart;
-    double side = walk_engine_side(e->support), ahead, inwards;
-    capture_between_feet(e, &ahead, &inwards);
+    double side = walk_engine_side(e->support), inwards = inwards_of(e);
     bool beside = fabs(other->x) < APART_X * e->size && fabs(other->y - side * e->width) < APART_Y * e->size &&
                   fabs(other->theta) < APART_TURN;
-    return beside && fabs(ahead) < CALM * e->size && inwards > 0 && inwards < e->width;
+    return beside && fabs(walk_engine_ahead(e)) < CALM * e->size && inwards > 0 && inwards < e->width;
 }

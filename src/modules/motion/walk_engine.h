@@ -113,8 +113,11 @@ void walk_engine_take_over(struct walk_engine *e, const struct walk_params *p, c
                            const double velocity[3]);
 /* Whether the body comes to rest where it is: the feet are about side by side, the capture point is over them. */
 bool walk_engine_rests(const struct walk_engine *e);
-/* Whether a body that stands is about to tip over its feet: the capture point comes to their edge. */
-bool walk_engine_tips(const struct walk_engine *e);
+/* m, the capture point ahead of the middle between the feet. */
+double walk_engine_ahead(const struct walk_engine *e);
+/* Whether a body that stands is about to tip over its feet: the capture point comes to their edge. `rest` is how far
+ * ahead it is where the body stands freely. */
+bool walk_engine_tips(const struct walk_engine *e, double rest);
 
 struct WalkCommand;
 /* Takes over the kick of a command for the next fitting step; otherwise says why not. */

@@ -94,7 +94,7 @@ struct walk_policy {
     double steady;                  /* s since that changed                         */
     bool halts;                     /* is told nothing, so that it puts both feet down */
     double halted;                  /* s since it has                               */
-    double stood;                   /* s, that it stands                            */
+    double stood, rest;             /* s, that it stands; m, its capture point is then ahead */
     double catches;                 /* s left in which it steps, because it stood and was struck */
     double factor[WAYS], offset[3]; /* learnt: forwards, back, left, right, turns left and right */
     double legs[NM_GAIT_LEGS];      /* encoders of the last sample           */
@@ -498,8 +498,7 @@ static void to_policy(struct walk_policy *f)
     struct walk_front *w = &f->front;
     struct walk_engine *e = &w->engine;
     bool stands = e->mode == WALK_STAND, left = w->wish.velocity[1] + 0.1 * w->wish.velocity[2] > 0;
-    bool bears =
-        walk_engine_side(e->support) * e->com_seen[1] < 0.5 * e->width; /* its support foot, more than the other */
+    bool bears = walk_engine_side(e->support) * e->com_seen[1] < 0.5 * e->width; /* its support foot, most of it */
     if (f->catches > 0) left = bears == (e->support == NM_RIGHT);
     if (stands) e->support = left ? NM_RIGHT : NM_LEFT;
     nm_gait_start(&f->gait, &f->state, e->support == NM_RIGHT ? 0 : 0.5);
@@ -564,7 +563,8 @@ static void step_model(struct walk_policy *f, const struct walk_sense *s, double
     double goals[NM_JOINTS];
     bool stood = w->engine.mode == WALK_STAND;
     f->stood = stood ? f->stood + nm_seconds(f->nm->dt) : 0;
-    if (f->stood > STOOD && walk_engine_tips(&w->engine)) f->catches = CATCHES;
+    if (f->stood < STOOD) f->rest = walk_engine_ahead(&w->engine);
+    if (f->stood > STOOD && walk_engine_tips(&w->engine, f->rest)) f->catches = CATCHES;
     bool wants = wants_policy(f, share);
     if (wants && stood) c.walk = false;
     observe(f, s);
