@@ -39,7 +39,7 @@ static const double HABIT = 0.25;                /* m that another side of an ob
 static const double FORESIGHT = 1;               /* s that a robot that moves is expected to move on              */
 static const double CLEAR = 0.12, CLOSE = 0.06;  /* m between two robots: it backs off; while it plays the ball    */
 static const double ASIDE = 0.08;                /* m more between two mates, if it does not play the ball        */
-static const double YIELD = 1.2, BACK_OFF = 0.1; /* 1/s, m/s: speed towards a robot for each metre; away from it */
+static const double YIELD = 1.2, BACK_OFF = 0.3; /* 1/s, m/s: speed towards a robot for each metre; away from it */
 static const double POST_ROOM = 2. / 3;          /* of the room that other robots get: posts stay where they are    */
 static const double NARROW_ROOM = 0.6;           /* of it where there is no other way                              */
 static const double SQUEEZES = 3;                /* s that it then keeps to such ways                              */
