@@ -395,7 +395,8 @@ static void test_own_goal(void **state)
     assert_int_equal(match(&g)->teams[0].score, 1);
     assert_int_equal(g.last[NM_NOTE_GOAL].robot, 5);
     assert_int_equal(g.last[NM_NOTE_GOAL].team, 0);
-    assert_non_null(strstr(g.last[NM_NOTE_GOAL].text, "goal, touched last by blue2")); /* the scorebook knows who shot */
+    assert_non_null(
+        strstr(g.last[NM_NOTE_GOAL].text, "goal, touched last by blue2")); /* the scorebook knows who shot */
     end(&g);
 }
 
