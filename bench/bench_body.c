@@ -113,7 +113,8 @@ static void do_update(struct work *w, int k)
 {
     static const double weight[2] = {20, 30};
     int64_t next = w->state.n ? w->state.ring[w->state.newest].time + 8000000 : 8000000;
-    struct nm_readings readings = {next, w->q[k], w->base[k].rot, {weight[k % 2], weight[(k + 1) % 2]}};
+    struct nm_readings readings = {
+        .time = next, .q = w->q[k], .torso_to_world = w->base[k].rot, .weight = {weight[k % 2], weight[(k + 1) % 2]}};
     nm_state_update(&w->state, w->body, &readings);
     w->sum += w->state.torso_height;
 }

@@ -105,6 +105,57 @@ static void note_speed(struct nm_state *s, const struct nm_body *body, const str
     if (span >= LEAST_SPAN) s->speed = vec3_scale(quat_apply(quat_rpy(0, 0, -yaw - half), way), 1e9 / (double)span);
 }
 
+/* Where the torso is if the support foot stands still. */
+static struct vec3 by_anchor(struct nm_state *s, const struct nm_readings *r, enum nm_side support,
+                             const struct vec3 sole[2], struct vec3 rolled, struct quat rot)
+{
+    bool feels = r->weight[NM_LEFT] >= 0, loaded = r->weight[NM_LEFT] + r->weight[NM_RIGHT] > 0;
+    bool flies = s->n && feels && !(loaded && s->loaded) && r->time - s->lifted < LONGEST_FLIGHT;
+    struct pose3 torso = {rot, {0, 0, 0}};
+    if (s->n && support != s->ring[s->newest].support) { /* the other foot is set down where it is now */
+        s->anchor = vec3_add(s->anchor, vec3_sub(sole[support], sole[!support]));
+        s->anchor.z = 0;
+    } else {
+        s->anchor = vec3_add(s->anchor, rolled);
+    }
+    torso.pos = vec3_sub(s->anchor, sole[support]);
+    if (s->n) {
+        struct vec3 more = lacks(s, r->time, torso);
+        if (flies || support != s->ring[s->newest].support) s->landed = r->time, s->stands = false;
+        bool jumps = hypot(more.x, more.y) > SLIDES * 1e-9 * (double)(r->time - s->ring[s->newest].time);
+        bool slides = jumps && (loaded || !feels) && r->time - s->landed < LONGEST_SLIDE;
+        s->stands |= !flies && !slides;
+        if (!s->stands) s->anchor = vec3_add(s->anchor, more), torso.pos = vec3_add(torso.pos, more);
+    }
+    return torso.pos;
+}
+
+/* Where the torso is if the accelerometer is believed, too. Who is carried, lies, or was not felt for a while has lost
+ * its speed, and begins where `anchored` says. */
+static struct vec3 by_footing(struct nm_state *s, const struct nm_readings *r, enum nm_side support,
+                              const struct vec3 sole[2], const struct vec3 rolled[2], struct vec3 anchored)
+{
+    struct quat rot = quat_normal(r->torso_to_world);
+    struct vec3 arm = quat_apply(rot, r->sensor);
+    bool feels = r->weight[NM_LEFT] >= 0 && r->weight[NM_RIGHT] >= 0;
+    double sum = r->weight[NM_LEFT] + r->weight[NM_RIGHT];
+    int64_t since = s->n ? r->time - s->ring[s->newest].time : 0;
+    struct nm_footing_sample now = {.dt = 1e-9 * (double)since};
+    now.acceleration = quat_apply(rot, *r->force);
+    for (int side = 0; side < 2; side++) {
+        now.sole[side] = vec3_sub(sole[side], arm);
+        now.roll[side] = rolled[side];
+        now.share[side] = !feels ? side == (int)support : sum > 0 ? r->weight[side] / sum : 0;
+    }
+    bool carried = feels && !(sum > 0) && r->time - s->lifted >= LONGEST_FLIGHT;
+    if (carried || !s->on_footing || since > LONGEST_FLIGHT) {
+        nm_footing_start(&s->footing, &now, vec3_add(anchored, arm));
+        return anchored;
+    }
+    struct vec3 place = vec3_sub(nm_footing_step(&s->footing, &now), arm);
+    return (struct vec3){place.x, place.y, anchored.z};
+}
+
 void nm_state_update(struct nm_state *s, const struct nm_body *body, const struct nm_readings *r)
 {
     struct nm_kin kin;
@@ -116,34 +167,28 @@ void nm_state_update(struct nm_state *s, const struct nm_body *body, const struc
     bool legs = body->leg[NM_LEFT].n && body->leg[NM_RIGHT].n;
     nm_forward(body, torso, r->q, &kin);
     enum nm_side support = legs ? pick_support(s, body, r, &kin) : NM_LEFT;
-    struct vec3 sole = legs ? kin.pose[body->foot[support].sole].pos : (struct vec3){0};
-
+    struct vec3 sole[2] = {0}, rolled[2] = {0};
+    for (int side = 0; legs && side < 2; side++) {
+        struct vec3 corners[NM_CELLS + 1];
+        uint32_t n = corners_of(body, &kin, (enum nm_side)side, corners);
+        sole[side] = kin.pose[body->foot[side].sole].pos;
+        if (s->n) rolled[side] = roll(s->corners[side], corners, n);
+        memcpy(s->corners[side], corners, n * sizeof *corners);
+    }
     if (!s->n) { /* the robot stands where it was said to stand */
-        s->stands = true;
         struct pose2 here = nm_robot_to_odom(body, &kin);
-        s->anchor = (struct vec3){s->robot_to_odom.x + sole.x - here.x, s->robot_to_odom.y + sole.y - here.y, 0};
-    } else if (support != s->ring[s->newest].support) { /* the other foot is set down where it is now */
-        struct vec3 old = kin.pose[body->foot[s->ring[s->newest].support].sole].pos;
-        s->anchor = vec3_add(s->anchor, vec3_sub(sole, old));
-        s->anchor.z = 0;
+        s->anchor = (struct vec3){s->robot_to_odom.x + sole[support].x - here.x,
+                                  s->robot_to_odom.y + sole[support].y - here.y, 0};
+        s->stands = true;
+        s->on_footing = false;
     }
-    struct vec3 corners[NM_CELLS + 1];
-    uint32_t n_corners = legs ? corners_of(body, &kin, support, corners) : 0;
-    if (s->n && support == s->ring[s->newest].support)
-        s->anchor = vec3_add(s->anchor, roll(s->corners, corners, n_corners));
-    memcpy(s->corners, corners, n_corners * sizeof *corners);
-    bool feels = r->weight[NM_LEFT] >= 0, loaded = r->weight[NM_LEFT] + r->weight[NM_RIGHT] > 0;
-    bool flies = s->n && feels && !(loaded && s->loaded) && r->time - s->lifted < LONGEST_FLIGHT;
-    torso.pos = vec3_sub(s->anchor, sole);
-    if (s->n) {
-        struct vec3 more = lacks(s, r->time, torso);
-        if (flies || support != s->ring[s->newest].support) s->landed = r->time, s->stands = false;
-        bool jumps = hypot(more.x, more.y) > SLIDES * 1e-9 * (double)(r->time - s->ring[s->newest].time);
-        bool slides = jumps && (loaded || !feels) && r->time - s->landed < LONGEST_SLIDE;
-        s->stands |= !flies && !slides;
-        flies = !s->stands;
-        if (flies) s->anchor = vec3_add(s->anchor, more), torso.pos = vec3_add(torso.pos, more);
+    torso.pos = by_anchor(s, r, support, sole, rolled[support], torso.rot);
+    if (legs && r->force) {
+        torso.pos = by_footing(s, r, support, sole, rolled, torso.pos);
+        s->anchor = vec3_add(torso.pos, sole[support]);
+        s->stands = true;
     }
+    s->on_footing = legs && r->force;
 
     struct nm_sample *to = room(s);
     to->time = r->time;
@@ -154,9 +199,9 @@ void nm_state_update(struct nm_state *s, const struct nm_body *body, const struc
     for (uint32_t i = 0; i < body->n_frames; i++) kin.pose[i].pos = vec3_add(kin.pose[i].pos, torso.pos);
     s->robot_to_odom = nm_robot_to_odom(body, &kin);
     s->torso_height = torso.pos.z;
-    s->loaded = loaded;
-    if (loaded) s->lifted = r->time;
-    if (!flies) note_speed(s, body, to);
+    s->loaded = r->weight[NM_LEFT] + r->weight[NM_RIGHT] > 0;
+    if (s->loaded) s->lifted = r->time;
+    if (s->stands) note_speed(s, body, to);
 }
 
 /* `back` samples before the newest */

@@ -8,15 +8,22 @@
 #include "core/nm.h"
 #include "sensor_msgs/Imu.h"
 
-/* The rotation from the frame of an Imu message into the torso. The frame is that of its header if the robot has it,
- * otherwise the robot's imu, otherwise the torso itself. False if the sensor does not sit on the torso. */
-static inline bool imu_to_torso(const struct nm_body *body, const Imu *imu, struct quat *turn)
+/* The frame of an Imu message: that of its header if the robot has it, otherwise the robot's imu, otherwise -1 for the
+ * torso itself. */
+static inline int32_t imu_frame(const struct nm_body *body, const Imu *imu)
 {
     int32_t frame = body->imu;
     if (frame < 0 || strcmp(body->frames[frame].name, imu->header.frame_id)) {
         int32_t named = nm_find_frame(body, imu->header.frame_id);
         if (named >= 0) frame = named;
     }
+    return frame;
+}
+
+/* The rotation from the frame of an Imu message into the torso. False if the sensor does not sit on the torso. */
+static inline bool imu_to_torso(const struct nm_body *body, const Imu *imu, struct quat *turn)
+{
+    int32_t frame = imu_frame(body, imu);
     *turn = frame < 0 ? QUAT_IDENTITY : body->frames[frame].to_link.rot;
     return frame < 0 || body->frames[frame].link == 0;
 }
@@ -41,6 +48,21 @@ static inline bool turning_by_imu(const struct nm_body *body, const Imu *imu, st
     struct quat turn;
     if (!isfinite(w.x + w.y + w.z) || !imu_to_torso(body, imu, &turn)) return false;
     *turning = quat_apply(turn, w);
+    return true;
+}
+
+/* The specific force at the sensor, m/s2 in the axes of the torso (9.81 upwards at rest), and the place of the sensor
+ * in the torso. False if the message has none: its covariance begins with -1, or it reads less than any standing body.
+ */
+static inline bool force_by_imu(const struct nm_body *body, const Imu *imu, struct vec3 *force, struct vec3 *sensor)
+{
+    struct vec3 a = {imu->linear_acceleration.x, imu->linear_acceleration.y, imu->linear_acceleration.z};
+    int32_t frame = imu_frame(body, imu);
+    if (!isfinite(a.x + a.y + a.z) || !(vec3_norm(a) > 1e-3) || imu->linear_acceleration_covariance[0] < 0)
+        return false;
+    if (frame >= 0 && body->frames[frame].link != 0) return false;
+    *force = frame < 0 ? a : quat_apply(body->frames[frame].to_link.rot, a);
+    *sensor = frame < 0 ? (struct vec3){0, 0, 0} : body->frames[frame].to_link.pos;
     return true;
 }
 

@@ -55,7 +55,7 @@ static void walk_to(struct walker *w, int64_t time)
 static struct nm_readings readings(const struct walker *w, int64_t time)
 {
     double left = w->support == NM_LEFT ? 40 : 5;
-    return (struct nm_readings){time, w->q, w->torso.rot, {left, 45 - left}};
+    return (struct nm_readings){.time = time, .q = w->q, .torso_to_world = w->torso.rot, .weight = {left, 45 - left}};
 }
 
 static struct pose2 robot_of(const struct walker *w)
@@ -105,6 +105,47 @@ static void steps_add_up_to_odometry(void **state)
     }
     printf("23 steps: %.1e m\n", worst);
     assert_true(worst < 1e-9);
+}
+
+/* The same with an accelerometer, which sits on the back and says how the torso really moves. The foot that swings has
+ * 5 of 45 N all the time, and still does not count. */
+static void steps_add_up_with_an_accelerometer(void **state)
+{
+    struct nm_state *s = *state;
+    const struct vec3 sensor = {-0.05, 0.01, 0.1};
+    struct walker w;
+    start_walker(&w, &arena, KID70);
+    walk_to(&w, 800 * MS);
+    nm_state_reset(s, w.body, robot_of(&w));
+    double worst = 0;
+    for (int64_t ms = 800; ms < 10000; ms += 8) {
+        struct vec3 at[3];
+        for (int i = 2; i >= 0; i--) walk_to(&w, (ms + 8 * i - 8) * MS), at[i] = pose_apply(w.torso, sensor);
+        walk_to(&w, ms * MS);
+        struct vec3 faster = vec3_sub(vec3_sub(at[2], at[1]), vec3_sub(at[1], at[0]));
+        struct vec3 force = vec3_add(vec3_scale(faster, 1 / (0.008 * 0.008)), (struct vec3){0, 0, 9.81});
+        struct nm_readings r = readings(&w, ms * MS);
+        force = quat_apply(quat_inv(w.torso.rot), force);
+        r.force = &force;
+        r.sensor = sensor;
+        nm_state_update(s, w.body, &r);
+        struct pose2 truth = robot_of(&w);
+        worst = fmax(worst, hypot(truth.x - s->robot_to_odom.x, truth.y - s->robot_to_odom.y));
+        assert_near(s->torso_height, w.torso.pos.z, 1e-9);
+    }
+    printf("23 steps: %.1f mm\n", 1e3 * worst);
+    assert_true(worst < 0.02);
+
+    /* somebody lifts it and swings it; then the sensor is silent, and the place does not jump */
+    struct pose2 lifted = s->robot_to_odom;
+    for (int64_t ms = 10000; ms < 13000; ms += 8) {
+        struct vec3 force = {3 * sin(0.002 * (double)ms), 1, 9};
+        struct nm_readings r = readings(&w, ms * MS);
+        r.weight[NM_LEFT] = r.weight[NM_RIGHT] = 0;
+        r.force = ms < 12000 ? &force : NULL;
+        nm_state_update(s, w.body, &r);
+        assert_near(hypot(s->robot_to_odom.x - lifted.x, s->robot_to_odom.y - lifted.y), 0, 0.05);
+    }
 }
 
 static void any_moment_of_two_seconds_is_rebuilt(void **state)
@@ -194,7 +235,7 @@ static void the_imu_is_believed(void **state)
     struct quat lean = quat_rpy(0.03, -0.08, 1.2);
     struct nm_kin kin;
     nm_state_reset(s, body, (struct pose2){1, 2, 1.2});
-    nm_state_update(s, body, &(struct nm_readings){5 * MS, q, lean, {10, 20}});
+    nm_state_update(s, body, &(struct nm_readings){.time = 5 * MS, .q = q, .torso_to_world = lean, .weight = {10, 20}});
     assert_true(nm_state_kin(s, body, 5 * MS, &kin));
     assert_near(quat_angle(kin.pose[0].rot, lean), 0, 1e-9);
     assert_near(kin.pose[body->foot[NM_RIGHT].sole].pos.z, 0, 1e-12); /* the support stands on the ground */
@@ -216,9 +257,11 @@ static void support_follows_the_weight_without_flicker(void **state)
                   {0, 0, NM_RIGHT},  {40, 10, NM_LEFT}, {0, 50, NM_RIGHT}};
     nm_state_reset(s, body, (struct pose2){0, 0, 0});
     for (size_t i = 0; i < sizeof cycles / sizeof *cycles; i++) {
-        nm_state_update(
-            s, body,
-            &(struct nm_readings){(int64_t)(i + 1) * 10 * MS, q, QUAT_IDENTITY, {cycles[i].left, cycles[i].right}});
+        nm_state_update(s, body,
+                        &(struct nm_readings){.time = (int64_t)(i + 1) * 10 * MS,
+                                              .q = q,
+                                              .torso_to_world = QUAT_IDENTITY,
+                                              .weight = {cycles[i].left, cycles[i].right}});
         assert_int_equal(s->ring[s->newest].support, cycles[i].support);
         assert_int_equal(s->loaded, cycles[i].left + cycles[i].right > 0);
     }
@@ -226,11 +269,13 @@ static void support_follows_the_weight_without_flicker(void **state)
     set(body, q, "left_hip_pitch", -20);
     set(body, q, "left_knee", 40);
     set(body, q, "left_ankle_pitch", -20);
-    nm_state_update(s, body, &(struct nm_readings){200 * MS, q, QUAT_IDENTITY, {-1, -1}});
+    nm_state_update(
+        s, body, &(struct nm_readings){.time = 200 * MS, .q = q, .torso_to_world = QUAT_IDENTITY, .weight = {-1, -1}});
     assert_int_equal(s->ring[s->newest].support, NM_RIGHT);
     set(body, q, "left_knee", 0), set(body, q, "left_hip_pitch", 0), set(body, q, "left_ankle_pitch", 0);
     set(body, q, "right_hip_pitch", -20), set(body, q, "right_knee", 40), set(body, q, "right_ankle_pitch", -20);
-    nm_state_update(s, body, &(struct nm_readings){210 * MS, q, QUAT_IDENTITY, {-1, -1}});
+    nm_state_update(
+        s, body, &(struct nm_readings){.time = 210 * MS, .q = q, .torso_to_world = QUAT_IDENTITY, .weight = {-1, -1}});
     assert_int_equal(s->ring[s->newest].support, NM_LEFT);
 }
 
@@ -240,12 +285,17 @@ static void old_samples_are_left_out_and_a_clock_that_jumps_back_starts_anew(voi
     const struct nm_body *body = load(&arena, KID70);
     double q[NM_JOINTS] = {0};
     nm_state_reset(s, body, (struct pose2){0, 0, 0});
-    nm_state_update(s, body, &(struct nm_readings){10000 * MS, q, QUAT_IDENTITY, {1, 1}});
-    nm_state_update(s, body, &(struct nm_readings){10010 * MS, q, QUAT_IDENTITY, {1, 1}});
-    nm_state_update(s, body, &(struct nm_readings){10010 * MS, q, QUAT_IDENTITY, {1, 1}});
-    nm_state_update(s, body, &(struct nm_readings){9000 * MS, q, QUAT_IDENTITY, {1, 1}});
+    nm_state_update(
+        s, body, &(struct nm_readings){.time = 10000 * MS, .q = q, .torso_to_world = QUAT_IDENTITY, .weight = {1, 1}});
+    nm_state_update(
+        s, body, &(struct nm_readings){.time = 10010 * MS, .q = q, .torso_to_world = QUAT_IDENTITY, .weight = {1, 1}});
+    nm_state_update(
+        s, body, &(struct nm_readings){.time = 10010 * MS, .q = q, .torso_to_world = QUAT_IDENTITY, .weight = {1, 1}});
+    nm_state_update(
+        s, body, &(struct nm_readings){.time = 9000 * MS, .q = q, .torso_to_world = QUAT_IDENTITY, .weight = {1, 1}});
     assert_int_equal(s->n, 2);
-    nm_state_update(s, body, &(struct nm_readings){0, q, QUAT_IDENTITY, {1, 1}});
+    nm_state_update(s, body,
+                    &(struct nm_readings){.time = 0, .q = q, .torso_to_world = QUAT_IDENTITY, .weight = {1, 1}});
     assert_int_equal(s->n, 1);
 }
 
@@ -259,7 +309,9 @@ static void feel_at(struct nm_state *s, struct walker *w, int64_t time, struct p
         assert_int_equal(nm_leg_ik(&w->leg[side], pose_mul(pose_inv(torso), soles[side]), q, NULL), NM_REACHED);
         for (uint32_t i = 0; i < 6; i++) w->q[w->leg[side].chain.joints[i]] = q[i];
     }
-    nm_state_update(s, w->body, &(struct nm_readings){time, w->q, torso.rot, {left, right}});
+    nm_state_update(
+        s, w->body,
+        &(struct nm_readings){.time = time, .q = w->q, .torso_to_world = torso.rot, .weight = {left, right}});
 }
 
 /* The foot turns about its toe while the torso goes on: the toe stands still, not the middle of the sole. */
@@ -313,7 +365,9 @@ static void a_runner_flies_at_the_speed_of_the_take_off(void **state)
     }
     double lifted = s->ring[s->newest].torso_to_odom.pos.x;
     for (int i = 100; i < 300; i++)
-        nm_state_update(s, w.body, &(struct nm_readings){8 * MS * (i + 1), w.q, QUAT_IDENTITY, {0, 0}});
+        nm_state_update(s, w.body,
+                        &(struct nm_readings){
+                            .time = 8 * MS * (i + 1), .q = w.q, .torso_to_world = QUAT_IDENTITY, .weight = {0, 0}});
     assert_true(s->ring[s->newest].torso_to_odom.pos.x - lifted < 0.06);
 }
 
@@ -346,6 +400,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(steps_add_up_to_odometry, begin, end),
+        cmocka_unit_test_setup_teardown(steps_add_up_with_an_accelerometer, begin, end),
         cmocka_unit_test_setup_teardown(any_moment_of_two_seconds_is_rebuilt, begin, end),
         cmocka_unit_test_setup_teardown(samples_come_back_exactly, begin, end),
         cmocka_unit_test_setup_teardown(a_ball_seen_once_stays_where_it_is, begin, end),

@@ -26,7 +26,9 @@ static void move(const struct nm_body *body)
 
     nm_state_reset(&state, body, (struct pose2){0, 0, 0});
     for (int64_t t = 1; t < 4; t++)
-        nm_state_update(&state, body, &(struct nm_readings){t * 5000000, q, QUAT_IDENTITY, {1, 2}});
+        nm_state_update(
+            &state, body,
+            &(struct nm_readings){.time = t * 5000000, .q = q, .torso_to_world = QUAT_IDENTITY, .weight = {1, 2}});
     nm_state_kin(&state, body, 7000000, &kin);
     for (uint32_t i = 0; i < body->n_cameras; i++) nm_silhouette(body, &kin, i, outlines, 64);
 

@@ -102,10 +102,12 @@ static void tell_servos(struct rig *r, const struct moment *m, int64_t now)
 }
 
 /* An inertial unit and cells that know the truth. */
-static void tell_sensors(struct rig *r, const struct moment *m, struct vec3 turning, int64_t now)
+static void tell_sensors(struct rig *r, const struct moment *m, struct vec3 turning, struct vec3 acceleration,
+                         int64_t now)
 {
     Imu *imu = nm_edge_out(r->hardware, IMU);
-    struct vec3 up = quat_apply(quat_inv(m->torso.rot), (struct vec3){0, 0, 9.81});
+    acceleration.z += 9.81;
+    struct vec3 up = quat_apply(quat_inv(m->torso.rot), acceleration);
     nm_text(imu->header.frame_id, "imu_frame");
     imu->header.stamp = at(now);
     imu->linear_acceleration = (Vector3){up.x, up.y, up.z};
@@ -158,7 +160,7 @@ static void a_walk_goes_in_and_its_way_comes_out(void **state)
     struct rig r;
     struct nm_err err = {0};
     struct walker w;
-    struct moment m, next;
+    struct moment m, next, before, after;
     open_lineup(&r);
     r.player = nm_player_new(r.lineup, &(struct nm_player_options){.seed = 1, .body = r.body}, &err);
     if (!r.player) fail_msg("%s", err.text);
@@ -174,9 +176,12 @@ static void a_walk_goes_in_and_its_way_comes_out(void **state)
         walker_at(&w, t, &m);
         walker_at(&w, t + 1e-4, &next);
         struct vec3 turning = quat_log(quat_mul(quat_inv(m.torso.rot), next.torso.rot));
+        walker_at(&w, t - 0.008, &before);
+        walker_at(&w, t + 0.008, &after);
+        struct vec3 faster = vec3_sub(vec3_sub(after.torso.pos, m.torso.pos), vec3_sub(m.torso.pos, before.torso.pos));
         nm_edge_begin(r.hardware, now);
         tell_servos(&r, &m, now);
-        tell_sensors(&r, &m, vec3_scale(turning, 1e4), now);
+        tell_sensors(&r, &m, vec3_scale(turning, 1e4), vec3_scale(faster, 1 / (0.008 * 0.008)), now);
         tell_rest(&r, &m, now);
         nm_edge_end(r.hardware);
         assert_int_equal(nm_players_run(&r.player, 1, now + 7999999, 1), 0);

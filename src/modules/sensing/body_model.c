@@ -261,11 +261,13 @@ static void update(struct body_model *f)
     double dt = f->state.n && time > f->time ? nm_seconds(time - f->time) : 0;
     enum nm_side before = f->state.n ? f->state.ring[f->state.newest].support : NM_LEFT;
     struct nm_readings readings = {.time = time, .q = f->q};
+    struct vec3 force;
     struct nm_kin kin;
     take_joints(f, dt);
     take_attitude(f);
     readings.torso_to_world = f->attitude.torso_to_world;
     weights(f, readings.weight);
+    if (f->attitude.by_imu && force_by_imu(body, f->imu, &force, &readings.sensor)) readings.force = &force;
     nm_state_update(&f->state, body, &readings);
     const struct nm_sample *now = &f->state.ring[f->state.newest];
     f->time = now->time;
