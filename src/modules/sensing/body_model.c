@@ -119,8 +119,9 @@ static void weights(const struct body_model *f, double weight[2])
 
 /* Encoders sit before the play of their gears. Where a gear is loaded, it lies against one end of its play, and the
  * load tells which: a motor that pushes forward is ahead of its joint. The torque behind the gear is that of the
- * motor's duty without what its own speed takes back (Better Actuator Models, as in body/robot.h). */
-static void take_up_play(struct body_model *f)
+ * motor's duty without what its own speed takes back (Better Actuator Models, as in body/robot.h), and without what
+ * its rotor takes for gaining speed: in a step that is often more than the rest. */
+static void take_up_play(struct body_model *f, const double *before, double dt)
 {
     const struct nm_body *body = f->nm->body;
     double effort[NM_JOINTS] = {0};
@@ -132,6 +133,7 @@ static void take_up_play(struct body_model *f)
             const struct nm_servo_type *t = &body->servo_types[body->servos[body->joints[j].servo].type];
             double duty = t->max_torque > 0 ? effort[j] / t->max_torque : 0;
             double torque = t->kt / t->resistance * (duty * body->voltage - t->kt * f->qd[j]) - t->damping * f->qd[j];
+            if (dt > 0 && f->joints->velocity.n) torque -= t->armature * (f->qd[j] - before[j]) / dt;
             f->q[j] -= f->play / 2 * nm_clamp(torque / f->play_torque, -1, 1);
         }
 }
@@ -139,13 +141,14 @@ static void take_up_play(struct body_model *f)
 /* Joint speeds as told, else from the way since the last sample. */
 static void take_joints(struct body_model *f, double dt)
 {
-    double before[NM_JOINTS];
+    double before[NM_JOINTS], slower[NM_JOINTS];
     memcpy(before, f->q, sizeof before);
+    memcpy(slower, f->qd, sizeof slower);
     memset(f->qd, 0, sizeof f->qd);
     read_joints(f->nm->body, f->joints, f->q, f->qd);
     if (!f->joints->velocity.n && dt > 0)
         for (uint32_t i = 0; i < f->nm->body->n_joints; i++) f->qd[i] = (f->q[i] - before[i]) / dt;
-    if (f->play > 0) take_up_play(f);
+    if (f->play > 0) take_up_play(f, slower, dt);
 }
 
 static struct vec3 angular_velocity(const struct body_model *f)
