@@ -33,10 +33,10 @@ static const double LEAD = 0.4;                            /* of the speed that 
 static const double HURRIES = 1.5;                         /* of hand_over, for a kick                              */
 static const double HASTE = 2;                             /* of the ramp, for a stop                               */
 static const double TURNS_BACK = 0.2;                      /* of the speeds: slower than this it may go the other way */
-static const double BLOCKED = 0.4;               /* of what it is told: who comes no farther does not push   */
-static const double BRAKES[3] = {1.4, 0.9, 4};   /* m/s2, m/s2, rad/s2: before a target                   */
-static const double AHEAD = 0.22;                /* s, what the policy is late by                         */
-static const double AT_LAST = 0.25, TURNS = 0.4; /* s, of the last way, and of its turn: every step sways  */
+static const double BLOCKED = 0.4;              /* of what it is told: who comes no farther does not push   */
+static const double BRAKES[3] = {1.4, 0.9, 4};  /* m/s2, m/s2, rad/s2: before a target                   */
+static const double AHEAD = 0.15;               /* s, what the policy is late by                         */
+static const double AT_LAST = 0.2, TURNS = 0.4; /* s, of the last way, and of its turn: every step sways  */
 
 /* The stop: without any command a policy puts both feet down. */
 static const double HALTS = 0.5; /* of the speeds: slower than this it is told so                       */
