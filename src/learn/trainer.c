@@ -26,9 +26,12 @@ enum {
     STDS = 16, /* NM_GAIT_ACTS, padded */
 };
 static const uint32_t ACTOR[] = {NM_GAIT_OBS, 256, 256, 128, NM_GAIT_ACTS}, CRITIC[] = {BOTH, 256, 256, 128, 1};
-static const double DISCOUNT = 0.99, TRACE = 0.95, CLIP = 0.2, ENTROPY = 0.0005, WANTED_CHANGE = 0.012;
-static const double FIRST_RATE = 1e-3, LEAST_RATE = 2e-5, MOST_RATE = 2e-3, LONGEST = 1; /* of a gradient */
-static const double FIRST_NOISE = -0.6, LEAST_NOISE = -3.2, MOST_NOISE = 0.3;            /* ln, of the actions */
+static const double DISCOUNT = 0.99, TRACE = 0.95, CLIP = 0.2, ENTROPY = 0.0005;
+/* Of the policy by a batch: divergence, for noise that is larger than the second, and less for less. */
+static const double MOST_CHANGE = 0.012, USUAL_NOISE = 0.2;
+static const double FIRST_RATE = 1e-3, LEAST_RATE = 3e-6, MOST_RATE = 2e-3, LONGEST = 1; /* of a gradient */
+static const double CRITIC_RATE = 5e-4; /* at least: it is behind where the policy must not change much */
+static const double FIRST_NOISE = -0.6, LEAST_NOISE = -3.2, MOST_NOISE = 0.3; /* ln, of the actions */
 
 /* What is asked first and at most: shares of the body's pace; turns in rad/s. */
 static const double FIRST[NM_WALK_WAYS] = {0.16, 0.13, 0.11, 0.8}, MOST[NM_WALK_WAYS] = {0.95, 0.47, 0.42, 4.8};
@@ -37,10 +40,10 @@ static const double LEAST_STRICT = 0.1, WALKS_STRICT = 0.3; /* the second: who d
 /* Who inherits a policy begins with less of what the other robot reached, with less noise and with small steps. The
  * critic cannot be inherited. It learns alone until it explains most of the returns: before that it does not know what
  * comes later, and a policy that learns from it stops to walk, because effort costs now and speed pays later. */
-static const double INHERITED_SHARE = 0.6, INHERITED_STRICT = 0.5, INHERITED_NOISE = -1.5, INHERITED_RATE = 3e-4;
+static const double INHERITED_SHARE = 0.6, INHERITED_STRICT = 0.5, INHERITED_NOISE = -1.5, INHERITED_RATE = 1e-5;
 /* A robot that goes on with its own policy has all of that already; only the critic is new. */
 static const double OWN_NOISE = -2.7, OWN_PUSH = 0.8; /* the second: of the hardest push */
-static const double EXPLAINED = 0.85;                 /* of the variance of the returns */
+static const double EXPLAINED = 0.9;                  /* of the variance of the returns */
 enum { CRITIC_ALONE = 60 };                           /* batches, at most */
 
 struct scratch { /* of one thread */
@@ -491,10 +494,37 @@ static void sum_slice(void *user, uint32_t slice, uint32_t hand)
         for (size_t i = from; i < to; i++) sum[i] += t->parts[p].gradient[i];
 }
 
-/* One step down the gradient, whose length is bounded. Adds to divergence and gain; NaN where numbers are lost. */
+/* One step of a slice of the parameters down its gradient, whose length is bounded. False where numbers are lost. */
+static bool move_slice(struct nm_trainer *t, size_t from, size_t n, double rate)
+{
+    float *slope = t->parts[0].gradient + from;
+    struct nm_adam slice = {n, t->adam.steps, t->adam.mean + from, t->adam.square + from};
+    double length = 0;
+    for (size_t i = 0; i < n; i++) length += (double)slope[i] * (double)slope[i];
+    length = sqrt(length);
+    if (!isfinite(length)) return false;
+    for (size_t i = 0; length > LONGEST && i < n; i++) slope[i] *= (float)(LONGEST / length);
+    nm_adam_step(&slice, t->parameters + from, slope, (float)rate);
+    return true;
+}
+
+/* Policy, critic and noise each by themselves. While the critic learns alone, adam comes to know how large the policy's
+ * gradients are: without that the first step would be far too long. */
+static void move(struct nm_trainer *t, double *change)
+{
+    size_t critic = t->actor.n, noise = critic + t->critic.n;
+    double rate = t->alone ? 0 : t->rate;
+    bool whole = move_slice(t, 0, critic, rate);
+    whole &= move_slice(t, critic, t->critic.n, fmax(t->rate, CRITIC_RATE));
+    whole &= move_slice(t, noise, STDS, rate);
+    t->adam.steps++;
+    if (!whole) *change = NAN;
+}
+
+/* One small batch. Adds to divergence and gain; NaN where numbers are lost. */
 static void learn_small(struct nm_trainer *t, double *change, double *gain)
 {
-    double length = 0, moved[2] = {0};
+    double moved[2] = {0};
     float *sum = t->parts[0].gradient;
     nm_mlp_turn(&t->actor);
     nm_mlp_turn(&t->critic);
@@ -509,19 +539,20 @@ static void learn_small(struct nm_trainer *t, double *change, double *gain)
     *gain += moved[1];
     if (t->crew && !t->lost) t->lost = t->crew->sum_floats(t->crew, sum, t->n) != 0;
     for (size_t i = 0; t->crew && i < t->n; i++) sum[i] *= (float)(1 / others(t));
-    for (size_t i = 0; i < t->n; i++) length += (double)sum[i] * (double)sum[i];
-    length = sqrt(length);
-    if (!isfinite(length)) *change = NAN;
-    if (!isfinite(length)) return;
-    for (size_t i = 0; length > LONGEST && i < t->n; i++) sum[i] *= (float)(LONGEST / length);
-    if (t->alone) memset(sum, 0, t->actor.n * sizeof *sum);
-    if (t->alone) memset(sum + t->actor.n + t->critic.n, 0, STDS * sizeof *sum);
-    nm_adam_step(&t->adam, t->parameters, sum, (float)t->rate);
+    move(t, change);
+}
+
+/* A policy that tries out little walks well already: there most of a batch's gradient is chance. */
+static double wanted_change(const struct nm_trainer *t)
+{
+    double noise = 0;
+    for (int k = 0; k < NM_GAIT_ACTS; k++) noise += t->std[k] / NM_GAIT_ACTS;
+    return MOST_CHANGE * fmin(noise / USUAL_NOISE, 1);
 }
 
 static double learn(struct nm_trainer *t, uint32_t n, double *gain)
 {
-    double change = 0;
+    double change = 0, wanted = wanted_change(t);
     for (int epoch = 0; epoch < EPOCHS; epoch++) {
         change = *gain = 0;
         for (uint32_t i = n; i > 1; i--) { /* shuffled */
@@ -536,8 +567,8 @@ static double learn(struct nm_trainer *t, uint32_t n, double *gain)
         }
         if (!isfinite(change)) return NAN;
         if (t->alone) continue;
-        if (change > 2 * WANTED_CHANGE) t->rate = fmax(t->rate / 1.3, LEAST_RATE);
-        if (change < WANTED_CHANGE / 2) t->rate = fmin(t->rate * 1.2, MOST_RATE);
+        if (change > 2 * wanted) t->rate = fmax(t->rate / 1.3, LEAST_RATE);
+        if (change < wanted / 2) t->rate = fmin(t->rate * 1.2, MOST_RATE);
     }
     return change;
 }
@@ -600,16 +631,6 @@ static void tell_row(struct nm_trainer *t, uint32_t n, struct nm_learned *row)
     memcpy(row->reached, t->reached, sizeof row->reached);
 }
 
-/* The policy's first gradients find no memory of gradients that were held back: it would take far too large steps. */
-static void begin_together(struct nm_trainer *t)
-{
-    t->alone = 0;
-    t->rate = INHERITED_RATE;
-    t->adam.steps = 0;
-    memset(t->adam.mean, 0, t->n * sizeof(float));
-    memset(t->adam.square, 0, t->n * sizeof(float));
-}
-
 int nm_trainer_batch(struct nm_trainer *t, struct nm_err *err)
 {
     uint32_t n = t->options.worlds * HORIZON;
@@ -631,7 +652,7 @@ int nm_trainer_batch(struct nm_trainer *t, struct nm_err *err)
     t->steps += n * others(t);
     t->batches++;
     nm_mean_of_last(t->mean, t->actor.at, t->actor.n, t->batches);
-    if (t->alone && (explained > EXPLAINED || !--t->alone)) begin_together(t);
+    if (t->alone && (explained > EXPLAINED || !--t->alone)) t->alone = 0, t->rate = INHERITED_RATE;
     row.steps = t->steps;
     row.seconds = t->seconds + 1e-9 * (double)(nm_clock() - t->started);
     *new_row(t) = row;

@@ -10,7 +10,7 @@ static const int64_t EPISODE = 20000000000;     /* ns */
 static const double SMOOTH = 0.2;               /* s over which speed is averaged, so that sway is free */
 static const double FULL = 0.6, WHOLE = 5;      /* of the pace, and rad/s: full speed, for the growth of commands */
 static const double USUAL_HURRY = 2;            /* 1/s, where nobody draws it */
-static const double LEANS = 0.2;                /* of the weight: how strongly another body may lean on it */
+static const double LEANS = 0.2, LEANING = 0.2; /* of the weight: how strongly another body may lean on it; how often */
 static const double REVERSES = 0.2;             /* share of the commands that ask for the way back at once */
 static const double REDRAWN = 0.1;              /* share of the lives that begin with another body in another world */
 static const double LOW = 0.12, SOFT = 0.2;     /* of the leg, and of the pace: here a foot comes down no faster */
@@ -19,8 +19,14 @@ static const double CLASHES = 0.003; /* of the leg: parts that are so much deepe
 enum { HALF = 8000000 };             /* ns between two readings of the sensors */
 
 /* Commands beside the ways of enum nm_walk_way. */
-enum { MIXED = NM_WALK_WAYS, ON_THE_SPOT, STAND };
+enum { MIXED = NM_WALK_WAYS, PLACE, ON_THE_SPOT, STAND };
 static const double NO_SPEED = 1e-6; /* m/s: the clock runs on */
+
+/* The way to a place, braked as module walk_policy does it. */
+static const double FARTHEST = 1.5, NEAREST = 0.2, TURNED = 1.6; /* m, m, rad                                    */
+static const double BRAKES[3] = {0.7, 0.45, 4};                  /* of the pace in a second, twice; rad/s2         */
+static const double AHEAD = 0.15, AT_LAST = 0.2;                 /* s, what a policy is late by; of the last way   */
+static const double THERE = 0.03, FACES = 0.07;                  /* m, rad: then it stands                        */
 
 /* Pushes. Sideways is where robots fall, because a leg cannot cross the other one. Who stands has no clock to step by:
  * on the robot another engine stands. */
@@ -97,6 +103,33 @@ void nm_walking_free(struct nm_walking *w) { nm_world_free(w->world); }
 
 /* ---- commands and pushes ---- */
 
+static struct pose2 on_ground(const struct nm_walking *w)
+{
+    struct nm_truth t;
+    nm_world_truth(w->world, 0, &t);
+    struct pose3 p = t.base_to_field;
+    return (struct pose2){p.pos.x, p.pos.y, quat_yaw(p.rot)};
+}
+
+/* All parts of the way to a place end together, each of them braked; there it stands. */
+static void approach(struct nm_walking *w)
+{
+    struct pose2 left = pose2_mul(pose2_inv(on_ground(w)), w->place);
+    const double *most = w->limits->most, way[3] = {left.x - AHEAD * w->speed[0], left.y - AHEAD * w->speed[1],
+                                                    left.theta - AHEAD * w->speed[2]};
+    const double fastest[3] = {most[way[0] > 0 ? NM_WALK_FORWARD : NM_WALK_BACK], most[NM_WALK_SIDE],
+                               most[NM_WALK_TURN]};
+    double time = AT_LAST;
+    for (int i = 0; i < 3; i++) {
+        double brake = BRAKES[i] * (i < 2 ? w->gait->pace : 1);
+        time = fmax(time, fmax(fabs(way[i]) / fastest[i], sqrt(fabs(way[i]) / (2 * brake))));
+    }
+    for (int i = 0; i < 3; i++) w->target[i] = way[i] / time;
+    if (hypot(left.x, left.y) > THERE || fabs(left.theta) > FACES) return;
+    w->kind = STAND;
+    memset(w->target, 0, sizeof w->target);
+}
+
 /* Straight back the way it came: the hardest change of a command. */
 static void reverse(struct nm_walking *w)
 {
@@ -109,7 +142,7 @@ static void reverse(struct nm_walking *w)
 
 static void new_target(struct nm_walking *w)
 {
-    static const double until[STAND] = {0.33, 0.44, 0.52, 0.59, 0.77, 0.93}; /* shares of the kinds, summed */
+    static const double until[STAND] = {0.31, 0.42, 0.49, 0.56, 0.71, 0.79, 0.94}; /* shares of the kinds, summed */
     const double *most = w->limits->most;
     struct nm_dice *d = &w->dice;
     double r = nm_dice_roll(d), side = nm_dice_roll(d) < 0.5 ? -1 : 1;
@@ -122,9 +155,14 @@ static void new_target(struct nm_walking *w)
     case NM_WALK_BACK: to[0] = -part * most[NM_WALK_BACK]; break;
     case NM_WALK_SIDE: to[1] = part * side * most[NM_WALK_SIDE]; break;
     case NM_WALK_TURN: to[2] = part * side * most[NM_WALK_TURN]; break;
+    case PLACE: {
+        double far = between(d, NEAREST, FARTHEST), to_there = M_PI * nm_dice_both(d), turn = TURNED * nm_dice_both(d);
+        w->place = pose2_mul(on_ground(w), (struct pose2){far * cos(to_there), far * sin(to_there), turn});
+        break;
+    }
     case ON_THE_SPOT: /* here it is struck, and soon */
         to[0] = NO_SPEED;
-        w->push_at = nm_world_now(w->world) + (int64_t)(between(d, 0.5, 2) * 1e9);
+        w->blow.at = nm_world_now(w->world) + (int64_t)(between(d, 0.5, 2) * 1e9);
         break;
     case MIXED: { /* anywhere in the ellipsoid */
         double u[3] = {nm_dice_gauss(d), nm_dice_gauss(d), nm_dice_gauss(d)};
@@ -150,6 +188,7 @@ static void new_command(struct nm_walking *w)
 static void follow_target(struct nm_walking *w)
 {
     bool there = true;
+    if (w->kind == PLACE) approach(w);
     for (int i = 0; i < 3; i++) there &= w->command[i] == w->target[i];
     for (int i = 0; i < 3; i++)
         w->command[i] = nm_gait_follow(w->command[i], w->target[i],
@@ -174,25 +213,40 @@ static double effort(const struct nm_walking *w)
                 1);
 }
 
-static void push(struct nm_walking *w)
+/* The next push, as far as it is drawn by lot; the rest depends on what the robot then does. */
+static void draw_push(struct nm_walking *w, double soonest, double latest)
 {
     struct nm_dice *d = &w->dice;
-    struct nm_truth t;
-    nm_world_truth(w->world, 0, &t);
-    double yaw = quat_yaw(t.base_to_field.rot), a = 2 * M_PI * nm_dice_roll(d), seconds = between(d, 0.02, 0.15);
-    double size = w->limits->push * (1 - 0.55 * effort(w)) * sqrt(nm_dice_roll(d));
-    if (nm_dice_roll(d) < SIDEWAYS) a = copysign(M_PI / 2, nm_dice_both(d)) + 0.3 * nm_dice_both(d);
+    struct nm_blow *b = &w->blow;
+    b->part = nm_dice_roll(d);
+    b->direction = 2 * M_PI * nm_dice_roll(d);
+    if (nm_dice_roll(d) < SIDEWAYS) b->direction = copysign(M_PI / 2, nm_dice_both(d)) + 0.3 * nm_dice_both(d);
+    b->leans = nm_dice_roll(d) < LEANING;
+    b->seconds = b->leans ? between(d, 0.3, 1) : between(d, 0.02, 0.15);
+    b->height = between(d, 0, 0.5) * w->gait->leg;
+    b->at = nm_world_now(w->world) + (int64_t)(between(d, soonest, latest) * 1e9);
+}
+
+/* N s, if it came now. */
+static double push_size(const struct nm_walking *w)
+{
+    const struct nm_blow *b = &w->blow;
+    double size = w->limits->push * (1 - 0.55 * effort(w)) * sqrt(b->part);
     if (w->kind == STAND) size *= STANDING;
-    if (w->kind == ON_THE_SPOT) size = w->limits->push * between(d, 0.5, 1);
-    if (nm_dice_roll(d) < 0.2) { /* another body leans on it */
-        double weight = w->gait->body->mass * GRAVITY, hardest = NM_WALKING_PUSH * w->gait->body->mass * w->gait->pace;
-        seconds = between(d, 0.3, 1);
-        size *= LEANS * weight * seconds / hardest;
-    }
-    struct vec3 at = {0, 0, between(d, 0, 0.5) * w->gait->leg};
-    nm_world_push(w->world, 0, (struct vec3){size * cos(yaw + a), size * sin(yaw + a), 0}, at,
-                  (int64_t)(seconds * 1e9));
-    w->push_at = nm_world_now(w->world) + (int64_t)(between(d, 2, 6) * 1e9);
+    if (w->kind == ON_THE_SPOT) size = w->limits->push * (0.5 + 0.5 * b->part);
+    double weight = w->gait->body->mass * GRAVITY, hardest = NM_WALKING_PUSH * w->gait->body->mass * w->gait->pace;
+    return b->leans ? size * LEANS * weight * b->seconds / hardest : size;
+}
+
+static void push(struct nm_walking *w)
+{
+    struct nm_blow *b = &w->blow;
+    double to = on_ground(w).theta + b->direction, size = push_size(w);
+    struct vec3 impulse = {size * cos(to), size * sin(to), 0};
+    nm_world_push(w->world, 0, impulse, (struct vec3){0, 0, b->height}, (int64_t)(b->seconds * 1e9));
+    w->force_now = vec3_scale(impulse, 1 / b->seconds);
+    w->force_until = nm_world_now(w->world) + (int64_t)(b->seconds * 1e9);
+    draw_push(w, 2, 6);
 }
 
 /* ---- sensors ---- */
@@ -254,6 +308,7 @@ void nm_walking_reset(struct nm_walking *w)
     memset(w->speed, 0, sizeof w->speed);
     w->velocity = (struct vec3){0, 0, 0};
     w->force[0] = w->force[1] = w->hit = w->watts = 0;
+    w->force_until = 0;
     struct nm_truth t;
     struct nm_kin kin;
     nm_world_truth(w->world, 0, &t);
@@ -265,7 +320,7 @@ void nm_walking_reset(struct nm_walking *w)
     memset(w->target, 0, sizeof w->target);
     w->kind = STAND;
     if (!w->limits) return;
-    w->push_at = w->begun + (int64_t)(between(d, 1, 6) * 1e9);
+    draw_push(w, 1, 6);
     new_command(w);
 }
 
@@ -285,8 +340,31 @@ static struct following follows(const struct nm_walking *w)
     return (struct following){exp(-missing * missing / sharp), exp(-turn * turn / 0.35), missing / pace, fabs(turn)};
 }
 
+/* How near something is that happens in `until`: 0 a second before and earlier, 1 when it happens. */
+static double nears(const struct nm_walking *w, int64_t until)
+{
+    return w->limits ? nm_clamp(1 - 1e-9 * (double)(until - nm_world_now(w->world)), 0, 1) : 0;
+}
+
+/* Pushes, and those that come, seen from the robot. */
+static void tell_pushes(const struct nm_walking *w, double to[6])
+{
+    const struct nm_body *body = w->gait->body;
+    double push = nears(w, w->blow.at), size = push > 0 ? push * push_size(w) / (0.1 * body->mass * w->gait->pace) : 0;
+    int64_t left = w->force_until - nm_world_now(w->world);
+    struct vec3 now = {0};
+    if (left > 0) now = quat_apply(quat_rpy(0, 0, -on_ground(w).theta), w->force_now);
+    to[0] = push;
+    to[1] = size * cos(w->blow.direction);
+    to[2] = size * sin(w->blow.direction);
+    to[3] = 5 * now.x / (body->mass * GRAVITY);
+    to[4] = 5 * now.y / (body->mass * GRAVITY);
+    to[5] = left > 0 ? 1e-9 * (double)left : 0;
+}
+
 /* The critic is told how well commands are followed. If it had to find out by itself, it would first take for good what
- * helps with most of them, speed ahead, and the policy would learn to do that whatever it is asked. */
+ * helps with most of them, speed ahead, and the policy would learn to do that whatever it is asked. It is also told
+ * what is about to happen: it would blame the last actions for a push that nobody can foresee. */
 void nm_walking_observe(struct nm_walking *w, float obs[NM_GAIT_OBS], float extra[NM_WALKING_EXTRA])
 {
     const struct nm_gait *g = w->gait;
@@ -299,6 +377,8 @@ void nm_walking_observe(struct nm_walking *w, float obs[NM_GAIT_OBS], float extr
     const struct nm_power *power = nm_world_power(w->world, 0);
     double since = 1e-9 * (double)(nm_world_now(w->world) - w->command_since);
     struct following f = follows(w);
+    double blows[6];
+    tell_pushes(w, blows);
     const double all[NM_WALKING_EXTRA] = {2 * w->velocity.x,
                                           2 * w->velocity.y,
                                           w->velocity.z,
@@ -322,7 +402,14 @@ void nm_walking_observe(struct nm_walking *w, float obs[NM_GAIT_OBS], float extr
                                           f.turn,
                                           4 * f.missing,
                                           f.missing_turn,
-                                          strict(w)};
+                                          strict(w),
+                                          blows[0],
+                                          blows[1],
+                                          blows[2],
+                                          blows[3],
+                                          blows[4],
+                                          blows[5],
+                                          nears(w, w->command_until)};
     for (int i = 0; i < NM_WALKING_EXTRA; i++) extra[i] = (float)nm_within(all[i], 20);
 }
 
@@ -483,7 +570,7 @@ void nm_walking_step(struct nm_walking *w, const float act[NM_GAIT_ACTS], struct
     to->over = !to->fell && nm_world_now(w->world) - w->begun > EPISODE;
     judge(w, to);
     if (w->limits && nm_world_now(w->world) >= w->command_until) new_command(w);
-    if (w->limits && nm_world_now(w->world) >= w->push_at) push(w);
+    if (w->limits && nm_world_now(w->world) >= w->blow.at) push(w);
     if (w->limits) roll_ground(w);
     follow_target(w);
 }

@@ -21,7 +21,7 @@ struct nm_walk_limits {
 
 #define NM_WALKING_PUSH 0.4 /* of mass times pace: the hardest push that is ever asked for */
 
-enum { NM_WALKING_EXTRA = 24 }; /* numbers that only the critic sees */
+enum { NM_WALKING_EXTRA = 31 }; /* numbers that only the critic sees */
 
 struct nm_walking {
     const struct nm_gait *gait;
@@ -36,8 +36,17 @@ struct nm_walking {
     /* the command, and where it goes to: by `hurry` of full speed in a second (nm_gait_follow) */
     double command[3], target[3], hurry;
     int kind;                       /* enum nm_walk_way, or another of walking.c */
+    struct pose2 place;             /* in the field, where a command says a place */
     double slope[2], next_slope[2]; /* rad, of the ground, and what it goes to   */
-    int64_t command_since, command_until, push_at;
+    int64_t command_since, command_until;
+    struct nm_blow {
+        int64_t at;                      /* ns                                          */
+        double part, direction;          /* of the most; rad, seen from the robot       */
+        double seconds, height;          /* s; m above the base                         */
+        bool leans;                      /* another body leans on it                    */
+    } blow;                              /* the next one                                */
+    struct vec3 force_now;               /* N, of the last one, in the field, until ... */
+    int64_t force_until;                 /* ... ns                                      */
     int64_t begun;                       /* ns, of this episode */
     const struct nm_walk_limits *limits; /* NULL: somebody else sets the target, and nobody pushes */
 

@@ -133,7 +133,7 @@ void nm_adam_step(struct nm_adam *adam, float *parameters, const float *gradient
 
 void nm_mean_of_last(float *mean, const float *now, size_t n, uint64_t count)
 {
-    const double power = 8, longest = 250;
+    const double power = 8, longest = 900;
     float share = (float)((power + 1) / (fmin((double)count, longest) + power));
     for (size_t i = 0; i < n; i++) mean[i] += share * (now[i] - mean[i]);
 }

@@ -53,5 +53,5 @@ void nm_adam_step(struct nm_adam *adam, float *parameters, const float *gradient
 
 /* Takes the weights `now` into the mean of the last ones; `count` is how many were taken with them, from 1 on. The mean
  * forgets as fast as it may without knowing how long learning goes on (polynomial decay: Shamir and Zhang, "Stochastic
- * gradient descent for non-smooth optimization", 2013): its weights are a tenth of `count` old, at most 28 steps. */
+ * gradient descent for non-smooth optimization", 2013): its weights are a tenth of `count` old, at most 100 steps. */
 void nm_mean_of_last(float *mean, const float *now, size_t n, uint64_t count);

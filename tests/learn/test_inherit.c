@@ -203,9 +203,34 @@ static void another_net_is_refused(void **state)
     rig_end(&rig);
 }
 
+/* The critic is new and learns alone; after that the policy's first step is not longer than the next ones. */
+static void who_goes_on_does_not_leap(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct nm_err err = {0};
+    rig_begin(&rig, "kid70");
+    struct nm_net *own = load_policy();
+    struct nm_trainer *t = begin(&rig);
+    if (nm_trainer_inherit(t, rig.body, own, &err)) fail_msg("%s", err.text);
+    const struct nm_learned *curve = NULL;
+    uint32_t n = 0, together = 0;
+    for (int i = 0; i < 64 && together < 3; i++) {
+        if (nm_trainer_batch(t, &err)) fail_msg("%s", err.text);
+        curve = nm_trainer_curve(t, &n);
+        together += curve[n - 1].change > 1e-6;
+        assert_true(fabs(curve[n - 1].change) < 0.5);
+    }
+    assert_int_equal(together, 3);
+    nm_trainer_free(t);
+    nm_net_free(own);
+    rig_end(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_goes_on_does_not_leap),
         cmocka_unit_test(the_same_body_gets_the_same_policy),
         cmocka_unit_test(a_joint_that_turns_the_other_way_gets_the_other_sign),
         cmocka_unit_test(longer_legs_are_asked_in_their_own_units),

@@ -166,7 +166,7 @@ static void lives_differ(void **state)
         bodies += w.mass != mass;
         bool spot = hypot(w.target[0], w.target[1]) < 1e-3 && w.target[0] != 0;
         on_the_spot += spot;
-        if (spot) assert_true(w.push_at - nm_world_now(w.world) <= 2000000000);
+        if (spot) assert_true(w.blow.at - nm_world_now(w.world) <= 2000000000);
         double slope = w.slope[0];
         nm_walking_step(&w, still, &walked);
         assert_true(w.slope[0] != slope && fabs(w.slope[0] - slope) < 1e-3);
