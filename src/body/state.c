@@ -182,16 +182,15 @@ void nm_state_update(struct nm_state *s, const struct nm_body *body, const struc
         s->stands = true;
         s->on_footing = false;
     }
-    torso.pos = by_anchor(s, r, support, sole, rolled[support], torso.rot);
-    if (legs && r->force) {
-        torso.pos = by_footing(s, r, support, sole, rolled, torso.pos);
-        s->anchor = vec3_add(torso.pos, sole[support]);
-        s->stands = true;
-    }
+    struct vec3 anchored = by_anchor(s, r, support, sole, rolled[support], torso.rot);
+    torso.pos = legs && r->force ? by_footing(s, r, support, sole, rolled, anchored) : anchored;
+    s->anchor = vec3_add(s->anchor, vec3_sub(torso.pos, anchored));
+    s->beside = vec3_add(s->n ? s->beside : (struct vec3){0}, vec3_sub(torso.pos, anchored));
     s->on_footing = legs && r->force;
 
     struct nm_sample *to = room(s);
     to->time = r->time;
+    to->beside = s->beside;
     to->torso_to_odom = torso;
     to->support = support;
     memcpy(to->q, r->q, body->n_joints * sizeof *to->q);
@@ -236,6 +235,7 @@ bool nm_state_at(const struct nm_state *s, const struct nm_body *body, int64_t t
     out->torso_to_odom.rot = quat_slerp(a->torso_to_odom.rot, b->torso_to_odom.rot, t);
     struct vec3 way = vec3_sub(b->torso_to_odom.pos, a->torso_to_odom.pos);
     out->torso_to_odom.pos = vec3_add(a->torso_to_odom.pos, vec3_scale(way, t));
+    out->beside = vec3_add(a->beside, vec3_scale(vec3_sub(b->beside, a->beside), t));
     return inside;
 }
 

@@ -21,6 +21,7 @@ enum { NM_HISTORY = 512 };           /* samples                                 
 struct nm_sample {
     int64_t time;
     struct pose3 torso_to_odom;
+    struct vec3 beside; /* m, what of the way was not made by the legs, up to here: slipping, pushes */
     enum nm_side support;
     double q[NM_JOINTS];
 };
@@ -38,6 +39,7 @@ struct nm_state {
     bool stands;                          /* since then it has come to rest                          */
     struct vec3 speed;                    /* m/s, of the torso while a foot stood; along its heading */
     struct vec3 corners[2][NM_CELLS + 1]; /* of each sole, from its origin, in odom: on these it rolls */
+    struct vec3 beside;                   /* m, of the newest sample                                 */
     bool on_footing;                      /* the last sample's place is that of `footing`              */
     struct nm_footing footing;
 };

@@ -148,6 +148,29 @@ static void steps_add_up_with_an_accelerometer(void **state)
     }
 }
 
+/* Legs that keep still while the torso is shoved: its whole way is one that they did not make, at any moment. */
+static void a_shove_is_no_way_of_the_legs(void **state)
+{
+    struct nm_state *s = *state;
+    const struct nm_body *body = load(&arena, KID70);
+    double q[NM_JOINTS] = {0};
+    struct nm_sample then;
+    nm_state_reset(s, body, (struct pose2){1, 2, 0});
+    for (int i = 1; i <= 50; i++) {
+        struct vec3 force = {i > 25 && i <= 40 ? 4 : 0, 0, 9.81};
+        nm_state_update(
+            s, body,
+            &(struct nm_readings){
+                .time = 8 * MS * i, .q = q, .torso_to_world = QUAT_IDENTITY, .weight = {20, 20}, .force = &force});
+        if (i == 25) assert_near(hypot(s->beside.x, s->beside.y), 0, 1e-6);
+    }
+    assert_true(s->robot_to_odom.x > 1.0005);
+    assert_near(s->beside.x, s->robot_to_odom.x - 1, 1e-6);
+    assert_near(s->beside.y, s->robot_to_odom.y - 2, 1e-6);
+    assert_true(nm_state_at(s, body, 8 * MS * 38 + 3 * MS, &then));
+    assert_near(then.beside.x, then.torso_to_odom.pos.x - s->ring[s->newest].torso_to_odom.pos.x + s->beside.x, 1e-6);
+}
+
 static void any_moment_of_two_seconds_is_rebuilt(void **state)
 {
     struct nm_state *s = *state;
@@ -400,6 +423,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(steps_add_up_to_odometry, begin, end),
+        cmocka_unit_test_setup_teardown(a_shove_is_no_way_of_the_legs, begin, end),
         cmocka_unit_test_setup_teardown(steps_add_up_with_an_accelerometer, begin, end),
         cmocka_unit_test_setup_teardown(any_moment_of_two_seconds_is_rebuilt, begin, end),
         cmocka_unit_test_setup_teardown(samples_come_back_exactly, begin, end),

@@ -226,6 +226,10 @@ static void tell_odometry(struct body_model *f)
     nm_forward(body, then.torso_to_odom, then.q, &kin);
     struct pose2 way = pose2_mul(pose2_inv(now), nm_robot_to_odom(body, &kin));
     double dt = f->speed_window;
+    /* the speed is that of the legs: a robot that is pushed finds it out by the difference */
+    struct vec3 beside = quat_apply(quat_rpy(0, 0, -now.theta), vec3_sub(f->state.beside, then.beside));
+    way.x += beside.x;
+    way.y += beside.y;
 
     nm_text(out->header.frame_id, "odom");
     nm_text(out->child_frame_id, "base_footprint");
