@@ -130,7 +130,7 @@ static void no_way_cuts_through_a_disc(void **state)
         struct pose2 from, to;
         struct detour way;
         uint32_t n = scene(&dice, discs, &from, &to);
-        detour_find(&way, from, to, discs, n, 0, 0);
+        detour_find(&way, from, to, discs, n, NULL);
         clear += way.clear;
         if (!way.clear) continue;
         struct pose2 last = from;
@@ -159,7 +159,7 @@ static void ways_are_about_as_short_as_brute_force_finds_them(void **state)
         uint32_t n = scene(&dice, discs, &from, &to);
         double shortest = by_grid(g, discs, n, from, to);
         if (!isfinite(shortest)) continue;
-        detour_find(&way, from, to, discs, n, 0, 0);
+        detour_find(&way, from, to, discs, n, NULL);
         ways++;
         if (!way.clear) {
             lost++;
@@ -179,11 +179,11 @@ static void a_free_way_is_straight_and_ends_at_the_target(void **state)
     (void)state;
     struct detour way;
     struct pose2 from = {1, 2, 0}, to = {4, 6, 0};
-    detour_find(&way, from, to, NULL, 0, 0, 0);
+    detour_find(&way, from, to, NULL, 0, NULL);
     assert_true(way.clear && way.n == 0 && fabs(way.length - 5) < 1e-9);
     struct pose2 half = detour_at(&way, 2.5);
     assert_true(fabs(half.x - 2.5) < 1e-9 && fabs(half.y - 4) < 1e-9 && fabs(half.theta - atan2(4, 3)) < 1e-9);
-    detour_find(&way, from, from, NULL, 0, 0, 0);
+    detour_find(&way, from, from, NULL, 0, NULL);
     assert_true(way.length == 0 && detour_at(&way, 1).x == from.x);
 }
 
@@ -193,7 +193,7 @@ static void around_one_disc_the_length_is_known(void **state)
     (void)state;
     struct detour way;
     struct detour_disc disc = {0, 0, 1};
-    detour_find(&way, (struct pose2){-2, 0, 0}, (struct pose2){2, 0, 0}, &disc, 1, 0, 0);
+    detour_find(&way, (struct pose2){-2, 0, 0}, (struct pose2){2, 0, 0}, &disc, 1, NULL);
     assert_true(way.clear && way.n == 1);
     assert_true(fabs(way.length - (2 * sqrt(3) + M_PI / 3)) < 1e-9);
 }
@@ -206,9 +206,9 @@ static void the_side_does_not_change_for_little(void **state)
     struct pose2 from = {-2, 0, 0}, to = {2, 0, 0};
     for (int k = -1; k <= 1; k += 2) {
         struct detour_disc nearly = {0, 0.02 * k, 0.5}, beside = {0, 0.4, 0.5};
-        detour_find(&way, from, to, &nearly, 1, -k, 0.2);
+        detour_find(&way, from, to, &nearly, 1, &(struct detour_habit){-k, 0.2, 0});
         assert_true(way.bends[0].side == -k);
-        detour_find(&way, from, to, &beside, 1, -1, 0.2);
+        detour_find(&way, from, to, &beside, 1, &(struct detour_habit){-1, 0.2, 0});
         assert_true(way.bends[0].side == 1); /* a disc on the left is passed on its right */
     }
 }
@@ -218,15 +218,43 @@ static void who_stands_in_a_disc_gets_out(void **state)
     (void)state;
     struct detour way;
     struct detour_disc disc = {0, 0, 1};
-    detour_find(&way, (struct pose2){0.5, 0, 0}, (struct pose2){3, 0, 0}, &disc, 1, 0, 0);
+    detour_find(&way, (struct pose2){0.5, 0, 0}, (struct pose2){3, 0, 0}, &disc, 1, NULL);
     assert_true(way.clear && fabs(way.length - 2.5) < 1e-3);
-    detour_find(&way, (struct pose2){-0.9, 0, 0}, (struct pose2){3, 0, 0}, &disc, 1, 0, 0);
+    detour_find(&way, (struct pose2){-0.9, 0, 0}, (struct pose2){3, 0, 0}, &disc, 1, NULL);
     assert_true(way.clear && way.n == 1);
+}
+
+/* Of two ways of the same length it takes the one that it faces. */
+static void who_faces_a_way_takes_it(void **state)
+{
+    (void)state;
+    struct detour way;
+    struct detour_disc disc = {0, 0, 0.5};
+    for (int k = -1; k <= 1; k += 2) {
+        struct pose2 from = {-2, 0, 0.6 * k}, to = {2, 0, 0};
+        detour_find(&way, from, to, &disc, 1, &(struct detour_habit){0, 0, 0.2});
+        assert_true(way.bends[0].side == -k);
+        detour_find(&way, from, to, &disc, 1, &(struct detour_habit){k, 0.05, 0.2}); /* a weak habit does not win */
+        assert_true(way.bends[0].side == -k);
+    }
+}
+
+static void who_is_shut_in_gets_the_straight_way(void **state)
+{
+    (void)state;
+    struct detour way;
+    struct detour_disc ring[16];
+    for (int i = 0; i < 16; i++) ring[i] = (struct detour_disc){2 * cos(i * M_PI / 8), 2 * sin(i * M_PI / 8), 0.6};
+    detour_find(&way, (struct pose2){0, 0, 0}, (struct pose2){4, 1, 0}, ring, 16, NULL);
+    assert_false(way.clear);
+    assert_true(way.n == 0 && fabs(way.length - hypot(4, 1)) < 1e-9);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_faces_a_way_takes_it),
+        cmocka_unit_test(who_is_shut_in_gets_the_straight_way),
         cmocka_unit_test(no_way_cuts_through_a_disc),
         cmocka_unit_test(ways_are_about_as_short_as_brute_force_finds_them),
         cmocka_unit_test(a_free_way_is_straight_and_ends_at_the_target),

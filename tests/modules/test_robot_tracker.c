@@ -184,13 +184,14 @@ static void what_a_mate_sees_is_an_obstacle_but_not_this_robot_nor_what_was_seen
 {
     (void)state;
     struct nm_harness *h = nm_harness_new(&robot_tracker_module, NULL);
-    const double places[3][2] = {{1, -2}, {0.1, 0.1}, {-2, 2}}; /* a rival; ourselves; one of 4 s ago */
+    const double places[4][2] = {
+        {1, -2}, {0.1, 0.1}, {-2, 2}, {3, -1}}; /* a rival; ourselves; one of 4 s ago; a mate */
     for (int n = 0; n < 150; n++) {
         TeamState *team = nm_harness_set(h, "team_state");
         TeamMessage *mate = add_mate(h, team, 2, (struct pose2){2, 2, 0});
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < 4; i++) {
             Obstacle *o = nm_append(&mate->obstacles, &Obstacle_type);
-            o->kind = Obstacle_RIVAL;
+            o->kind = i < 3 ? Obstacle_RIVAL : Obstacle_MATE;
             o->position = (Point){places[i][0], places[i][1], 0};
             o->velocity = (Vector3){0.2, 0, 0};
             o->confidence = 0.8f;
@@ -203,9 +204,33 @@ static void what_a_mate_sees_is_an_obstacle_but_not_this_robot_nor_what_was_seen
     assert_non_null(nearest(h, "team_obstacles", 1, -2));
     assert_int_equal(count(h, "team_obstacles", Obstacle_RIVAL), 1);
     assert_int_equal(count(h, "obstacles", Obstacle_RIVAL), 1);
-    const Obstacle *seen = nearest(h, "obstacles", -2, -1); /* this robot looks along y */
+    assert_int_equal(count(h, "obstacles", Obstacle_MATE), 1); /* who speaks; others speak for themselves */
+    const Obstacle *seen = nearest(h, "obstacles", -2, -1);    /* this robot looks along y */
     assert_non_null(seen);
     assert_true(fabs(seen->velocity.x) < 1e-6 && fabs(seen->velocity.y + 0.2) < 1e-6);
+    nm_harness_free(h);
+}
+
+/* The robot saw its mate beside it, then looks elsewhere. The mate walks on: it is where it says, not where it was. */
+static void a_mate_that_is_not_seen_any_more_is_where_it_says(void **state)
+{
+    (void)state;
+    struct nm_harness *h = nm_harness_new(&robot_tracker_module, NULL);
+    for (int n = 0; n < 120; n++) {
+        struct pose2 at = {1 + 0.6 * fmax(n - 30, 0) * STEP, 0.5, 0};
+        add_mate(h, nm_harness_set(h, "team_state"), 2, at);
+        give_odometry(h, (struct pose2){0});
+        give_pose(h, (struct pose2){0, 0, 0}, 0.05);
+        Percepts *image = give_image(h, 0.02);
+        if (n < 30) add_percept(image, Percept_MATE, 1, 0.5, 0.05);
+        nm_harness_step(h, STEP);
+        if (n == 25) assert_non_null(nearest(h, "obstacles", 1, 0.5));
+        if (n < 70) continue;
+        const Obstacle *mate = nearest(h, "obstacles", at.x, at.y);
+        assert_int_equal(count(h, "obstacles", Obstacle_MATE), 1);
+        assert_true(hypot(mate->position.x - at.x, mate->position.y - at.y) < 0.3);
+        assert_int_equal(mate->player_number, 2);
+    }
     nm_harness_free(h);
 }
 
@@ -293,6 +318,7 @@ int main(void)
         cmocka_unit_test(a_rival_near_a_mate_stays_a_rival),
         cmocka_unit_test(a_robot_that_lies_is_wide),
         cmocka_unit_test(what_a_mate_sees_is_an_obstacle_but_not_this_robot_nor_what_was_seen_long_ago),
+        cmocka_unit_test(a_mate_that_is_not_seen_any_more_is_where_it_says),
         cmocka_unit_test(a_rival_that_is_not_seen_any_more_is_where_a_mate_sees_it),
         cmocka_unit_test(a_robot_behind_the_ball_is_not_forgotten),
         cmocka_unit_test(the_posts_are_where_the_field_has_them),

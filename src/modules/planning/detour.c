@@ -19,10 +19,9 @@ struct rope { /* one try: bends and what lies between them */
 struct search {
     struct detour_disc discs[DETOUR_DISCS];
     uint32_t n, tries;
-    double last, habit;
+    double last, habit, turn;
     struct detour best;
-    double best_cost;
-    bool found;
+    double best_cost; /* INFINITY: none is found */
 };
 
 /* ---- geometry ---- */
@@ -175,29 +174,28 @@ static bool bends_around(const struct rope *rope, uint32_t disc)
 static double cost(const struct search *s, const struct detour *w)
 {
     bool other = w->n > 0 && s->last != 0 && w->bends[0].side != s->last;
-    return w->length + (other ? s->habit : 0);
+    struct line first;
+    double turn = line_after(w, 0, &first) ? fabs(angle_normal(first.direction - w->from.theta)) : 0;
+    return w->length + s->turn * turn + (other ? s->habit : 0);
 }
 
-static void keep(struct search *s, const struct detour *way, bool clear)
+/* Never a way that crosses a disc: it would wind around all others and still end there. */
+static void keep(struct search *s, const struct detour *way)
 {
     double c = cost(s, way);
-    if ((clear && !s->found) || (clear == s->found && c < s->best_cost)) {
-        s->best = *way;
-        s->best.clear = clear;
-        s->best_cost = c;
-        s->found = clear;
-    }
+    if (c >= s->best_cost) return;
+    s->best = *way;
+    s->best.clear = true;
+    s->best_cost = c;
 }
 
 static void search_from(struct search *s, struct rope *rope)
 {
     if (s->tries++ >= TRIES || !tighten(rope)) return;
-    if (s->found && rope->way.length >= s->best_cost) return;
+    if (rope->way.length >= s->best_cost) return;
     struct meeting met = first_meeting(s, rope);
-    if (!met.any || rope->way.n == DETOUR_BENDS || bends_around(rope, met.disc)) {
-        keep(s, &rope->way, !met.any);
-        return;
-    }
+    if (!met.any) keep(s, &rope->way);
+    if (!met.any || rope->way.n == DETOUR_BENDS || bends_around(rope, met.disc)) return;
     const struct detour_disc *disc = &s->discs[met.disc];
     /* the side on which the line passes already comes first: its way bounds the other's */
     struct vec2 a = centre_of(&rope->way, met.node), b = centre_of(&rope->way, met.node + 1);
@@ -223,9 +221,10 @@ static double room(const struct detour_disc *disc, struct pose2 p)
 }
 
 void detour_find(struct detour *way, struct pose2 from, struct pose2 to, const struct detour_disc discs[], uint32_t n,
-                 double last, double habit)
+                 const struct detour_habit *habit)
 {
-    struct search s = {.last = last, .habit = habit, .best_cost = INFINITY};
+    struct search s = {.best_cost = INFINITY};
+    if (habit) s.last = habit->side, s.habit = habit->metres, s.turn = habit->turn;
     for (uint32_t i = 0; i < n && s.n < DETOUR_DISCS; i++) {
         struct detour_disc disc = discs[i];
         disc.radius = fmin(room(&disc, from), room(&disc, to));

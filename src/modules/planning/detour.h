@@ -26,13 +26,19 @@ struct detour {
         double begin, sweep; /* rad: where the arc begins, seen from the disc, and how long it is, 0 or more */
     } bends[DETOUR_BENDS];
     double length; /* m                                                        */
-    bool clear;    /* false: every way that was tried crosses a disc           */
+    bool clear;    /* false: every way that was tried crosses a disc: it is the straight one */
 };
 
-/* Finds a way. Discs that contain start or target are made smaller until they do not. `last` is the side of the first
- * bend of the way before, 0 if there was none: another side must save more than `habit` metres. */
+/* What makes another way than the shortest one the better one. */
+struct detour_habit {
+    double side, metres; /* of the first bend of the way before, 0: none; another side must save so much */
+    double turn;         /* m/rad, what it costs to turn from `from` into the way                       */
+};
+
+/* Finds a way; if there is none, it is the straight one. Discs that contain start or target are made smaller until they
+ * do not. `habit` may be NULL. */
 void detour_find(struct detour *way, struct pose2 from, struct pose2 to, const struct detour_disc discs[], uint32_t n,
-                 double last, double habit);
+                 const struct detour_habit *habit);
 
 /* The point so many metres along the way, and the direction of the way there. */
 struct pose2 detour_at(const struct detour *way, double along);

@@ -36,6 +36,7 @@ static const double LOOK_AHEAD = 0.05;           /* m along the way: where it wa
 static const double PLAN_EVERY = 0.1;            /* s, without news                                               */
 static const double WAY_EVERY = 0.2;             /* s, a path is published                                        */
 static const double HABIT = 0.25;                /* m that another side of an obstacle must save                  */
+static const double TURNS_FIRST = 0.7;           /* of the time of a turn into the way: it walks meanwhile         */
 static const double FORESIGHT = 1;               /* s that a robot that moves is expected to move on              */
 static const double CLEAR = 0.12, CLOSE = 0.06;  /* m between two robots: it backs off; while it plays the ball    */
 static const double ASIDE = 0.08;                /* m more between two mates, if it does not play the ball        */
@@ -374,6 +375,13 @@ static void leave_net(struct planner *f, double room)
     f->to = pose2_mul(f->map_to_odom, next);
 }
 
+/* Who has begun to turn into one way does not turn back for one that is hardly shorter. */
+static void find_way(struct planner *f, const struct detour_disc *discs, uint32_t n)
+{
+    const struct detour_habit habit = {f->first_side, HABIT, TURNS_FIRST * f->forward / f->turn};
+    detour_find(&f->way, f->robot, f->to, discs, n, &habit);
+}
+
 static void plan_place(struct planner *f, const struct plan *p, double room)
 {
     struct detour_disc discs[DETOUR_DISCS];
@@ -392,7 +400,7 @@ static void plan_place(struct planner *f, const struct plan *p, double room)
             add_disc(discs, &n, ball.x, ball.y, keep);
     }
     if (p->around) leave_net(f, room);
-    detour_find(&f->way, f->robot, f->to, discs, n, f->first_side, HABIT);
+    find_way(f, discs, n);
 }
 
 /* ---- behind the ball ---- */
@@ -460,7 +468,7 @@ static void plan_behind(struct planner *f, double room)
         add_disc(discs, &n, ball.x, ball.y, f->ball_room);
         leave_net(f, room);
     }
-    detour_find(&f->way, f->robot, f->to, discs, n, f->first_side, HABIT);
+    find_way(f, discs, n);
 }
 
 /* ---- legs ---- */

@@ -31,7 +31,7 @@ static const double MIDDLE = 0.35,
 static const double WIDTH = 0.2;       /* m, a robot nearer than this to the line of sight hides what is behind it */
 static const double UNSEEN = 0.7;      /* s, a robot that was not seen for longer may be where a mate sees it   */
 static const double ROBOT_SPEED = 0.6; /* m/s                                                               */
-static const double HEARSAY = 3;       /* s, what a mate saw earlier does not count                          */
+static const double HEARSAY = 0.7;     /* s, what a mate saw earlier does not count: most of them walk        */
 static const double POSE_GOOD = 0.5;   /* m, standard deviation up to which the own pose says where posts are */
 
 struct track {
@@ -41,6 +41,7 @@ struct track {
     float mate;       /* log odds: mate against rival */
     float size;       /* m, width as seen            */
     uint8_t number;   /* 0: unknown                  */
+    bool named;       /* in this step, by a mate that says it is there */
     bool says_fallen; /* a mate that says so         */
     int64_t last_seen;
 };
@@ -228,7 +229,7 @@ static void mate_spread(const struct robot_tracker *f, const TeamMate *mate, dou
 static void name_mates(struct robot_tracker *f, const struct place *place)
 {
     struct pose2 odom_to_map = pose2_mul(place->robot_to_map, pose2_inv(nm_trail_at(&f->trail, f->nm->now)));
-    for (int i = 0; i < TRACKS; i++) f->tracks[i].says_fallen = false;
+    for (int i = 0; i < TRACKS; i++) f->tracks[i].says_fallen = f->tracks[i].named = false;
     for (uint32_t m = 0; m < f->team->mates.n && m < MATES; m++) {
         const TeamMate *mate = &f->team->mates.at[m];
         struct track *best = NULL;
@@ -252,6 +253,15 @@ static void name_mates(struct robot_tracker *f, const struct place *place)
             if (f->tracks[i].number == mate->player_number) f->tracks[i].number = 0;
         best->number = mate->player_number;
         best->mate = fminf(best->mate + (float)nm_seconds(f->nm->dt), 4);
+        best->named = true;
+        bool news = nm_stamp_ns(mate->message.header.stamp) > f->heard[mate->player_number % MATES];
+        if (news &&
+            nm_seconds(f->nm->now - best->last_seen) > UNSEEN) { /* not seen for a moment: it is where it says */
+            struct pose2 says =
+                pose2_mul(pose2_inv(odom_to_map), pose2_point(mate->message.pose.pose.x, mate->message.pose.pose.y));
+            turn_covariance(c, -odom_to_map.theta, own);
+            kf4_update(&best->at, says.x, says.y, own);
+        }
         best->says_fallen = mate->message.state == TeamMessage_STATE_FALLEN;
         f->reported[m] = true;
     }
@@ -298,6 +308,12 @@ static void listen(struct robot_tracker *f, const struct place *place)
             if (robot && age >= 0 && age < UNSEEN && away > APART) believe(f, place, told);
         }
     }
+}
+
+/* A mate that was not seen for a moment is where it says it is, not where it was. */
+static bool outdated(const struct robot_tracker *f, const struct track *t, bool hears)
+{
+    return hears && !t->post && t->mate > SURE && !t->named && nm_seconds(f->nm->now - t->last_seen) > UNSEEN;
 }
 
 /* ---- results ---- */
@@ -403,7 +419,8 @@ static void tell_hearsay(struct robot_tracker *f, const struct place *place, str
             const Obstacle *told = &mate->message.obstacles.at[i];
             double x = told->position.x, y = told->position.y;
             bool old = nm_seconds(f->nm->now - nm_stamp_ns(told->last_seen)) > HEARSAY;
-            if (told->kind == Obstacle_BALL || told->kind == Obstacle_GOAL_POST || !isfinite(x + y) || old) continue;
+            bool other = told->kind == Obstacle_ROBOT || told->kind == Obstacle_RIVAL; /* mates speak for themselves */
+            if (!other || !isfinite(x + y) || old) continue;
             struct pose2 at = pose2_mul(map_to_it, pose2_point(x, y)), odom = pose2_mul(map_to_odom, pose2_point(x, y));
             const struct track there = {.at.x = {odom.x, odom.y}};
             if (hypot(x - place->robot_to_map.x, y - place->robot_to_map.y) < 0.5 || taken(to, at.x, at.y, 0.5) ||
@@ -432,9 +449,11 @@ static void step(struct robot_tracker *f)
     struct pose2 odom_to_map = pose2_mul(place.robot_to_map, odom_to_robot), here = {0};
     nm_text(f->obstacles->header.frame_id, "base_footprint");
     nm_text(f->team_obstacles->header.frame_id, "map");
+    bool hears = false;
+    for (uint32_t m = 0; place.known && m < f->team->mates.n; m++) hears |= heard(f, &f->team->mates.at[m]);
     for (int i = 0; i < TRACKS; i++) {
         struct track now = f->tracks[i];
-        if (!now.on || now.confidence < f->min_confidence) continue;
+        if (!now.on || now.confidence < f->min_confidence || outdated(f, &now, hears)) continue;
         predict(&now, fmin(nm_seconds(f->nm->now - f->time), 2));
         tell_track(f, &now, odom_to_robot, NULL, f->obstacles);
         if (place.known) tell_track(f, &now, odom_to_map, &place, f->team_obstacles);
