@@ -192,6 +192,7 @@ static void what_a_mate_sees_is_an_obstacle_but_not_this_robot_nor_what_was_seen
         for (int i = 0; i < 4; i++) {
             Obstacle *o = nm_append(&mate->obstacles, &Obstacle_type);
             o->kind = i < 3 ? Obstacle_RIVAL : Obstacle_MATE;
+            o->player_number = i < 3 ? 0 : 3;
             o->position = (Point){places[i][0], places[i][1], 0};
             o->velocity = (Vector3){0.2, 0, 0};
             o->confidence = 0.8f;

@@ -41,7 +41,8 @@ struct track {
     float mate;       /* log odds: mate against rival */
     float size;       /* m, width as seen            */
     uint8_t number;   /* 0: unknown                  */
-    bool named;       /* in this step, by a mate that says it is there */
+    bool speaks;      /* a mate has said that it is this one ...  */
+    bool named;       /* ... and says so in this step            */
     bool says_fallen; /* a mate that says so         */
     int64_t last_seen;
 };
@@ -253,7 +254,7 @@ static void name_mates(struct robot_tracker *f, const struct place *place)
             if (f->tracks[i].number == mate->player_number) f->tracks[i].number = 0;
         best->number = mate->player_number;
         best->mate = fminf(best->mate + (float)nm_seconds(f->nm->dt), 4);
-        best->named = true;
+        best->speaks = best->named = true;
         bool news = nm_stamp_ns(mate->message.header.stamp) > f->heard[mate->player_number % MATES];
         if (news &&
             nm_seconds(f->nm->now - best->last_seen) > UNSEEN) { /* not seen for a moment: it is where it says */
@@ -310,10 +311,10 @@ static void listen(struct robot_tracker *f, const struct place *place)
     }
 }
 
-/* A mate that was not seen for a moment is where it says it is, not where it was. */
+/* A mate that speaks and was not seen for a moment is where it says it is, not where it was. */
 static bool outdated(const struct robot_tracker *f, const struct track *t, bool hears)
 {
-    return hears && !t->post && t->mate > SURE && !t->named && nm_seconds(f->nm->now - t->last_seen) > UNSEEN;
+    return hears && t->speaks && !t->named && nm_seconds(f->nm->now - t->last_seen) > UNSEEN;
 }
 
 /* ---- results ---- */
@@ -419,8 +420,9 @@ static void tell_hearsay(struct robot_tracker *f, const struct place *place, str
             const Obstacle *told = &mate->message.obstacles.at[i];
             double x = told->position.x, y = told->position.y;
             bool old = nm_seconds(f->nm->now - nm_stamp_ns(told->last_seen)) > HEARSAY;
-            bool other = told->kind == Obstacle_ROBOT || told->kind == Obstacle_RIVAL; /* mates speak for themselves */
-            if (!other || !isfinite(x + y) || old) continue;
+            bool silent = told->kind == Obstacle_ROBOT || told->kind == Obstacle_RIVAL ||
+                          (told->kind == Obstacle_MATE && !told->player_number); /* others speak for themselves */
+            if (!silent || !isfinite(x + y) || old) continue;
             struct pose2 at = pose2_mul(map_to_it, pose2_point(x, y)), odom = pose2_mul(map_to_odom, pose2_point(x, y));
             const struct track there = {.at.x = {odom.x, odom.y}};
             if (hypot(x - place->robot_to_map.x, y - place->robot_to_map.y) < 0.5 || taken(to, at.x, at.y, 0.5) ||
