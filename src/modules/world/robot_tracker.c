@@ -420,9 +420,10 @@ static void tell_hearsay(struct robot_tracker *f, const struct place *place, str
             const Obstacle *told = &mate->message.obstacles.at[i];
             double x = told->position.x, y = told->position.y;
             bool old = nm_seconds(f->nm->now - nm_stamp_ns(told->last_seen)) > HEARSAY;
-            bool silent = told->kind == Obstacle_ROBOT || told->kind == Obstacle_RIVAL ||
-                          (told->kind == Obstacle_MATE && !told->player_number); /* others speak for themselves */
-            if (!silent || !isfinite(x + y) || old) continue;
+            bool counts =
+                told->kind == Obstacle_ROBOT || told->kind == Obstacle_RIVAL ||
+                (told->kind == Obstacle_MATE && !told->player_number); /* who has a number speaks for itself */
+            if (!counts || !isfinite(x + y) || old) continue;
             struct pose2 at = pose2_mul(map_to_it, pose2_point(x, y)), odom = pose2_mul(map_to_odom, pose2_point(x, y));
             const struct track there = {.at.x = {odom.x, odom.y}};
             if (hypot(x - place->robot_to_map.x, y - place->robot_to_map.y) < 0.5 || taken(to, at.x, at.y, 0.5) ||
