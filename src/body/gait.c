@@ -23,8 +23,14 @@ static const double EDGE = 0.02; /* rad that goals keep from the ends of joints 
 static const float MOST = 5;     /* an action is not larger                         */
 /* Changes with what an observation or an action means, so that a policy is not used with another meaning. */
 enum { MEANING = 1 };
+
+/* The way to a place. */
+static const double BRAKES[3] = {0.7, 0.45, 4};        /* of the pace in a second, twice; rad/s2                 */
+static const double LATE = 0.15;                       /* s, that a policy follows later                         */
+static const double AT_LAST = 0.2, AT_LAST_TURN = 0.4; /* s, of the last way, and of its turn: every step sways  */
+
 /* Factors that bring what is seen to the size of 1. */
-static const double GYRO = 0.3, JOINT = 2, ACT = 0.4, SPEED = 2, TURN = 0.5;
+static const double GYRO = 0.3, JOINT = 2, ACT = 0.4;
 
 static int place_legs(struct nm_gait *g, const struct nm_leg leg[2], struct nm_err *err)
 {
@@ -198,7 +204,7 @@ void nm_gait_observe(const struct nm_gait *g, struct nm_gait_state *s, struct ve
     for (uint32_t i = 0; i < NM_GAIT_ACTS; i++) f[6 + NM_GAIT_LEGS + i] = (float)ACT * s->act[i];
     memcpy(obs, s->frames, sizeof s->frames);
     obs += NM_GAIT_FRAMES * NM_GAIT_FRAME;
-    const double rest[5] = {SPEED * command[0], SPEED * command[1], TURN * command[2],
+    const double rest[5] = {NM_GAIT_SPEED * command[0], NM_GAIT_SPEED * command[1], NM_GAIT_TURN * command[2],
                             s->stands ? 0 : sin(2 * M_PI * s->phase), s->stands ? 0 : cos(2 * M_PI * s->phase)};
     for (int i = 0; i < 5; i++) obs[i] = (float)rest[i];
 }
@@ -230,6 +236,17 @@ void nm_gait_act(const struct nm_gait *g, struct nm_gait_state *s, const float a
     nm_apply_mimics(g->body, goals);
     s->rate = g->rate * nm_clamp(1 + 0.2 * (double)s->act[NM_GAIT_ACTS - 1], 0.6, 1.6);
     move_clock(s, command[0] == 0 && command[1] == 0 && command[2] == 0);
+}
+
+void nm_gait_drive(const struct nm_gait *g, struct pose2 left, const double speed[3], const double most[4], double v[3])
+{
+    const double way[3] = {left.x - LATE * speed[0], left.y - LATE * speed[1], left.theta - LATE * speed[2]};
+    double time = AT_LAST;
+    for (int i = 0; i < 3; i++) {
+        double fastest = most[i == 0 ? (way[0] < 0 ? 1 : 0) : i + 1], brake = BRAKES[i] * (i < 2 ? g->pace : 1);
+        time = fmax(time, fmax(fabs(way[i]) / fastest, sqrt(fabs(way[i]) / (2 * brake))));
+    }
+    for (int i = 0; i < 3; i++) v[i] = way[i] / (i < 2 ? time : fmax(time, AT_LAST_TURN));
 }
 
 /* ---- the note in a policy's file ---- */

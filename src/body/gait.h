@@ -23,6 +23,9 @@ enum {
     NM_GAIT_OBS = NM_GAIT_FRAMES * NM_GAIT_FRAME + 3 + 2,
 };
 #define NM_GAIT_PERIOD 0.016 /* s */
+#define NM_GAIT_SPEED  2.0   /* of an observation for 1 m/s that is asked for */
+#define NM_GAIT_TURN   0.5   /* and for 1 rad/s                               */
+#define NM_GAIT_SLOW   0.12  /* of the speeds, summed: up to here a network for slow walking answers alone */
 
 struct nm_mirror {
     uint32_t from;
@@ -79,6 +82,12 @@ static inline double nm_gait_follow(double from, double to, double most)
     bool brakes = from * to < 0 || fabs(to) < fabs(from);
     return from + nm_within(to - from, brakes ? 2 * most : most);
 }
+
+/* How fast to walk what is left of a way, m/s, m/s, rad/s: all three parts end together, none of them faster than
+ * `most` (forwards, back, to a side, a turn) or braked harder than the body can. A policy follows with a delay: what it
+ * is about to walk anyhow, at the speed that it has, is not asked for again. */
+NM_EXPORT void nm_gait_drive(const struct nm_gait *gait, struct pose2 left, const double speed[3], const double most[4],
+                             double v[3]);
 
 /* left: 1 where the clock wants the left foot in the air, right: -1, 0 where both are to stand. */
 static inline double nm_gait_swing(const struct nm_gait_state *s) { return s->stands ? 0 : sin(2 * M_PI * s->phase); }

@@ -24,13 +24,13 @@
 enum { TEST_SEED = 50001, TEST_RUNS = 4 };
 static const double TEST_SECONDS = 8;
 static const double SAVE_EVERY = 60, SAVE_EVERY_TOGETHER = 5; /* s: the more processes, the more can be lost */
-static const char *const WAYS[NM_WALK_WAYS + 1] = {"forward", "back", "side", "turn", "stand"};
+static const char *const KINDS[NM_LEARN_SCORES] = {"forward", "back", "side", "turn", "stand", "pushed on the spot"};
 
 struct order {
     const char *robot, *output, *from;
     double minutes;
     int64_t seed, worlds, threads;
-    bool resume;
+    bool resume, slow;
 };
 
 struct job {
@@ -75,15 +75,16 @@ static int prepare(struct job *job, const struct order *o, struct nm_err *err)
     job->plot = nm_take_format(arena, "%s.svg", stem);
     job->card = nm_take_format(arena, "%s.txt", stem);
     if (speaks(job) && nm_make_folders(job->output, err)) return -1;
-    struct nm_learn_options options = {(uint64_t)o->seed, (uint32_t)o->worlds, (uint32_t)o->threads, job->crew,
-                                       stopping};
+    struct nm_learn_options options = {
+        (uint64_t)o->seed, (uint32_t)o->worlds, (uint32_t)o->threads, job->crew, stopping, o->slow};
     job->trainer = nm_trainer_new(job->body, &job->pitch, &options, err);
     if (!job->trainer) return -1;
     struct nm_err reason = {0};
     job->from = o->from ? o->from : o->resume || !strcmp(job->body->name, DONOR) ? NULL : DONOR;
+    if (o->slow) job->from = o->resume ? NULL : o->robot; /* its own policy walks where it is not slow */
     if (job->from && !strcmp(job->from, "nothing")) job->from = NULL;
-    if (job->from && inherit(job, job->from, o->from ? err : &reason)) {
-        if (o->from) return -1;
+    if (job->from && inherit(job, job->from, o->from || o->slow ? err : &reason)) {
+        if (o->from || o->slow) return -1;
         if (speaks(job))
             printf("%s is no start for %s, which learns from nothing: %s", DONOR, job->body->name, reason.text);
         job->from = NULL;
@@ -141,7 +142,7 @@ static int train(struct job *job, double seconds, struct nm_err *err)
 struct attempt {
     char *bytes;
     size_t n;
-    struct nm_learn_score scores[NM_WALK_WAYS + 1];
+    struct nm_learn_score scores[NM_LEARN_SCORES];
 };
 
 static int try_out(struct job *job, struct attempt *to, struct nm_err *err)
@@ -159,9 +160,9 @@ static int try_out(struct job *job, struct attempt *to, struct nm_err *err)
 static double worth(const struct attempt *a, const struct attempt *first)
 {
     double sum = 0;
-    for (int way = 0; way <= NM_WALK_WAYS; way++) {
-        const struct nm_learn_score *s = &a->scores[way];
-        double speed = way < NM_WALK_WAYS ? s->speed / first->scores[way].asked : 1;
+    for (int kind = 0; kind < NM_LEARN_SCORES; kind++) {
+        const struct nm_learn_score *s = &a->scores[kind];
+        double speed = kind < NM_WALK_WAYS ? s->speed / first->scores[kind].asked : 1;
         sum += fmax(speed, 0) * (1 - (double)s->falls / s->runs);
     }
     return sum;
@@ -172,10 +173,12 @@ static void print_scores(const struct nm_learn_score *scores, FILE *to)
     const char *heads[] = {"asked for", ">asked", ">speed", ">falls", ">power", NULL};
     struct table table;
     table_begin(&table, heads);
-    for (int way = 0; way <= NM_WALK_WAYS; way++)
-        table_row(&table, "%s\t%.2f %s\t%.3f\t%u of %u\t%.0f W", WAYS[way], scores[way].asked,
-                  way == NM_WALK_TURN ? "rad/s" : "m/s", scores[way].speed, scores[way].falls, scores[way].runs,
-                  scores[way].watts);
+    for (int kind = 0; kind < NM_LEARN_SCORES; kind++) {
+        const char *unit = kind == NM_LEARN_PUSHED ? "N s" : kind == NM_WALK_TURN ? "rad/s" : "m/s";
+        const struct nm_learn_score *s = &scores[kind];
+        table_row(&table, "%s\t%.2f %s\t%.3f\t%u of %u\t%.0f W", KINDS[kind], s->asked, unit, s->speed, s->falls,
+                  s->runs, s->watts);
+    }
     table_print(&table, to);
 }
 
@@ -251,6 +254,9 @@ static int walk(int argc, char **argv)
              "begins with what the robot of this folder has learned, its walk.onnx; nothing: begins with none "
              "(default: " DONOR " for all other robots, as long as their legs are alike)"),
         SWITCH("resume", &o.resume, "continues from the checkpoint of an earlier run, for N more minutes"),
+        SWITCH("slow", &o.slow,
+               "learns a second network for slow walking and steps on the spot, which is harder to push over; the "
+               "robot's own policy walks the rest"),
         WHOLE("seed", &o.seed, 0, 1e15, "N", "seed of bodies, commands and noise (default: 1)"),
         WHOLE("worlds", &o.worlds, 8, 65536, "N", "robots that learn at the same time (default: 256)"),
         WHOLE("threads", &o.threads, 1, 64, "N", "threads (default: one for each core)", .letter = 'j'),
@@ -268,6 +274,7 @@ static int walk(int argc, char **argv)
     int code, n = usage_begin(&usage, argc, argv, &code);
     if (n < 0) return code;
     if (!o.robot) return usage_wrong(&usage, "--robot is missing");
+    if (o.from && o.slow) return usage_wrong(&usage, "--slow begins with the robot's own policy: leave out --from");
     if (o.from && o.resume) return usage_wrong(&usage, "use either --from or --resume, not both");
     struct nm_err err = {0};
     struct job *job = nm_calloc(1, sizeof *job);

@@ -63,17 +63,18 @@ static void match_observations(const struct nm_gait *to, const struct nm_gait *f
     obs[rest + 2].sign = faster;
 }
 
-static const struct nm_net_value *find_constant(const struct nm_net *net, char kind, uint32_t layer, uint32_t n)
+static const struct nm_net_value *find_constant(const struct nm_net *net, const char *prefix, char kind, uint32_t layer,
+                                                uint32_t n)
 {
-    char name[16];
-    snprintf(name, sizeof name, "%c%u", kind, layer + 1);
+    char name[32];
+    snprintf(name, sizeof name, "%s%c%u", prefix, kind, layer + 1);
     int32_t at = nm_net_find(net, name);
     const struct nm_net_value *value = at < 0 ? NULL : &net->values[at];
     return value && value->constant && value->at && value->n == n ? value : NULL;
 }
 
 int nm_inherit(const struct nm_gait *to, struct nm_mlp *actor, const struct nm_gait *from, const struct nm_net *net,
-               struct nm_err *err)
+               const char *prefix, struct nm_err *err)
 {
     struct nm_mirror act[NM_GAIT_ACTS], obs[NM_GAIT_OBS];
     match_actions(to, from, act);
@@ -84,13 +85,14 @@ int nm_inherit(const struct nm_gait *to, struct nm_mlp *actor, const struct nm_g
         return nm_fail(err, "only %u of the %d joints of the legs do what those of %s do", alike, NM_GAIT_LEGS,
                        from->body->name);
     for (uint32_t l = 0; l < actor->layers; l++)
-        if (!find_constant(net, 'w', l, actor->width[l] * actor->width[l + 1]) ||
-            !find_constant(net, 'b', l, actor->width[l + 1]))
+        if (!find_constant(net, prefix, 'w', l, actor->width[l] * actor->width[l + 1]) ||
+            !find_constant(net, prefix, 'b', l, actor->width[l + 1]))
             return nm_fail(err, "the policy of %s is no network that nutmeg learn walk made (its layer %u differs)",
                            from->body->name, l + 1);
     for (uint32_t l = 0; l < actor->layers; l++) {
         uint32_t in = actor->width[l], out = actor->width[l + 1], wide = nm_padded(out);
-        const float *w = find_constant(net, 'w', l, in * out)->at, *b = find_constant(net, 'b', l, out)->at;
+        const float *w = find_constant(net, prefix, 'w', l, in * out)->at,
+                    *b = find_constant(net, prefix, 'b', l, out)->at;
         bool first = l == 0, last = l + 1 == actor->layers;
         for (uint32_t i = 0; i < in + 1; i++)
             for (uint32_t o = 0; o < out; o++) {

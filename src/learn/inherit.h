@@ -10,6 +10,7 @@
 #include "nn/mlp.h"
 #include "nn/net.h"
 
-/* Fills `actor` from a policy that nm_trainer_net made for the body of `from`. -1 with a sentence for another net. */
+/* Fills `actor` from a policy that nm_policy_net made for the body of `from`; `prefix` says from which of its networks
+ * (learn/policy.h). -1 with a sentence for another net. */
 int nm_inherit(const struct nm_gait *to, struct nm_mlp *actor, const struct nm_gait *from, const struct nm_net *net,
-               struct nm_err *err);
+               const char *prefix, struct nm_err *err);

@@ -11,8 +11,8 @@
 #include "base/whole.h"
 #include "core/files.h"
 #include "learn/inherit.h"
+#include "learn/policy.h"
 #include "nn/mlp.h"
-#include "nn/onnx.h"
 #include "sim/workers.h"
 
 enum {
@@ -42,9 +42,15 @@ static const double LEAST_STRICT = 0.1, WALKS_STRICT = 0.3; /* the second: who d
  * comes later, and a policy that learns from it stops to walk, because effort costs now and speed pays later. */
 static const double INHERITED_SHARE = 0.6, INHERITED_STRICT = 0.5, INHERITED_NOISE = -1.5, INHERITED_RATE = 1e-5;
 /* A robot that goes on with its own policy has all of that already; only the critic is new. */
-static const double OWN_NOISE = -2.7, OWN_PUSH = 0.8; /* the second: of the hardest push */
-static const double EXPLAINED = 0.9;                  /* of the variance of the returns */
-enum { CRITIC_ALONE = 60 };                           /* batches, at most */
+static const double OWN_NOISE = -2.7, OWN_PUSH = 0.8, OWN_REACHED = 0.75; /* the second: of the hardest push */
+static const double EXPLAINED = 0.9;                                      /* of the variance of the returns */
+/* Who learns to walk slowly is struck twice as often, and may fall as often. */
+static const double SLOW_FALLS = 2, SLOW_PUSH = 0.9; /* of those in all kinds of walking */
+/* The less a policy tries out, the less of what happens is its doing: with 0.067 instead of 0.25 nothing was learned in
+ * 19 million steps. Noise costs little where robots are slow. */
+static const double SLOW_NOISE = -1.4;
+static const double MANY_PUSHES = 1000; /* after which a mean of falls is known */
+enum { CRITIC_ALONE = 60 };             /* batches, at most */
 
 struct scratch { /* of one thread */
     struct nm_tape actor, mirrored, critic;
@@ -71,7 +77,9 @@ struct nm_trainer {
     float *parameters;
     struct nm_mlp actor, critic;
     struct nm_adam adam;
-    float *mean; /* of the actor's last weights: what is written; a single batch leaves them too far here or there */
+    float *mean;  /* of the actor's last weights: what is written; a single batch leaves them too far here or there */
+    float *other; /* weights of the other network, for fast or slow walking, which is not learned now */
+    bool has_other;
     double rate, reached[NM_WALK_WAYS];
     struct nm_dice dice;
     double std[NM_GAIT_ACTS]; /* of this batch */
@@ -136,6 +144,7 @@ static void make_networks(struct nm_trainer *t)
     for (int i = 0; i < NM_GAIT_ACTS; i++) log_std(t)[i] = (float)FIRST_NOISE;
     nm_adam_new(&t->adam, a, t->n);
     t->mean = nm_take_n(a, float, t->actor.n);
+    t->other = nm_take_n(a, float, t->actor.n);
     memcpy(t->mean, t->actor.at, t->actor.n * sizeof(float));
     t->rate = FIRST_RATE;
     t->limits.strict = LEAST_STRICT;
@@ -184,6 +193,7 @@ static int make_worlds(struct nm_trainer *t, struct nm_err *err)
         uint64_t seed = nm_spread(nm_spread(t->options.seed ^ nm_spread(t->batches)) + t->first_world + w) | 1ull << 63;
         if (nm_walking_new(walking, &t->gait, t->pitch, seed, err)) return -1;
         walking->limits = &t->limits;
+        walking->slow = t->options.slow;
     }
     t->begun = false;
     return 0;
@@ -217,25 +227,45 @@ struct nm_trainer *nm_trainer_new(const struct nm_body *body, const struct nm_pi
     return NULL;
 }
 
+/* N s, that is ever asked for. */
+static double hardest_push(const struct nm_trainer *t)
+{
+    return (t->options.slow ? SLOW_PUSH : 1) * NM_WALKING_PUSH * t->body->mass * t->gait.pace;
+}
+
+/* Of its own policy a robot keeps both networks. The one for slow walking begins with the other one. */
+static void inherit_other(struct nm_trainer *t, const struct nm_gait *from, const struct nm_net *policy)
+{
+    struct nm_mlp other = t->actor;
+    other.at = t->other;
+    t->has_other = !nm_inherit(&t->gait, &other, from, policy, NM_POLICY_SLOW, NULL);
+    if (!t->options.slow) return;
+    if (t->has_other) memcpy(t->actor.at, t->other, t->actor.n * sizeof(float));
+    t->has_other = !nm_inherit(&t->gait, &other, from, policy, "", NULL);
+}
+
 int nm_trainer_inherit(struct nm_trainer *t, const struct nm_body *body, const struct nm_net *policy,
                        struct nm_err *err)
 {
     static const char *const ways[NM_WALK_WAYS] = {"forward: ", "back: ", "side: ", "turn: "};
     struct nm_gait from;
     const char *limits = nm_net_note(policy, "limits");
-    if (nm_gait_init(&from, body, err) || nm_inherit(&t->gait, &t->actor, &from, policy, err)) return -1;
+    if (nm_gait_init(&from, body, err) || nm_inherit(&t->gait, &t->actor, &from, policy, "", err)) return -1;
     double faster = t->gait.rate / from.rate, longer = faster * t->gait.stride / from.stride;
     bool own = !strcmp(body->name, t->body->name);
+    if (own) inherit_other(t, &from, policy);
     for (int k = 0; k < NM_WALK_WAYS; k++) {
         const char *at = limits ? strstr(limits, ways[k]) : NULL;
         double scale = k == NM_WALK_TURN ? 1 : t->gait.pace, theirs = at ? strtod(at + strlen(ways[k]), NULL) : 0;
         double most = (own ? 1 : INHERITED_SHARE) * theirs * (k == NM_WALK_TURN ? faster : longer);
         t->limits.most[k] = nm_clamp(most, FIRST[k] * scale, MOST[k] * scale);
+        if (own) t->reached[k] = OWN_REACHED;
     }
     memcpy(t->mean, t->actor.at, t->actor.n * sizeof(float));
-    for (int i = 0; i < NM_GAIT_ACTS; i++) log_std(t)[i] = (float)(own ? OWN_NOISE : INHERITED_NOISE);
+    double noise = t->options.slow ? SLOW_NOISE : own ? OWN_NOISE : INHERITED_NOISE;
+    for (int i = 0; i < NM_GAIT_ACTS; i++) log_std(t)[i] = (float)noise;
     t->limits.strict = own ? 1 : INHERITED_STRICT;
-    t->limits.push = own ? OWN_PUSH * NM_WALKING_PUSH * t->body->mass * t->gait.pace : 0;
+    t->limits.push = own ? OWN_PUSH * hardest_push(t) : 0;
     t->rate = MOST_RATE;
     t->alone = CRITIC_ALONE;
     return 0;
@@ -573,10 +603,26 @@ static double learn(struct nm_trainer *t, uint32_t n, double *gain)
     return change;
 }
 
+/* Learns to which sides robots fall, over some thousand pushes. */
+static void count_pushes(struct nm_trainer *t, size_t n)
+{
+    double pushes[NM_WALKING_SIDES] = {0}, falls[NM_WALKING_SIDES] = {0};
+    for (size_t i = 0; i < n; i++) {
+        if (t->walked[i].pushed >= 0) pushes[t->walked[i].pushed]++;
+        if (t->walked[i].tipped >= 0) falls[t->walked[i].tipped]++;
+    }
+    sum_all(t, pushes, NM_WALKING_SIDES);
+    sum_all(t, falls, NM_WALKING_SIDES);
+    for (int k = 0; k < NM_WALKING_SIDES; k++) {
+        double *tips = &t->limits.tips[k];
+        *tips = nm_clamp(*tips + (falls[k] - pushes[k] * *tips) / (pushes[k] + MANY_PUSHES), 0, 1);
+    }
+}
+
 /* Asks for more where most is reached, for less where little is. */
 static void raise_limits(struct nm_trainer *t, size_t n, double falls)
 {
-    double sum[NM_WALK_WAYS] = {0}, push = NM_WALKING_PUSH * t->body->mass * t->gait.pace;
+    double sum[NM_WALK_WAYS] = {0}, push = hardest_push(t);
     double count[NM_WALK_WAYS] = {0}, batch = others(t) * (double)n / USUAL;
     for (size_t i = 0; i < n; i++) {
         if (t->walked[i].way < 0) continue;
@@ -589,18 +635,21 @@ static void raise_limits(struct nm_trainer *t, size_t n, double falls)
         double scale = k == NM_WALK_TURN ? 1 : t->gait.pace, *most = &t->limits.most[k];
         if (count[k] < 30) continue;
         t->reached[k] += 0.2 * fmin(batch, 1) * (sum[k] / count[k] - t->reached[k]);
+        if (t->options.slow) continue; /* they are those of the other network */
         if (t->reached[k] > 0.78 && falls < 0.14) *most *= 1 + 0.008 * batch;
         if (t->reached[k] < 0.72) *most *= 1 - 0.003 * batch;
         *most = nm_clamp(*most, FIRST[k] * scale, MOST[k] * scale);
     }
     /* prices that make a robot stand instead of walk are too high for this body */
     double least = fmin(fmin(t->reached[0], t->reached[1]), fmin(t->reached[2], t->reached[3]));
+    if (t->options.slow) least = 1; /* who is seldom asked to be fast does not stand because of them */
     bool fits = falls < 0.2 && (least > 0.7 || t->limits.strict < WALKS_STRICT);
     if (fits) t->limits.strict = fmin(t->limits.strict + 0.01 * batch, 1);
     if (falls > 0.5 || (least < 0.55 && t->limits.strict > WALKS_STRICT))
         t->limits.strict = fmax(t->limits.strict - 0.01 * batch, LEAST_STRICT);
-    if (falls < 0.08) t->limits.push = fmin(t->limits.push + 0.003 * batch * push, push);
-    if (falls > 0.14) t->limits.push = fmax(t->limits.push - 0.003 * batch * push, 0);
+    double often = t->options.slow ? SLOW_FALLS : 1; /* who is struck twice as often may fall twice as often */
+    if (falls < 0.08 * often) t->limits.push = fmin(t->limits.push + 0.003 * batch * push, push);
+    if (falls > 0.14 * often) t->limits.push = fmax(t->limits.push - 0.003 * batch * push, 0);
 }
 
 static struct nm_learned *new_row(struct nm_trainer *t)
@@ -628,6 +677,7 @@ static void tell_row(struct nm_trainer *t, uint32_t n, struct nm_learned *row)
     row->rate = t->rate;
     row->limits = t->limits;
     raise_limits(t, n, row->falls);
+    count_pushes(t, n);
     memcpy(row->reached, t->reached, sizeof row->reached);
 }
 
@@ -677,26 +727,31 @@ uint64_t nm_trainer_ticks(const struct nm_trainer *t)
 
 struct header {
     char magic[8], robot[64];
-    uint64_t n, n_curve, batches, adam_steps;
+    uint64_t n, n_curve, batches, adam_steps, alone;
+    uint64_t slow, has_other; /* 0 or 1 */
     double rate, steps, seconds, reached[NM_WALK_WAYS];
     struct nm_walk_limits limits;
     struct nm_dice dice;
 };
-static const char MAGIC[8] = "nmlearn4";
+static const char MAGIC[8] = "nmlearn5";
 
-static size_t file_size(const struct nm_trainer *t, uint64_t n_curve)
+static size_t file_size(const struct nm_trainer *t, uint64_t n_curve, bool other)
 {
-    return sizeof(struct header) + (3 * t->n + t->actor.n) * sizeof(float) + n_curve * sizeof(struct nm_learned) +
-           sizeof(uint32_t);
+    return sizeof(struct header) + (3 * t->n + (other ? 2 : 1) * t->actor.n) * sizeof(float) +
+           n_curve * sizeof(struct nm_learned) + sizeof(uint32_t);
 }
 
 int nm_trainer_save(const struct nm_trainer *t, const char *path, struct nm_err *err)
 {
-    size_t n = file_size(t, t->n_curve), floats = t->n * sizeof(float), rows = t->n_curve * sizeof *t->curve;
+    size_t n = file_size(t, t->n_curve, t->has_other), floats = t->n * sizeof(float),
+           rows = t->n_curve * sizeof *t->curve;
     struct header h = {.n = t->n,
                        .n_curve = t->n_curve,
                        .batches = t->batches,
                        .adam_steps = t->adam.steps,
+                       .alone = t->alone,
+                       .slow = t->options.slow,
+                       .has_other = t->has_other,
                        .rate = t->rate,
                        .steps = t->steps,
                        .seconds = t->seconds + 1e-9 * (double)(nm_clock() - t->started),
@@ -715,6 +770,7 @@ int nm_trainer_save(const struct nm_trainer *t, const char *path, struct nm_err 
                   {t->adam.mean, floats},
                   {t->adam.square, floats},
                   {t->mean, t->actor.n * sizeof(float)},
+                  {t->other, t->has_other ? t->actor.n * sizeof(float) : 0},
                   {t->curve, rows}};
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; at += pieces[i++].n)
         if (pieces[i].n) memcpy(at, pieces[i].from, pieces[i].n);
@@ -750,12 +806,14 @@ static bool doubles_sane(const void *bytes, size_t n)
 static bool sane(const struct nm_trainer *t, const struct header *h, const char *arrays)
 {
     const uint64_t most = 1ull << 53;
-    size_t floats = t->n * sizeof(float), mean = t->actor.n * sizeof(float);
-    return h->batches < most && h->adam_steps < most && h->steps >= 0 && h->seconds >= 0 && h->steps < 1e15 &&
-           h->seconds < 1e15 && isfinite(h->rate) && doubles_sane(h->reached, NM_WALK_WAYS) &&
+    uint32_t actors = h->has_other ? 2 : 1;
+    size_t floats = t->n * sizeof(float), means = actors * t->actor.n * sizeof(float);
+    return h->batches < most && h->adam_steps < most && h->alone <= CRITIC_ALONE && h->steps >= 0 && h->seconds >= 0 &&
+           h->steps < 1e15 && h->seconds < 1e15 && isfinite(h->rate) && doubles_sane(h->reached, NM_WALK_WAYS) &&
            doubles_sane(&h->limits, sizeof h->limits / sizeof(double)) && floats_sane(arrays, 2 * t->n, -FLT_MAX) &&
-           floats_sane(arrays + 2 * floats, t->n, 0) && floats_sane(arrays + 3 * floats, t->actor.n, -FLT_MAX) &&
-           doubles_sane(arrays + 3 * floats + mean, h->n_curve * sizeof(struct nm_learned) / sizeof(double));
+           floats_sane(arrays + 2 * floats, t->n, 0) &&
+           floats_sane(arrays + 3 * floats, actors * t->actor.n, -FLT_MAX) &&
+           doubles_sane(arrays + 3 * floats + means, h->n_curve * sizeof(struct nm_learned) / sizeof(double));
 }
 
 static int check_file(const struct nm_trainer *t, const char *path, const char *bytes, size_t n, struct nm_err *err)
@@ -767,11 +825,12 @@ static int check_file(const struct nm_trainer *t, const char *path, const char *
     memcpy(&h, bytes, sizeof h);
     memcpy(&sum, bytes + n - sizeof sum, sizeof sum);
     h.robot[sizeof h.robot - 1] = 0;
-    if (h.n_curve > 100000000 || h.n != t->n || n != file_size(t, h.n_curve) ||
+    if (h.n_curve > 100000000 || h.n != t->n || h.has_other > 1 || n != file_size(t, h.n_curve, h.has_other) ||
         sum != nm_crc32(0, bytes, n - sizeof sum))
         return nm_fail(err, "%s is damaged, or was written by another version: start again without --resume", path);
     if (strncmp(h.robot, t->body->name, sizeof h.robot - 1))
         return nm_fail(err, "%s belongs to the robot %s, not to %s", path, h.robot, t->body->name);
+    if (h.slow != t->options.slow) return nm_fail(err, "%s was learned with%s --slow", path, h.slow ? "" : "out");
     if (!sane(t, &h, bytes + sizeof h))
         return nm_fail(err, "%s has numbers that nobody can learn with: start again without --resume", path);
     return 0;
@@ -811,8 +870,9 @@ static void bound_limits(struct nm_trainer *t)
         l->most[k] = nm_clamp(l->most[k], FIRST[k] * scale, MOST[k] * scale);
         t->reached[k] = nm_clamp(t->reached[k], -1, 1.5);
     }
-    l->push = nm_clamp(l->push, 0, NM_WALKING_PUSH * t->body->mass * t->gait.pace);
+    l->push = nm_clamp(l->push, 0, hardest_push(t));
     l->strict = nm_clamp(l->strict, LEAST_STRICT, 1);
+    for (int k = 0; k < NM_WALKING_SIDES; k++) l->tips[k] = nm_clamp(l->tips[k], 0, 1);
 }
 
 int nm_trainer_take(struct nm_trainer *t, const char *name, const void *bytes, size_t n, struct nm_err *err)
@@ -830,11 +890,14 @@ int nm_trainer_take(struct nm_trainer *t, const char *name, const void *bytes, s
                   {t->adam.mean, floats},
                   {t->adam.square, floats},
                   {t->mean, t->actor.n * sizeof(float)},
+                  {t->other, h.has_other ? t->actor.n * sizeof(float) : 0},
                   {t->curve, rows}};
     const char *at = (const char *)bytes + sizeof h;
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; at += pieces[i++].n)
         if (pieces[i].n) memcpy(pieces[i].to, at, pieces[i].n);
     t->adam.steps = h.adam_steps;
+    t->alone = (uint32_t)h.alone;
+    t->has_other = h.has_other;
     t->batches = h.batches;
     t->rate = nm_clamp(h.rate, LEAST_RATE, MOST_RATE);
     t->steps = h.steps;
@@ -846,166 +909,19 @@ int nm_trainer_take(struct nm_trainer *t, const char *name, const void *bytes, s
     return make_worlds(t, err);
 }
 
-/* ---- the policy as a network ---- */
-
-/* The mirrored answer needs no operator of its own: a mirrored observation is a first matrix with other rows, a
- * mirrored action a last matrix with other columns. */
-static int32_t add_branch(const struct nm_trainer *t, struct nm_net *net, bool mirrored, uint32_t input,
-                          uint32_t constants[4][2], struct nm_err *err)
-{
-    int32_t value = (int32_t)input;
-    for (uint32_t l = 0; l < t->actor.layers && value >= 0; l++) {
-        uint32_t in = t->actor.width[l], out = t->actor.width[l + 1], wide = nm_padded(out);
-        bool first = l == 0, last = l + 1 == t->actor.layers;
-        char name[40], next[40];
-        if (!mirrored || first || last) {
-            float *m = malloc(((size_t)in + 1) * out * sizeof *m); /* the bias is its last row */
-            if (!m) abort();
-            for (uint32_t i = 0; i < in + 1; i++)
-                for (uint32_t o = 0; o < out; o++) {
-                    struct nm_mirror row = mirrored && first && i < in ? t->gait.obs[i] : (struct nm_mirror){i, 1};
-                    struct nm_mirror column = mirrored && last ? t->gait.act[o] : (struct nm_mirror){o, 1};
-                    float w = t->mean[nm_mlp_matrix(&t->actor, l) + (size_t)row.from * wide + column.from];
-                    m[(size_t)i * out + o] = w * row.sign * column.sign * (last ? 0.5f : 1);
-                }
-            snprintf(name, sizeof name, "%sw%u", mirrored ? "mirrored_" : "", l + 1);
-            constants[l][0] = (uint32_t)nm_net_add_constant(net, name, (struct nm_net_shape){2, {in, out}}, m, err);
-            snprintf(name, sizeof name, "%sb%u", mirrored ? "mirrored_" : "", l + 1);
-            constants[l][1] =
-                (uint32_t)nm_net_add_constant(net, name, (struct nm_net_shape){1, {out}}, m + (size_t)in * out, err);
-            free(m);
-        }
-        const uint32_t from[3] = {(uint32_t)value, constants[l][0], constants[l][1]};
-        snprintf(name, sizeof name, "%slayer%u", mirrored ? "mirrored_" : "", l + 1);
-        value = nm_net_add_node(net, name, NM_OP_GEMM, from, 3, NULL, name, err);
-        if (last || value < 0) break;
-        const uint32_t line[1] = {(uint32_t)value};
-        snprintf(next, sizeof next, "%selu%u", mirrored ? "mirrored_" : "", l + 1);
-        value = nm_net_add_node(net, next, NM_OP_ELU, line, 1, NULL, next, err);
-    }
-    return value;
-}
-
-static void describe(const struct nm_trainer *t, struct nm_net *net, struct nm_err *err)
-{
-    char text[4000];
-    nm_gait_describe(&t->gait, text, sizeof text);
-    nm_net_add_note(net, "gait", text, err);
-    snprintf(text, sizeof text, "forward: %.3f\nback: %.3f\nside: %.3f\nturn: %.3f\n", t->limits.most[0],
-             t->limits.most[1], t->limits.most[2], t->limits.most[3]);
-    nm_net_add_note(net, "limits", text, err);
-    nm_net_add_note(net, "robot", t->body->name, err);
-}
-
 struct nm_net *nm_trainer_net(const struct nm_trainer *t, struct nm_err *err)
 {
-    struct nm_net *net = nm_net_new();
-    uint32_t constants[4][2];
-    int32_t input = nm_net_add_input(net, "observation", (struct nm_net_shape){2, {1, NM_GAIT_OBS}}, err), out = -1;
-    int32_t one = input < 0 ? -1 : add_branch(t, net, false, (uint32_t)input, constants, err);
-    int32_t two = one < 0 ? -1 : add_branch(t, net, true, (uint32_t)input, constants, err);
-    if (two >= 0) {
-        const uint32_t in[2] = {(uint32_t)one, (uint32_t)two};
-        out = nm_net_add_node(net, "mean", NM_OP_ADD, in, 2, NULL, "action", err);
-    }
-    if (out < 0 || nm_net_add_output(net, (uint32_t)out, err) || nm_net_prepare(net, err)) {
-        nm_net_free(net);
-        return NULL;
-    }
-    describe(t, net, err);
-    return net;
-}
-
-/* ---- the test ---- */
-
-struct test {
-    struct nm_trainer *trainer;
-    uint64_t first_seed;
-    uint32_t runs;
-    double seconds;
-    const void *policy;
-    size_t n_policy;
-    struct run {
-        double speed, watts;
-        bool fell, failed;
-        struct nm_err err;
-    } * results;
-};
-
-static void ask_for(const struct nm_trainer *t, int way, double command[3])
-{
-    const double *most = t->limits.most;
-    const double all[NM_WALK_WAYS + 1][3] = {
-        {most[0], 0, 0}, {-most[1], 0, 0}, {0, most[2], 0}, {0, 0, most[3]}, {0, 0, 0}};
-    memcpy(command, all[way], sizeof all[way]);
-}
-
-static void test_run(void *user, uint32_t i, uint32_t hand)
-{
-    struct test *test = user;
-    struct nm_trainer *t = test->trainer;
-    struct run *r = &test->results[i];
-    struct nm_walking w;
-    int way = (int)(i / test->runs);
-    (void)hand;
-    struct nm_net *net = nm_onnx_read(test->policy, test->n_policy, "policy", &r->err);
-    r->failed = !net || nm_walking_new(&w, &t->gait, t->pitch, test->first_seed + i % test->runs, &r->err);
-    if (r->failed) {
-        nm_net_free(net);
-        return;
-    }
-    nm_walking_reset(&w);
-    ask_for(t, way, w.target);
-    uint32_t periods = (uint32_t)(test->seconds / NM_GAIT_PERIOD), counted = 0;
-    for (uint32_t k = 0; k < periods && !r->fell; k++) {
-        struct nm_walked walked;
-        nm_walking_observe(&w, nm_net_input(net, 0), NULL);
-        nm_net_run(net);
-        nm_walking_step(&w, nm_net_output(net, 0), &walked);
-        r->fell = walked.fell;
-        if (k < periods / 4) continue; /* until it has its speed */
-        const double now[] = {w.velocity.x, -w.velocity.x, w.velocity.y, w.speed[2], hypot(w.speed[0], w.speed[1])};
-        r->speed += now[way];
-        r->watts += w.watts;
-        counted++;
-    }
-    r->speed /= counted ? counted : 1;
-    r->watts /= counted ? counted : 1;
-    nm_walking_free(&w);
-    nm_net_free(net);
+    const float *other = t->has_other ? t->other : NULL;
+    bool slow = t->options.slow;
+    return nm_policy_net(&t->gait, &t->limits, &t->actor, slow ? other : t->mean, slow ? t->mean : other, err);
 }
 
 int nm_trainer_test(struct nm_trainer *t, uint64_t first_seed, uint32_t runs, double seconds,
-                    struct nm_learn_score scores[NM_WALK_WAYS + 1], struct nm_err *err)
+                    struct nm_learn_score scores[NM_LEARN_SCORES], struct nm_err *err)
 {
-    struct test test = {.trainer = t, .first_seed = first_seed, .runs = runs, .seconds = seconds};
     struct nm_net *net = nm_trainer_net(t, err);
-    if (!net) return -1;
-    void *bytes = nm_onnx_write(net, &test.n_policy);
+    struct nm_exam exam = {&t->gait, t->pitch, &t->limits, net, first_seed, runs, seconds};
+    int bad = net ? nm_examine(&exam, t->workers, scores, err) : -1;
     nm_net_free(net);
-    test.policy = bytes;
-    test.results = calloc((NM_WALK_WAYS + 1) * runs, sizeof *test.results);
-    if (!test.results) abort();
-    nm_workers_run(t->workers, (NM_WALK_WAYS + 1) * runs, test_run, &test);
-    int bad = 0;
-    for (int way = 0; way <= NM_WALK_WAYS; way++) {
-        double command[3];
-        ask_for(t, way, command);
-        scores[way] = (struct nm_learn_score){.asked = fabs(command[0]) + command[1] + command[2], .runs = runs};
-        uint32_t up = 0;
-        for (uint32_t i = 0; i < runs; i++) {
-            const struct run *r = &test.results[(uint32_t)way * runs + i];
-            if (r->failed) bad = nm_fail(err, "%s", r->err.text);
-            scores[way].falls += r->fell;
-            if (r->fell) continue;
-            up++;
-            scores[way].speed += r->speed;
-            scores[way].watts += r->watts;
-        }
-        scores[way].speed /= up ? up : 1;
-        scores[way].watts /= up ? up : 1;
-    }
-    free(test.results);
-    free(bytes);
     return bad;
 }

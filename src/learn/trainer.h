@@ -9,6 +9,7 @@
 #pragma once
 
 #include "learn/crew.h"
+#include "learn/exam.h"
 #include "learn/walking.h"
 #include "nn/net.h"
 
@@ -18,6 +19,7 @@ struct nm_learn_options {
     uint32_t threads;     /* 1 to 64                                         */
     struct nm_crew *crew; /* whom it learns with; NULL: it learns alone      */
     bool (*quit)(void);   /* true: a batch is given up at once; NULL: never  */
+    bool slow;            /* the network for slow walking, beside the one that was inherited */
 };
 
 /* One batch: a row of the learning curve. */
@@ -62,11 +64,6 @@ int nm_trainer_take(struct nm_trainer *trainer, const char *name, const void *by
 /* The policy, with notes that say what its numbers mean. */
 struct nm_net *nm_trainer_net(const struct nm_trainer *trainer, struct nm_err *err);
 
-/* The policy alone, without noise, in worlds that no training saw: asked for the limit of each direction. */
-struct nm_learn_score {
-    double asked, speed; /* m/s or rad/s; mean over the runs that stayed up */
-    double watts;
-    uint32_t falls, runs;
-};
+/* The policy alone, without noise, in worlds that no training saw. */
 int nm_trainer_test(struct nm_trainer *trainer, uint64_t first_seed, uint32_t runs, double seconds,
-                    struct nm_learn_score scores[NM_WALK_WAYS + 1], struct nm_err *err);
+                    struct nm_learn_score scores[NM_LEARN_SCORES], struct nm_err *err);

@@ -6,11 +6,12 @@
 #include "body/kinematics.h"
 
 static const double GRAVITY = 9.81;
-static const int64_t EPISODE = 20000000000;     /* ns */
+/* ns; short ones of slow walking, which begins with a robot that stands and may be pushed at once */
+static const int64_t EPISODE[2] = {20000000000, 5000000000};
 static const double SMOOTH = 0.2;               /* s over which speed is averaged, so that sway is free */
 static const double FULL = 0.6, WHOLE = 5;      /* of the pace, and rad/s: full speed, for the growth of commands */
 static const double USUAL_HURRY = 2;            /* 1/s, where nobody draws it */
-static const double LEANS = 0.2, LEANING = 0.2; /* of the weight: how strongly another body may lean on it; how often */
+static const double LEANS = 0.2;                /* of the weight: how strongly another body may lean on it */
 static const double REVERSES = 0.2;             /* share of the commands that ask for the way back at once */
 static const double REDRAWN = 0.1;              /* share of the lives that begin with another body in another world */
 static const double LOW = 0.12, SOFT = 0.2;     /* of the leg, and of the pace: here a foot comes down no faster */
@@ -21,16 +22,21 @@ enum { HALF = 8000000 };             /* ns between two readings of the sensors *
 /* Commands beside the ways of enum nm_walk_way. */
 enum { MIXED = NM_WALK_WAYS, PLACE, ON_THE_SPOT, STAND };
 static const double NO_SPEED = 1e-6; /* m/s: the clock runs on */
+/* How often each is asked for, summed; who learns to walk slowly steps on the spot half of the time. */
+static const double ANY[STAND] = {0.31, 0.42, 0.49, 0.56, 0.71, 0.79, 0.94},
+                    SLOW[STAND] = {0.03, 0.05, 0.07, 0.09, 0.42, 0.46, 0.94};
 
-/* The way to a place, braked as module walk_policy does it. */
-static const double FARTHEST = 1.5, NEAREST = 0.2, TURNED = 1.6; /* m, m, rad                                    */
-static const double BRAKES[3] = {0.7, 0.45, 4};                  /* of the pace in a second, twice; rad/s2         */
-static const double AHEAD = 0.15, AT_LAST = 0.2;                 /* s, what a policy is late by; of the last way   */
-static const double THERE = 0.03, FACES = 0.07;                  /* m, rad: then it stands                        */
+/* The way to a place. */
+static const double FARTHEST = 1.5, NEAREST = 0.2, TURNED = 1.6; /* m, m, rad              */
+static const double THERE = 0.03, FACES = 0.07;                  /* m, rad: then it stands */
 
-/* Pushes. Sideways is where robots fall, because a leg cannot cross the other one. Who stands has no clock to step by:
- * on the robot another engine stands. */
-static const double SIDEWAYS = 0.6, STANDING = 0.4; /* share of the pushes; of their size where it stands */
+/* Pushes. Who stands has no clock to step by: on the robot another engine stands. */
+static const double STANDING = 0.4; /* of their size where it stands */
+/* Of all walking, and of slow walking: share of those that lean on the robot; the lowest, of the leg above the base. */
+static const double LEANING[2] = {0.2, 0.3}, LOWEST[2] = {0, 0.2}, HIGHEST = 0.5;
+static const double SOONEST[2] = {0.5, 0}; /* s after the begin, or after the command to step on the spot */
+static const double SURE = 0.1;            /* of the pushes to sides to which it never falls                 */
+static const int64_t FALLS = 2000000000;   /* ns: a fall so long after a push is another matter              */
 
 /* Prices of the reward, a period each. */
 static const struct {
@@ -111,20 +117,11 @@ static struct pose2 on_ground(const struct nm_walking *w)
     return (struct pose2){p.pos.x, p.pos.y, quat_yaw(p.rot)};
 }
 
-/* All parts of the way to a place end together, each of them braked; there it stands. */
+/* Drives to a place as module walk_policy does; there it stands. */
 static void approach(struct nm_walking *w)
 {
     struct pose2 left = pose2_mul(pose2_inv(on_ground(w)), w->place);
-    const double *most = w->limits->most, way[3] = {left.x - AHEAD * w->speed[0], left.y - AHEAD * w->speed[1],
-                                                    left.theta - AHEAD * w->speed[2]};
-    const double fastest[3] = {most[way[0] > 0 ? NM_WALK_FORWARD : NM_WALK_BACK], most[NM_WALK_SIDE],
-                               most[NM_WALK_TURN]};
-    double time = AT_LAST;
-    for (int i = 0; i < 3; i++) {
-        double brake = BRAKES[i] * (i < 2 ? w->gait->pace : 1);
-        time = fmax(time, fmax(fabs(way[i]) / fastest[i], sqrt(fabs(way[i]) / (2 * brake))));
-    }
-    for (int i = 0; i < 3; i++) w->target[i] = way[i] / time;
+    nm_gait_drive(w->gait, left, w->speed, w->limits->most, w->target);
     if (hypot(left.x, left.y) > THERE || fabs(left.theta) > FACES) return;
     w->kind = STAND;
     memset(w->target, 0, sizeof w->target);
@@ -142,8 +139,7 @@ static void reverse(struct nm_walking *w)
 
 static void new_target(struct nm_walking *w)
 {
-    static const double until[STAND] = {0.31, 0.42, 0.49, 0.56, 0.71, 0.79, 0.94}; /* shares of the kinds, summed */
-    const double *most = w->limits->most;
+    const double *most = w->limits->most, *until = w->slow ? SLOW : ANY;
     struct nm_dice *d = &w->dice;
     double r = nm_dice_roll(d), side = nm_dice_roll(d) < 0.5 ? -1 : 1;
     double part = nm_dice_roll(d) < 0.5 ? 1 : sqrt(nm_dice_roll(d)); /* often the most it can */
@@ -162,11 +158,12 @@ static void new_target(struct nm_walking *w)
     }
     case ON_THE_SPOT: /* here it is struck, and soon */
         to[0] = NO_SPEED;
-        w->blow.at = nm_world_now(w->world) + (int64_t)(between(d, 0.5, 2) * 1e9);
+        w->blow.at = nm_world_now(w->world) + (int64_t)(between(d, SOONEST[w->slow], 2) * 1e9);
         break;
     case MIXED: { /* anywhere in the ellipsoid */
         double u[3] = {nm_dice_gauss(d), nm_dice_gauss(d), nm_dice_gauss(d)};
         double n = fmax(sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2]), 1e-6), s = cbrt(nm_dice_roll(d)) / n;
+        if (w->slow) s *= NM_WALKING_SLOW;
         to[0] = s * u[0] * most[u[0] > 0 ? NM_WALK_FORWARD : NM_WALK_BACK];
         to[1] = s * u[1] * most[NM_WALK_SIDE];
         to[2] = s * u[2] * most[NM_WALK_TURN];
@@ -213,17 +210,33 @@ static double effort(const struct nm_walking *w)
                 1);
 }
 
+/* Where robots fall they are pushed more often: to the sides at first, because a leg cannot cross the other one. */
+static double draw_direction(struct nm_walking *w)
+{
+    const double *tips = w->limits->tips;
+    double sum = 0;
+    int side = 0;
+    for (int k = 0; k < NM_WALKING_SIDES; k++) sum += SURE + tips[k];
+    for (sum *= nm_dice_roll(&w->dice); side < NM_WALKING_SIDES - 1 && sum > SURE + tips[side]; side++)
+        sum -= SURE + tips[side];
+    return copysign(M_PI / NM_WALKING_SIDES * (side + nm_dice_roll(&w->dice)), nm_dice_both(&w->dice));
+}
+
+static int side_of(double direction)
+{
+    return (int)nm_clamp(fabs(direction) * NM_WALKING_SIDES / M_PI, 0, NM_WALKING_SIDES - 1);
+}
+
 /* The next push, as far as it is drawn by lot; the rest depends on what the robot then does. */
 static void draw_push(struct nm_walking *w, double soonest, double latest)
 {
     struct nm_dice *d = &w->dice;
     struct nm_blow *b = &w->blow;
     b->part = nm_dice_roll(d);
-    b->direction = 2 * M_PI * nm_dice_roll(d);
-    if (nm_dice_roll(d) < SIDEWAYS) b->direction = copysign(M_PI / 2, nm_dice_both(d)) + 0.3 * nm_dice_both(d);
-    b->leans = nm_dice_roll(d) < LEANING;
+    b->direction = draw_direction(w);
+    b->leans = nm_dice_roll(d) < LEANING[w->slow];
     b->seconds = b->leans ? between(d, 0.3, 1) : between(d, 0.02, 0.15);
-    b->height = between(d, 0, 0.5) * w->gait->leg;
+    b->height = between(d, LOWEST[w->slow], HIGHEST) * w->gait->leg;
     b->at = nm_world_now(w->world) + (int64_t)(between(d, soonest, latest) * 1e9);
 }
 
@@ -246,6 +259,8 @@ static void push(struct nm_walking *w)
     nm_world_push(w->world, 0, impulse, (struct vec3){0, 0, b->height}, (int64_t)(b->seconds * 1e9));
     w->force_now = vec3_scale(impulse, 1 / b->seconds);
     w->force_until = nm_world_now(w->world) + (int64_t)(b->seconds * 1e9);
+    w->struck = side_of(b->direction);
+    w->struck_at = nm_world_now(w->world);
     draw_push(w, 2, 6);
 }
 
@@ -309,6 +324,7 @@ void nm_walking_reset(struct nm_walking *w)
     w->velocity = (struct vec3){0, 0, 0};
     w->force[0] = w->force[1] = w->hit = w->watts = 0;
     w->force_until = 0;
+    w->struck = -1;
     struct nm_truth t;
     struct nm_kin kin;
     nm_world_truth(w->world, 0, &t);
@@ -320,7 +336,7 @@ void nm_walking_reset(struct nm_walking *w)
     memset(w->target, 0, sizeof w->target);
     w->kind = STAND;
     if (!w->limits) return;
-    draw_push(w, 1, 6);
+    draw_push(w, SOONEST[w->slow], 6);
     new_command(w);
 }
 
@@ -560,17 +576,21 @@ void nm_walking_step(struct nm_walking *w, const float act[NM_GAIT_ACTS], struct
     give_goals(w, q);
     run_world(w, &p);
     measure_speed(w, &p);
-    *to = (struct nm_walked){.way = -1};
+    *to = (struct nm_walked){.way = -1, .pushed = -1, .tipped = -1};
     struct vec3 up = quat_apply(quat_inv(p.to.base_to_field.rot), (struct vec3){0, 0, 1});
     double r = reward_of(w, &p);
     to->fell =
         w->height < 0.6 * w->standing || up.z < 0.6 || nm_world_put_back(w->world, 0) != put_back || !isfinite(r);
     if (to->fell) r = (isfinite(r) ? r : 0) - PRICE.fall;
+    if (to->fell && nm_world_now(w->world) - w->struck_at < FALLS) to->tipped = w->struck;
     to->reward = (float)(0.05 * r);
-    to->over = !to->fell && nm_world_now(w->world) - w->begun > EPISODE;
+    to->over = !to->fell && nm_world_now(w->world) - w->begun > EPISODE[w->slow];
     judge(w, to);
     if (w->limits && nm_world_now(w->world) >= w->command_until) new_command(w);
-    if (w->limits && nm_world_now(w->world) >= w->blow.at) push(w);
+    if (w->limits && nm_world_now(w->world) >= w->blow.at) {
+        push(w);
+        to->pushed = w->struck;
+    }
     if (w->limits) roll_ground(w);
     follow_target(w);
 }

@@ -12,14 +12,20 @@
 
 /* What is asked at most; grows while the robot learns. */
 enum nm_walk_way { NM_WALK_FORWARD, NM_WALK_BACK, NM_WALK_SIDE, NM_WALK_TURN, NM_WALK_WAYS };
+enum {
+    NM_WALKING_SIDES = 6
+}; /* of pushes, by the direction: straight ahead, ... straight back, left and right alike */
 struct nm_walk_limits {
-    double most[NM_WALK_WAYS]; /* m/s, m/s, m/s, rad/s */
-    double push;               /* N s */
-    double strict;             /* 0 to 1, of the prices on effort and roughness; a robot that must pay all of them
-                                  before it can stand learns to fall at once */
+    double most[NM_WALK_WAYS];     /* m/s, m/s, m/s, rad/s */
+    double push;                   /* N s */
+    double strict;                 /* 0 to 1, of the prices on effort and roughness; a robot that must pay all of them
+                                      before it can stand learns to fall at once */
+    double tips[NM_WALKING_SIDES]; /* share of the pushes to each side that it falls by: there come more of them */
 };
 
-#define NM_WALKING_PUSH 0.4 /* of mass times pace: the hardest push that is ever asked for */
+#define NM_WALKING_PUSH 0.4 /* of mass times pace: the hardest push of a robot that learns all kinds of walking */
+
+#define NM_WALKING_SLOW 0.3 /* of what is asked at most: slow walking, which may have a network of its own */
 
 enum { NM_WALKING_EXTRA = 31 }; /* numbers that only the critic sees */
 
@@ -45,10 +51,13 @@ struct nm_walking {
         double seconds, height;          /* s; m above the base                         */
         bool leans;                      /* another body leans on it                    */
     } blow;                              /* the next one                                */
+    int struck;                          /* side of the last one, -1: none in this life */
+    int64_t struck_at;                   /* ns                                          */
     struct vec3 force_now;               /* N, of the last one, in the field, until ... */
     int64_t force_until;                 /* ... ns                                      */
     int64_t begun;                       /* ns, of this episode */
     const struct nm_walk_limits *limits; /* NULL: somebody else sets the target, and nobody pushes */
+    bool slow;                           /* most commands are slow, or steps on the spot           */
 
     /* of the last period, seen from the robot */
     struct vec3 velocity;  /* m/s                                  */
@@ -77,6 +86,8 @@ struct nm_walked {
     bool fell, over; /* the episode ends: on the ground; after its time */
     int way;         /* along which the most was asked for a while; -1: not so */
     double share;    /* of it that was reached                                */
+    int pushed;      /* to which side it was pushed now; -1: it was not       */
+    int tipped;      /* side of the push by which it fell now; -1: by none    */
 };
 /* One period. Whoever calls resets the robot afterwards where it fell or its time is over. */
 void nm_walking_step(struct nm_walking *w, const float act[NM_GAIT_ACTS], struct nm_walked *walked);

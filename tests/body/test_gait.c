@@ -226,6 +226,37 @@ static void a_note_of_another_gait_is_refused(void **state)
     nm_arena_free(&arena);
 }
 
+/* A body that does at once what it is told gets to any place, faces where it should, is never faster than allowed, and
+ * does not go past it; one that follows late is asked for less as it comes near. */
+static void a_drive_ends_at_its_place(void **state)
+{
+    (void)state;
+    struct nm_arena arena = {0};
+    struct nm_gait g;
+    load(&arena, "kid70", &g);
+    const double most[4] = {1.3, 0.8, 0.7, 4}, dt = 0.016, slow[3] = {0}, fast[3] = {1, 0, 0};
+    const struct pose2 places[] = {{1.5, 0, 0}, {-1, 0.3, 1}, {0.2, -1, -3}, {0, 0, 2}, {0.05, 0.02, 0.1}};
+    for (size_t p = 0; p < sizeof places / sizeof *places; p++) {
+        struct pose2 at = {0}, left = places[p];
+        double v[3] = {0}, most_done = 0;
+        for (int i = 0; i < 400; i++) {
+            left = pose2_mul(pose2_inv(at), places[p]);
+            nm_gait_drive(&g, left, slow, most, v);
+            assert_true(v[0] <= most[0] + 1e-9 && v[0] >= -most[1] - 1e-9 && fabs(v[1]) <= most[2] + 1e-9);
+            assert_true(fabs(v[2]) <= most[3] + 1e-9);
+            at = pose2_mul(at, (struct pose2){v[0] * dt, v[1] * dt, v[2] * dt});
+            most_done = fmax(most_done, hypot(at.x, at.y));
+        }
+        assert_true(hypot(left.x, left.y) < 0.01 && fabs(left.theta) < 0.02);
+        assert_true(most_done < hypot(places[p].x, places[p].y) + 0.02);
+    }
+    double still[3], moving[3];
+    nm_gait_drive(&g, (struct pose2){0.3, 0, 0}, slow, most, still);
+    nm_gait_drive(&g, (struct pose2){0.3, 0, 0}, fast, most, moving);
+    assert_true(moving[0] < 0.8 * still[0] && moving[0] > 0);
+    nm_arena_free(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -237,6 +268,7 @@ int main(void)
         cmocka_unit_test(the_clock_stops_between_two_steps),
         cmocka_unit_test(a_body_without_such_legs_is_refused),
         cmocka_unit_test(a_note_of_another_gait_is_refused),
+        cmocka_unit_test(a_drive_ends_at_its_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

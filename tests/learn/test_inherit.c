@@ -80,7 +80,7 @@ static void assert_alike(struct rig *rig, const struct nm_gait *other, const flo
     struct nm_err err = {0};
     for (int i = 0; i < 2; i++) {
         nm_mlp_new(&mlp[i], &rig->arena, widths, 4);
-        if (nm_inherit(i ? other : &rig->gait, &mlp[i], &rig->gait, policy, &err)) fail_msg("%s", err.text);
+        if (nm_inherit(i ? other : &rig->gait, &mlp[i], &rig->gait, policy, "", &err)) fail_msg("%s", err.text);
     }
     nm_tape_new(&tape, &rig->arena, &mlp[0], 1);
     struct nm_dice dice = nm_dice_new(1, 2, 4);

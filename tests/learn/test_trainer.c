@@ -176,16 +176,19 @@ static void the_test_judges_every_way(void **state)
     (void)state;
     struct rig rig;
     struct nm_err err = {0};
-    struct nm_learn_score a[NM_WALK_WAYS + 1], b[NM_WALK_WAYS + 1];
+    struct nm_learn_score a[NM_LEARN_SCORES], b[NM_LEARN_SCORES];
     rig_begin(&rig, "kid70");
     struct nm_trainer *t = begin(&rig, 8, 2, 1);
-    assert_int_equal(nm_trainer_test(t, 50001, 2, 1, a, &err), 0);
-    assert_int_equal(nm_trainer_test(t, 50001, 2, 1, b, &err), 0);
+    assert_int_equal(nm_trainer_test(t, 50001, 2, 2, a, &err), 0);
+    assert_int_equal(nm_trainer_test(t, 50001, 2, 2, b, &err), 0);
     assert_memory_equal(a, b, sizeof a);
-    for (int way = 0; way <= NM_WALK_WAYS; way++) {
-        assert_int_equal(a[way].runs, 2);
-        assert_true(a[way].falls <= 2 && (way == NM_WALK_WAYS ? a[way].asked == 0 : a[way].asked > 0.1));
+    for (int kind = 0; kind < NM_LEARN_SCORES; kind++) {
+        assert_int_equal(a[kind].runs, kind == NM_LEARN_PUSHED ? 8 : 2);
+        assert_true(a[kind].falls <= a[kind].runs);
+        assert_true(kind == NM_LEARN_STAND ? a[kind].asked == 0 : a[kind].asked > 0.1);
     }
+    assert_int_equal(a[NM_LEARN_STAND].falls, 0);
+    assert_true(a[NM_LEARN_PUSHED].falls > 0); /* who has learned nothing does not stand such a push */
     nm_trainer_free(t);
     rig_end(&rig);
 }

@@ -97,7 +97,7 @@ static void same_seed_same_bits(void **state)
     struct rig rig;
     rig_begin(&rig, "kid70");
     float obs[3][NM_GAIT_OBS], extra[3][NM_WALKING_EXTRA];
-    struct nm_walk_limits limits = {{0.3, 0.2, 0.2, 1}, 0.5, 1};
+    struct nm_walk_limits limits = {.most = {0.3, 0.2, 0.2, 1}, .push = 0.5, .strict = 1};
     for (int i = 0; i < 3; i++) {
         struct nm_walking w;
         struct nm_err err = {0};
@@ -154,7 +154,7 @@ static void lives_differ(void **state)
     struct nm_walking w;
     struct nm_err err = {0};
     struct nm_walked walked;
-    struct nm_walk_limits limits = {{0.3, 0.2, 0.2, 1}, 0.5, 1};
+    struct nm_walk_limits limits = {.most = {0.3, 0.2, 0.2, 1}, .push = 0.5, .strict = 1};
     const float still[NM_GAIT_ACTS] = {0};
     int bodies = 0, on_the_spot = 0;
     rig_begin(&rig, "kid70");
@@ -179,6 +179,60 @@ static void lives_differ(void **state)
     rig_end(&rig);
 }
 
+/* Who learns to walk slowly steps on the spot about half of the time, and is seldom asked for more than slow speeds. */
+static void slow_walking_is_slow(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct nm_walking w;
+    struct nm_err err = {0};
+    struct nm_walk_limits limits = {.most = {1.5, 0.9, 0.8, 4.5}, .push = 0.5, .strict = 1};
+    int slow = 0, on_the_spot = 0;
+    enum { LIVES = 100 };
+    rig_begin(&rig, "kid70");
+    if (nm_walking_new(&w, &rig.gait, &rig.pitch, 12, &err)) fail_msg("%s", err.text);
+    w.limits = &limits;
+    w.slow = true;
+    for (int life = 0; life < LIVES; life++) {
+        nm_walking_reset(&w);
+        const double *to = w.target, backs = to[0] < 0 ? limits.most[1] : limits.most[0];
+        bool spot = hypot(to[0], to[1]) < 1e-3 && to[0] != 0;
+        on_the_spot += spot;
+        slow +=
+            fabs(to[0]) <= 0.3 * backs && fabs(to[1]) <= 0.3 * limits.most[2] && fabs(to[2]) <= 0.3 * limits.most[3];
+    }
+    assert_in_range(on_the_spot, LIVES / 4, 3 * LIVES / 4);
+    assert_in_range(slow, 3 * LIVES / 4, LIVES);
+    nm_walking_free(&w);
+    rig_end(&rig);
+}
+
+/* Pushes come most often from where robots fall, and everywhere else too. */
+static void weak_sides_are_pushed_more_often(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct nm_walking w;
+    struct nm_err err = {0};
+    struct nm_walk_limits limits = {.most = {0.3, 0.2, 0.2, 1}, .push = 0.5, .strict = 1, .tips = {[5] = 1}};
+    int sides[NM_WALKING_SIDES] = {0}, left = 0;
+    enum { LIVES = 600 };
+    rig_begin(&rig, "kid70");
+    if (nm_walking_new(&w, &rig.gait, &rig.pitch, 13, &err)) fail_msg("%s", err.text);
+    w.limits = &limits;
+    for (int life = 0; life < LIVES; life++) {
+        nm_walking_reset(&w);
+        assert_true(fabs(w.blow.direction) <= M_PI && w.struck == -1);
+        sides[(int)(fabs(w.blow.direction) / (M_PI / 6 + 1e-9))]++;
+        left += w.blow.direction > 0;
+    }
+    for (int k = 0; k < 5; k++) assert_in_range(sides[k], LIVES / 50, LIVES / 8); /* a sixteenth is expected */
+    assert_in_range(sides[5], LIVES / 2, LIVES);
+    assert_in_range(left, 2 * LIVES / 5, 3 * LIVES / 5);
+    nm_walking_free(&w);
+    rig_end(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +242,8 @@ int main(void)
         cmocka_unit_test(same_seed_same_bits),
         cmocka_unit_test(commands_do_not_jump),
         cmocka_unit_test(lives_differ),
+        cmocka_unit_test(slow_walking_is_slow),
+        cmocka_unit_test(weak_sides_are_pushed_more_often),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,10 +33,7 @@ static const double LEAD = 0.4;                            /* of the speed that 
 static const double HURRIES = 1.5;                         /* of hand_over, for a kick                              */
 static const double HASTE = 2;                             /* of the ramp, for a stop                               */
 static const double TURNS_BACK = 0.2;                      /* of the speeds: slower than this it may go the other way */
-static const double BLOCKED = 0.4;              /* of what it is told: who comes no farther does not push   */
-static const double BRAKES[3] = {1.4, 0.9, 4};  /* m/s2, m/s2, rad/s2: before a target                   */
-static const double AHEAD = 0.15;               /* s, what the policy is late by                         */
-static const double AT_LAST = 0.2, TURNS = 0.4; /* s, of the last way, and of its turn: every step sways  */
+static const double BLOCKED = 0.4; /* of what it is told: who comes no farther does not push   */
 
 /* The stop: without any command a policy puts both feet down. */
 static const double HALTS = 0.5; /* of the speeds: slower than this it is told so                       */
@@ -83,6 +80,7 @@ struct walk_policy {
     struct walk_front front;
     struct nm_gait gait;
     struct nm_net *net;
+    bool two;       /* it has a network of its own for slow walking        */
     double most[4]; /* what was trained: forwards, back, to a side, a turn */
     struct nm_gait_state state;
     enum engine by;
@@ -154,6 +152,7 @@ static int load(struct walk_policy *f)
     if (gait && nm_gait_check(&f->gait, gait, &why))
         return nm_fail(f->nm->err, "%s does not fit %s: %.*s; train again with nutmeg learn walk --robot %s", path,
                        body->name, (int)strcspn(why.text, "\n"), why.text, body->name);
+    f->two = nm_net_find(f->net, "slowness") >= 0;
     return read_limits(f, path, nm_net_note(f->net, "limits"));
 }
 
@@ -229,27 +228,14 @@ static double trust(struct walk_policy *f, const struct walk_sense *s)
 
 /* ---- what it is told ---- */
 
-/* What is left of the way to the target. The policy follows with a delay, so that what it is about to walk anyhow is
- * not asked for again. */
-static struct pose2 way_left(const struct walk_policy *f, double ahead)
-{
-    struct pose2 rest = walk_front_rest(&f->front);
-    const double *now = f->front.speed;
-    return (struct pose2){rest.x - ahead * now[0], rest.y - ahead * now[1], rest.theta - ahead * now[2]};
-}
-
-/* All three parts of the way end together, none of them braking harder than BRAKES. */
 static void drive(const struct walk_policy *f, double v[3])
 {
-    struct pose2 left = way_left(f, AHEAD);
-    const double way[3] = {left.x, left.y, left.theta};
-    double time = AT_LAST;
-    for (int i = 0; i < 3; i++) {
-        double most = most_of(f, i, way[i]), asked = fabs(f->front.wish.velocity[i]);
-        time = fmax(time, fabs(way[i]) / (asked > 0 ? fmin(most, asked) : most));
-        time = fmax(time, sqrt(fabs(way[i]) / (2 * BRAKES[i])));
+    double most[4];
+    for (int i = 0; i < 4; i++) {
+        double asked = fabs(f->front.wish.velocity[i < 2 ? 0 : i - 1]);
+        most[i] = asked > 0 ? fmin(f->most[i], asked) : f->most[i];
     }
-    for (int i = 0; i < 3; i++) v[i] = way[i] / (i < 2 ? time : fmax(time, TURNS));
+    nm_gait_drive(&f->gait, walk_front_rest(&f->front), f->front.speed, most, v);
 }
 
 /* ---- who walks ---- */
@@ -318,6 +304,14 @@ static void feel_held_up(struct walk_policy *f)
     to[0] = to[1] = f->held = 0;
 }
 
+/* A network that has learned slow walking alone needs no reflex: it does better without. */
+static bool walks_slowly(const struct walk_policy *f)
+{
+    double share = 0;
+    for (int i = 0; i < 3; i++) share += fabs(f->asked[i]) / most_of(f, i, f->asked[i]);
+    return f->two && share < NM_GAIT_SLOW;
+}
+
 /* A robot that walks into another one, or is pushed, goes at once where it is pushed to, and then for a while only
  * slowly against it. Without this both robots lean against each other until they fall. What counts as a blow depends on
  * what the robot feels where nobody is in its way. */
@@ -329,6 +323,7 @@ static void give_way(struct walk_policy *f, const struct walk_sense *s, double v
     const double sways[2] = {TWISTS * (aside + ahead * ahead) + turn, SWAYS * aside + turn};
     feel(f, s, felt);
     feel_held_up(f);
+    bool slow = walks_slowly(f);
     for (int i = 0; i < 2; i++) {
         f->rough[i] = fmax(sways[i], f->rough[i] * (1 - dt / CALMS));
         if (f->wary[i] == 0) f->power[i] += dt / LEARNS * (felt[i] * felt[i] - f->power[i]);
@@ -336,7 +331,7 @@ static void give_way(struct walk_policy *f, const struct walk_sense *s, double v
         double most =
             fmax(least * (1 + f->rough[i] + (f->steady < LEARNS && f->wary[i] == 0)), PEAK * sqrt(f->power[i]));
         double beyond = rebounds ? 0 : felt[i] - nm_within(felt[i], (again ? TENDER : 1) * most);
-        double reflex = nm_within(REFLEX * beyond, REACH * most_of(f, i, beyond));
+        double reflex = slow ? 0 : nm_within(REFLEX * beyond, REACH * most_of(f, i, beyond));
         f->away[i] -= dt / LASTS * f->away[i];
         if (fabs(reflex) > fabs(f->away[i])) f->away[i] = reflex;
         if (fabs(f->away[i]) < LEAST) f->away[i] = 0;

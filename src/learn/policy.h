@@ -1,0 +1,17 @@
+/* What was learned as a network for a file: an observation in, an action out (body/gait.h).
+ *
+ * It is the mean of a network's answer and of the mirror image of its answer to the mirrored robot. It may have a
+ * second network of the same kind for slow walking and steps on the spot: it alone answers where little speed is asked
+ * for, the first one where much is, and in between the answer moves from one to the other. */
+#pragma once
+
+#include "learn/walking.h"
+#include "nn/mlp.h"
+#include "nn/net.h"
+
+#define NM_POLICY_SLOW "slow_" /* before the names of the second network's weights */
+
+/* `actor` has the shape of both; `slow` is NULL where there is no second network. The file's notes say what its numbers
+ * mean. */
+struct nm_net *nm_policy_net(const struct nm_gait *gait, const struct nm_walk_limits *limits,
+                             const struct nm_mlp *actor, const float *weights, const float *slow, struct nm_err *err);

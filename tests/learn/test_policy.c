@@ -1,0 +1,169 @@
+/* A policy of two networks: slow commands are answered by the second, fast ones by the first, and in between by both. A
+ * trainer that learns one of them keeps the other, also in its checkpoint. */
+#include "learn/rig.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/random.h"
+#include "learn/policy.h"
+#include "nn/onnx.h"
+
+static const struct nm_walk_limits LIMITS = {.most = {1.6, 0.9, 0.8, 4.8}};
+
+struct three { /* policies of one network each, and of both */
+    struct nm_net *fast, *slow, *both;
+};
+
+static struct nm_net *make(const struct rig *rig, const struct nm_mlp *actor, const float *weights, const float *slow)
+{
+    struct nm_err err = {0};
+    struct nm_net *net = nm_policy_net(&rig->gait, &LIMITS, actor, weights, slow, &err);
+    if (!net) fail_msg("%s", err.text);
+    return net;
+}
+
+static void make_three(struct rig *rig, struct three *to)
+{
+    const uint32_t widths[] = {NM_GAIT_OBS, 8, 8, NM_GAIT_ACTS};
+    struct nm_dice dice = nm_dice_new(5, 6, 7);
+    struct nm_mlp actor;
+    nm_mlp_new(&actor, &rig->arena, widths, 3);
+    float *weights[2];
+    for (int k = 0; k < 2; k++) {
+        weights[k] = nm_take_n(&rig->arena, float, actor.n);
+        for (size_t i = 0; i < actor.n; i++) weights[k][i] = (float)(0.3 * nm_dice_both(&dice));
+    }
+    to->fast = make(rig, &actor, weights[0], NULL);
+    to->slow = make(rig, &actor, weights[1], NULL);
+    to->both = make(rig, &actor, weights[0], weights[1]);
+}
+
+static const float *ask(struct nm_net *net, const float *obs)
+{
+    memcpy(nm_net_input(net, 0), obs, NM_GAIT_OBS * sizeof *obs);
+    nm_net_run(net);
+    return nm_net_output(net, 0);
+}
+
+/* The share of the second network in the answer to some observation with this command. */
+static double slowness(struct three *n, struct nm_dice *dice, double x, double y, double turn)
+{
+    float obs[NM_GAIT_OBS];
+    for (int i = 0; i < NM_GAIT_OBS; i++) obs[i] = (float)nm_dice_both(dice);
+    obs[NM_GAIT_FRAMES * NM_GAIT_FRAME] = (float)(NM_GAIT_SPEED * x);
+    obs[NM_GAIT_FRAMES * NM_GAIT_FRAME + 1] = (float)(NM_GAIT_SPEED * y);
+    obs[NM_GAIT_FRAMES * NM_GAIT_FRAME + 2] = (float)(NM_GAIT_TURN * turn);
+    const float *fast = ask(n->fast, obs), *slow = ask(n->slow, obs), *both = ask(n->both, obs);
+    double dots = 0, squares = 0;
+    for (int k = 0; k < NM_GAIT_ACTS; k++) {
+        dots += (double)((both[k] - fast[k]) * (slow[k] - fast[k]));
+        squares += (double)((slow[k] - fast[k]) * (slow[k] - fast[k]));
+    }
+    double share = dots / squares;
+    for (int k = 0; k < NM_GAIT_ACTS; k++)
+        assert_float_equal(both[k], (float)((1 - share) * (double)fast[k] + share * (double)slow[k]), 1e-5);
+    return share;
+}
+
+static void each_network_has_its_speeds(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct three n;
+    struct nm_dice dice = nm_dice_new(1, 2, 3);
+    rig_begin(&rig, "kid70");
+    make_three(&rig, &n);
+    const double *most = LIMITS.most;
+    for (int round = 0; round < 20; round++) {
+        assert_float_equal(slowness(&n, &dice, 0, 0, 0), 1, 1e-4);
+        assert_float_equal(slowness(&n, &dice, -0.1 * most[1], 0, 0), 1, 1e-4);
+        assert_float_equal(slowness(&n, &dice, most[0], 0, 0), 0, 1e-4);
+        assert_float_equal(slowness(&n, &dice, -0.31 * most[1], 0, 0), 0, 1e-4);
+        assert_float_equal(slowness(&n, &dice, 0, -0.31 * most[2], 0), 0, 1e-4);
+        assert_float_equal(slowness(&n, &dice, 0, 0, 0.31 * most[3]), 0, 1e-4);
+        /* half way, and the same with the way shared by all directions */
+        assert_float_equal(slowness(&n, &dice, 0.21 * most[0], 0, 0), 0.5, 1e-3);
+        assert_float_equal(slowness(&n, &dice, -0.07 * most[1], 0.07 * most[2], -0.07 * most[3]), 0.5, 1e-3);
+    }
+    nm_net_free(n.fast), nm_net_free(n.slow), nm_net_free(n.both);
+    rig_end(&rig);
+}
+
+static struct nm_trainer *begin(const struct rig *rig, bool slow)
+{
+    struct nm_err err = {0};
+    struct nm_learn_options options = {.seed = 3, .worlds = 8, .threads = 1, .slow = slow};
+    struct nm_trainer *t = nm_trainer_new(rig->body, &rig->pitch, &options, &err);
+    if (!t) fail_msg("%s", err.text);
+    return t;
+}
+
+static void *written(const struct nm_trainer *t, size_t *n)
+{
+    struct nm_err err = {0};
+    struct nm_net *net = nm_trainer_net(t, &err);
+    if (!net) fail_msg("%s", err.text);
+    void *bytes = nm_onnx_write(net, n);
+    nm_net_free(net);
+    return bytes;
+}
+
+static void assert_same(const void *a, size_t n, const void *b, size_t m)
+{
+    assert_int_equal(n, m);
+    assert_memory_equal(a, b, n);
+}
+
+/* A file whose networks differ, whichever is learned next: each has its own weights again. */
+static void both_networks_are_kept(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct nm_err err = {0};
+    char path[] = "/tmp/nutmeg-policy-XXXXXX";
+    close(mkstemp(path));
+    rig_begin(&rig, "kid70");
+    struct nm_net *own = nm_onnx_load(NM_ROOT "/robots/kid70/walk.onnx", &err);
+    if (!own) fail_msg("%s", err.text);
+    struct nm_trainer *slow = begin(&rig, true), *fast = begin(&rig, false), *again = begin(&rig, true);
+    assert_int_equal(nm_trainer_inherit(slow, rig.body, own, &err), 0);
+    int32_t at = -1;
+    size_t n, m;
+    void *first = written(slow, &n);
+    struct nm_net *two = nm_onnx_read(first, n, "first", &err);
+    if (!two || (at = nm_net_find(two, NM_POLICY_SLOW "b2")) < 0) fail_msg("%s", err.text);
+    for (uint32_t i = 0; i < two->values[at].n; i++) two->values[at].at[i] += 0.5f;
+    free(first);
+    first = nm_onnx_write(two, &n);
+
+    /* the inherited networks are where they were, whichever is learned (b2 is that of the mirror image too) */
+    struct nm_trainer *each[2] = {fast, again};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(nm_trainer_inherit(each[i], rig.body, two, &err), 0);
+        void *second = written(each[i], &m);
+        assert_same(first, n, second, m);
+        free(second);
+    }
+    /* and go on from a checkpoint; one of the other kind is refused */
+    assert_int_equal(nm_trainer_save(again, path, &err), 0);
+    assert_int_equal(nm_trainer_load(slow, path, &err), 0);
+    void *third = written(slow, &m);
+    assert_same(first, n, third, m);
+    assert_int_equal(nm_trainer_load(fast, path, &err), -1);
+    assert_non_null(strstr(err.text, "--slow"));
+    unlink(path);
+    free(first), free(third);
+    nm_net_free(own), nm_net_free(two);
+    nm_trainer_free(slow), nm_trainer_free(fast), nm_trainer_free(again);
+    rig_end(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_network_has_its_speeds),
+        cmocka_unit_test(both_networks_are_kept),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
