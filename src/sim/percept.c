@@ -56,17 +56,19 @@ static bool hides(struct vec3 from, struct vec3 to, double x, double y, double r
 static bool hidden(const struct nm_percept_view *v, struct vec3 point, double own_radius)
 {
     struct vec3 eye = v->camera_to_field.pos;
+    /* nobody hides himself, nor what stands inside him */
     for (uint32_t i = 0; i < v->n; i++) {
         const struct nm_percept_robot *r = &v->robots[i];
-        /* nobody hides himself, nor what stands inside him */
-        if (!r->present || i == v->self || hypot(point.x - r->x, point.y - r->y) < r->radius + own_radius) continue;
-        if (hides(eye, point, r->x, r->y, r->radius, r->height)) return true;
+        if (r->present && i != v->self && hides(eye, point, r->x, r->y, r->radius, r->height) &&
+            !(hypot(point.x - r->x, point.y - r->y) < r->radius + own_radius))
+            return true;
     }
     for (int i = 0; i < NM_PITCH_POSTS; i++) {
         struct vec3 post = v->pitch->posts[i];
         double half = v->pitch->post / 2;
-        if (hypot(point.x - post.x, point.y - post.y) < half + own_radius) continue;
-        if (hides(eye, point, post.x, post.y, half, v->pitch->goal_height)) return true;
+        if (hides(eye, point, post.x, post.y, half, v->pitch->goal_height) &&
+            !(hypot(point.x - post.x, point.y - post.y) < half + own_radius))
+            return true;
     }
     return false;
 }
@@ -178,10 +180,10 @@ static void look_for(struct glance *g, uint32_t subject, enum nm_percept_kind ki
     const struct nm_percept_view *v = g->view;
     double away = hypot(foot.x - v->camera_to_field.pos.x, foot.y - v->camera_to_field.pos.y);
     double chance = nm_percept_missed(&g->params->habits[kind], away);
-    bool unlucky = missed(g, subject, chance);
+    if (missed(g, subject, chance)) return;
     double visible = nm_percept_visible(v, middle, radius);
     struct pixel at;
-    if (unlucky || visible < 0.5 || !nm_camera_from_world(v->camera, v->camera_to_field, foot, &at)) return;
+    if (visible < 0.5 || !nm_camera_from_world(v->camera, v->camera_to_field, foot, &at)) return;
     double own = truth < 0 ? 0.55 : 0.95 - 0.4 * chance, up = kind == NM_PERCEPT_BALL ? v->pitch->ball_radius : 0;
     report(g, kind, at, up, orientation, own * (0.5 + 0.5 * visible), truth);
 }

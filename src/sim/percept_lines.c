@@ -12,23 +12,33 @@ struct piece { /* of a line, m from its beginning */
     double from, to;
 };
 
-static struct vec3 along(const struct nm_line *line, double way)
+static double length_of(const struct nm_line *line) { return hypot(line->x1 - line->x0, line->y1 - line->y0); }
+
+static struct vec3 along(const struct nm_line *line, double length, double way)
 {
-    double length = hypot(line->x1 - line->x0, line->y1 - line->y0), k = length > 0 ? way / length : 0;
+    double k = length > 0 ? way / length : 0;
     return (struct vec3){line->x0 + k * (line->x1 - line->x0), line->y0 + k * (line->y1 - line->y0), 0};
 }
 
-/* Farther than its luck reaches a line is not found. */
+/* m, the distance at which nm_percept_missed is as large as this luck: farther away a line is not found. NAN if a line
+ * is not found however near it is. */
+static double reach_of(const struct nm_percept_habit *h, double luck)
+{
+    return h->range + h->fade * log((1 - h->missed) / (1 - luck) - 1);
+}
+
 static struct piece longest(const struct nm_percept_view *v, const struct nm_line *line,
                             const struct nm_percept_habit *habit, double luck)
 {
-    double length = hypot(line->x1 - line->x0, line->y1 - line->y0), began = -1;
+    double length = length_of(line), began = -1, reach = reach_of(habit, luck);
     int n = (int)ceil(length / STEP);
     struct piece best = {0, 0};
+    if (!(reach > 0)) return best;
     for (int i = 0; i <= n; i++) {
         double way = length * i / n;
-        struct vec3 at = along(line, way), eye = v->camera_to_field.pos;
-        bool found = nm_percept_missed(habit, hypot(at.x - eye.x, at.y - eye.y)) <= luck && nm_percept_sees(v, at, 0);
+        struct vec3 at = along(line, length, way), eye = v->camera_to_field.pos;
+        double dx = at.x - eye.x, dy = at.y - eye.y;
+        bool found = dx * dx + dy * dy <= reach * reach && nm_percept_sees(v, at, 0);
         if (!found) began = -1;
         if (found && began < 0) began = way;
         if (found && way - began > best.to - best.from) best = (struct piece){began, way};
@@ -61,9 +71,10 @@ uint32_t nm_perceive_lines(struct nm_perceiver *eyes, const struct nm_percept_pa
         struct piece piece = longest(view, line, &params->line, eyes->line_luck[i]);
         struct nm_segment *s = &segments[n];
         if (piece.to - piece.from < SHORTEST) continue;
+        double length = length_of(line);
         *s = (struct nm_segment){.truth = (int32_t)i, .confidence = 0.6 + 0.35 * fmin(piece.to - piece.from, 1)};
-        if (end_of(eyes, params, view, along(line, piece.from), &s->from, &s->x0, &s->y0) &&
-            end_of(eyes, params, view, along(line, piece.to), &s->to, &s->x1, &s->y1))
+        if (end_of(eyes, params, view, along(line, length, piece.from), &s->from, &s->x0, &s->y0) &&
+            end_of(eyes, params, view, along(line, length, piece.to), &s->to, &s->x1, &s->y1))
             n++;
     }
     return n;
