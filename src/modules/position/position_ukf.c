@@ -12,7 +12,10 @@
 #include "modules/position/sight.h"
 #include "modules/position/ukf.h"
 
-enum { PARTICLES = 24 };
+enum {
+    PARTICLES = 24,
+    TRIES = 12, /* guesses for an image, of a robot that sees little of what it expects */
+};
 
 struct particle {
     struct ukf filter;
@@ -229,18 +232,20 @@ static void search(struct position_ukf *f, int tries)
     uint32_t n = sight_recall(&f->seen, f->moved_to, f->moved_at, f->patience, f->recalled);
     const struct position_spot rough = {.sigma_x = 0.25, .sigma_y = 0.25, .sigma_theta = 0.15};
     struct particle *best = best_of(f);
+    struct pose2 guesses[TRIES];
+    int n_guesses = 0;
     if (n < 6) return;
-    double things = sight_share_votes(f->recalled, n);
-    double known = sight_score(&f->map, f->recalled, n, ukf_pose(&best->filter), f->false_share);
+    for (int i = 0; i < tries; i++) n_guesses += sight_guess(&f->map, f->recalled, n, f->nm, &guesses[n_guesses]);
+    if (!n_guesses) return;
+    double things = sight_share_votes(f->recalled, n), highest = 0;
     struct position_spot found = rough;
-    double highest = -INFINITY;
-    for (int i = 0; i < tries; i++) {
-        struct pose2 pose;
-        if (!sight_guess(&f->map, f->recalled, n, f->nm, &pose)) continue;
-        double score = sight_score(&f->map, f->recalled, n, pose, f->false_share);
-        if (score > highest) highest = score, found.pose = pose;
+    for (int i = 0; i < n_guesses; i++) {
+        double score = sight_score(&f->map, f->recalled, n, guesses[i], f->false_share);
+        if (score > highest) highest = score, found.pose = guesses[i];
     }
-    if (!(things * (highest - known) > f->proof) || !(highest > 0)) return;
+    if (!(highest > 0)) return;
+    double known = sight_score(&f->map, f->recalled, n, ukf_pose(&best->filter), f->false_share);
+    if (!(things * (highest - known) > f->proof)) return;
     for (uint32_t i = 0; i < f->n; i++) {
         struct pose2 at = ukf_pose(&f->particles[i].filter);
         if (is_near(at, found.pose) || is_near(position_mirrored(at), found.pose)) return;
@@ -343,7 +348,7 @@ static void look(struct position_ukf *f)
     see(f, f->now, n, dt);
     sight_remember(&f->seen, f->now, n, f->moved_to, at);
     tidy(f);
-    search(f, best_of(f)->fit < 0.6 ? 12 : 1);
+    search(f, best_of(f)->fit < 0.6 ? TRIES : 1);
 }
 
 static void listen(struct position_ukf *f)

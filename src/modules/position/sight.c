@@ -130,8 +130,8 @@ uint32_t sight_recall(const struct sight_memory *m, struct pose2 robot, int64_t 
 
 static bool same_thing(const struct sighting *a, const struct sighting *b)
 {
-    double near = 0.3 + 0.1 * hypot(a->x, a->y); /* m, what odometry and camera err by in some seconds */
     if (a->kind != b->kind) return false;
+    double near = 0.3 + 0.1 * hypot(a->x, a->y); /* m, what odometry and camera err by in some seconds */
     if (a->kind < SIGHT_LINE) return hypot(a->x - b->x, a->y - b->y) < near;
     double ax = a->x1 - a->x, ay = a->y1 - a->y, bx = b->x1 - b->x, by = b->y1 - b->y, long_a = hypot(ax, ay);
     double mx = (b->x + b->x1) / 2 - a->x, my = (b->y + b->y1) / 2 - a->y;
@@ -193,9 +193,10 @@ static double line_misfit(const struct sight_map *map, const struct sighting *s,
         double high = upright ? fmax(l->y0, l->y1) : fmax(l->x0, l->x1);
         double a_on = upright ? a.y : a.x, b_on = upright ? b.y : b.x;
         double a_off = upright ? a.x - l->x0 : a.y - l->y0, b_off = upright ? b.x - l->x0 : b.y - l->y0;
-        if (fmin(a_on, b_on) < low - reach || fmax(a_on, b_on) > high + reach) continue;
-        best = fmin(best, rough2((a_off * a_off + b_off * b_off) / 2, away2) +
-                              rough2((a_off - b_off) * (a_off - b_off) / 4, away2));
+        if (a_on < low - reach || b_on < low - reach || a_on > high + reach || b_on > high + reach) continue;
+        double d2 =
+            rough2((a_off * a_off + b_off * b_off) / 2, away2) + rough2((a_off - b_off) * (a_off - b_off) / 4, away2);
+        if (d2 < best) best = d2;
     }
     return best;
 }
