@@ -115,17 +115,32 @@ void nm_copy(const struct nm_type *type, void *to, const void *from)
     copy_used(type, to, from);
 }
 
+/* Copies as much as there is room for; returns the length of all of it. */
+static size_t copy_text(char *to, size_t size, const char *from)
+{
+    size_t length = strlen(from), n = length < size ? length : size - 1;
+    memmove(to, from, n);
+    to[n] = '\0';
+    return length;
+}
+
+/* Most texts are names, which need no formatting: they are written hundreds of times in a cycle. */
 void nm_text_(char *to, size_t size, const char *format, ...)
 {
+    size_t wanted;
     va_list args;
     va_start(args, format);
-    int wanted = vsnprintf(to, size, format, args);
-    va_end(args);
-    if (wanted < 0) {
-        to[0] = '\0';
-        return;
+    if (!strcmp(format, "%s")) {
+        wanted = copy_text(to, size, va_arg(args, const char *));
+    } else if (!strchr(format, '%')) {
+        wanted = copy_text(to, size, format);
+    } else {
+        int length = vsnprintf(to, size, format, args);
+        if (length < 0) to[0] = '\0';
+        wanted = length < 0 ? 0 : (size_t)length;
     }
-    if ((size_t)wanted < size) return;
+    va_end(args);
+    if (wanted < size) return;
 
     /* cut: the last character may have lost bytes; its first byte tells how many it needs */
     size_t end = size - 1, lead = end;
