@@ -254,7 +254,7 @@ static bool within(const struct gaze *f, double pan, double tilt, const struct s
 {
     double aside = fabs(spot->pan - pan);
     if (aside > M_PI) aside = 2 * M_PI - aside;
-    return cos(spot->tilt) * aside < edge * f->half_wide && fabs(spot->tilt - tilt) < edge * f->half_high;
+    return fabs(spot->tilt - tilt) < edge * f->half_high && cos(spot->tilt) * aside < edge * f->half_wide;
 }
 
 static void keep_to_limits(const struct gaze *f, double *pan, double *tilt)

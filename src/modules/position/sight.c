@@ -109,20 +109,27 @@ void sight_remember(struct sight_memory *m, const struct sighting *sightings, ui
     }
 }
 
+static bool same_pose(struct pose2 a, struct pose2 b) { return a.x == b.x && a.y == b.y && a.theta == b.theta; }
+
 uint32_t sight_recall(const struct sight_memory *m, struct pose2 robot, int64_t now, double seconds,
                       struct sighting to[MEMORY])
 {
-    struct pose2 odom_to_robot = pose2_inv(robot);
+    struct pose2 odom_to_robot = pose2_inv(robot), was = {NAN, NAN, NAN}, then = {0};
+    double c = 1, s = 0;
     uint32_t n = 0;
     for (uint32_t i = 0; i < m->n; i++) {
         const struct remembered *r = &m->all[i];
+        const struct sighting *o = &r->what;
         if (nm_seconds(now - r->at) > seconds) continue;
-        struct pose2 then = pose2_mul(odom_to_robot, r->robot_to_odom);
-        struct pose2 at = pose2_mul(then, (struct pose2){r->what.x, r->what.y, r->what.orientation});
-        struct pose2 end = pose2_mul(then, (struct pose2){r->what.x1, r->what.y1, 0});
-        to[n] = r->what;
-        to[n].x = at.x, to[n].y = at.y, to[n].orientation = at.theta;
-        to[n].x1 = end.x, to[n].y1 = end.y;
+        if (!same_pose(was, r->robot_to_odom)) { /* all sightings of an image are from one pose */
+            was = r->robot_to_odom;
+            then = pose2_mul(odom_to_robot, was);
+            c = cos(then.theta), s = sin(then.theta);
+        }
+        to[n] = *o;
+        to[n].x = then.x + c * o->x - s * o->y, to[n].y = then.y + s * o->x + c * o->y;
+        to[n].x1 = then.x + c * o->x1 - s * o->y1, to[n].y1 = then.y + s * o->x1 + c * o->y1;
+        to[n].orientation = angle_normal(then.theta + o->orientation);
         to[n++].vote = 1;
     }
     return n;
