@@ -171,6 +171,7 @@ static inline struct pose3 pose_inv(struct pose3 p)
 /* angle in (-pi, pi] */
 static inline double angle_normal(double a)
 {
+    if (fabs(a) < M_PI) return a; /* as most are */
     a = remainder(a, 2 * M_PI);
     return a <= -M_PI ? a + 2 * M_PI : a;
 }
