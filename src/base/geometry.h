@@ -24,6 +24,9 @@ struct pose2 {
 #define QUAT_IDENTITY ((struct quat){1, 0, 0, 0})
 #define POSE_IDENTITY ((struct pose3){{1, 0, 0, 0}, {0, 0, 0}})
 
+/* The length of (x, y). hypot takes several times as long, because it is also right where the squares overflow. */
+static inline double vec2_norm(double x, double y) { return sqrt(x * x + y * y); }
+
 static inline struct vec3 vec3_add(struct vec3 a, struct vec3 b)
 {
     return (struct vec3){a.x + b.x, a.y + b.y, a.z + b.z};

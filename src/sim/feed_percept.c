@@ -74,7 +74,7 @@ void nm_feed_goal(const struct nm_glimpse *g, GoalRelative *to)
     to->header = g->header;
     if (!one) return;
     double width = g->pitch->goal_width + g->pitch->post;
-    if (other && fabs(hypot(one->x - other->x, one->y - other->y) - width) > most) other = NULL;
+    if (other && fabs(vec2_norm(one->x - other->x, one->y - other->y) - width) > most) other = NULL;
     /* left is the one with the greater bearing */
     if (other && one->x * other->y - one->y * other->x > 0) {
         const struct nm_percept *swap = one;
@@ -143,7 +143,7 @@ static void add_crossing(const struct nm_glimpse *g, const struct nm_percept *p,
 static void add_circle(const struct nm_glimpse *g, const struct nm_percept *p, LineInformationRelative *to)
 {
     LineCircleRelative *out = nm_append(&to->circles, &LineCircleRelative_type);
-    double r = g->pitch->circle_radius, away = hypot(p->x, p->y), c = away > 0 ? p->x / away : 1,
+    double r = g->pitch->circle_radius, away = vec2_norm(p->x, p->y), c = away > 0 ? p->x / away : 1,
            s = away > 0 ? p->y / away : 0;
     if (!out) return;
     out->header = g->header;

@@ -143,7 +143,7 @@ static float width_of(const struct nm_stage *stage, const struct lookout *l, con
     struct vec3 across = {0, 1, 0};
     if (line->arc) {
         const struct nm_arc *arc = &p->arcs[line->number];
-        double length = hypot(at.x - arc->x, at.y - arc->y);
+        double length = vec2_norm(at.x - arc->x, at.y - arc->y);
         if (length > 0) across = (struct vec3){(at.x - arc->x) / length, (at.y - arc->y) / length, 0};
     } else if (fabs(p->lines[line->number].y1 - p->lines[line->number].y0) > 0) {
         across = (struct vec3){1, 0, 0};
@@ -152,7 +152,7 @@ static float width_of(const struct nm_stage *stage, const struct lookout *l, con
     if (!nm_camera_from_world(camera, l->to_field, vec3_add(at, across), &a) ||
         !nm_camera_from_world(camera, l->to_field, vec3_sub(at, across), &b))
         return 0;
-    return (float)hypot(a.u - b.u, a.v - b.v);
+    return (float)vec2_norm(a.u - b.u, a.v - b.v);
 }
 
 void feed_picture_truth(const struct nm_stage *stage, const struct lookout *l, CameraTruth *to)

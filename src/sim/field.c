@@ -335,7 +335,7 @@ int nm_pitch_parse(struct nm_pitch *pitch, const char *file, const char *text, s
 static bool on_spot(const struct nm_spot *s, double half, double x, double y)
 {
     double dx = fabs(x - s->x), dy = fabs(y - s->y), reach = s->size / 2;
-    if (s->kind == NM_SPOT_DOT) return hypot(dx, dy) <= reach;
+    if (s->kind == NM_SPOT_DOT) return vec2_norm(dx, dy) <= reach;
     if (dx <= reach && dy <= half) return true;
     return s->kind == NM_SPOT_CROSS && dy <= reach && dx <= half;
 }
@@ -345,7 +345,7 @@ static bool on_arc(const struct nm_arc *a, double half, double x, double y)
     double dx = x - a->x, dy = y - a->y;
     double turn = atan2(dy, dx) - a->from;
     turn -= 2 * M_PI * floor(turn / (2 * M_PI));
-    return fabs(hypot(dx, dy) - a->radius) <= half && turn <= a->sweep;
+    return fabs(vec2_norm(dx, dy) - a->radius) <= half && turn <= a->sweep;
 }
 
 bool nm_pitch_painted(const struct nm_pitch *p, double x, double y)

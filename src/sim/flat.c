@@ -91,7 +91,7 @@ void nm_flat_push(struct nm_flat *flat, uint32_t robot, double x, double y)
     if (!isfinite(x + y)) return;
     r->velocity.x += c * x + s * y;
     r->velocity.y += -s * x + c * y;
-    if (hypot(x, y) > 3 * flat->options.fall_speed) fall(flat, r);
+    if (vec2_norm(x, y) > 3 * flat->options.fall_speed) fall(flat, r);
 }
 
 /* ---- robots ---- */
@@ -134,7 +134,7 @@ static struct vec3 velocity_of(const struct nm_flat_robot *r)
 /* Two discs that overlap share the way apart; a hard bump may fell either. */
 static void part(struct nm_flat *flat, struct nm_flat_robot *a, struct nm_flat_robot *b)
 {
-    double dx = b->pose.x - a->pose.x, dy = b->pose.y - a->pose.y, apart = hypot(dx, dy);
+    double dx = b->pose.x - a->pose.x, dy = b->pose.y - a->pose.y, apart = vec2_norm(dx, dy);
     double deep = radius_of(flat, a) + radius_of(flat, b) - apart;
     if (!(deep > 0)) return;
     uint32_t first = (uint32_t)(a - flat->robots), second = (uint32_t)(b - flat->robots);
@@ -156,7 +156,7 @@ static void part(struct nm_flat *flat, struct nm_flat_robot *a, struct nm_flat_r
 
 static void keep_off(struct nm_flat_robot *r, double radius, struct vec3 post, double half)
 {
-    double dx = r->pose.x - post.x, dy = r->pose.y - post.y, apart = hypot(dx, dy), deep = radius + half - apart;
+    double dx = r->pose.x - post.x, dy = r->pose.y - post.y, apart = vec2_norm(dx, dy), deep = radius + half - apart;
     if (!(deep > 0) || apart < 1e-9) return;
     r->pose.x += deep * dx / apart;
     r->pose.y += deep * dy / apart;
@@ -201,7 +201,7 @@ static void move_robots(struct nm_flat *flat, double dt)
 /* Off a disc that moves: the ball never ends inside it, and takes part of its speed along. */
 static bool bounce(struct nm_flat *flat, double x, double y, double radius, struct vec3 v, double back)
 {
-    double dx = flat->ball.x - x, dy = flat->ball.y - y, apart = hypot(dx, dy);
+    double dx = flat->ball.x - x, dy = flat->ball.y - y, apart = vec2_norm(dx, dy);
     double deep = radius + flat->pitch->ball_radius - apart;
     if (!(deep > 0)) return false;
     double nx = apart > 1e-9 ? dx / apart : 1, ny = apart > 1e-9 ? dy / apart : 0;
@@ -239,7 +239,7 @@ static void catch_in_net(struct nm_flat *flat, struct vec3 before)
 
 static void roll(struct nm_flat *flat, double dt)
 {
-    double speed = hypot(flat->ball_velocity.x, flat->ball_velocity.y), slower = speed - flat->ball_brake * dt;
+    double speed = vec2_norm(flat->ball_velocity.x, flat->ball_velocity.y), slower = speed - flat->ball_brake * dt;
     struct vec3 before = flat->ball;
     if (speed > 0) {
         /* the way under constant braking, also when it ends within this step */
@@ -267,7 +267,7 @@ static void roll(struct nm_flat *flat, double dt)
 /* A fast ball moves in parts no longer than half its radius, so that it passes through nothing. */
 static void move_ball(struct nm_flat *flat, double dt)
 {
-    double way = hypot(flat->ball_velocity.x, flat->ball_velocity.y) * dt;
+    double way = vec2_norm(flat->ball_velocity.x, flat->ball_velocity.y) * dt;
     int parts = 1 + (int)fmin(way / (0.5 * flat->pitch->ball_radius), 64);
     for (int i = 0; i < parts; i++) roll(flat, dt / parts);
 }

@@ -259,7 +259,7 @@ static void watch_robot(struct nm_judge *j, uint32_t i)
     w->before = w->velocity;
     w->velocity = at.velocity;
     w->fallen = at.fallen;
-    bool moved = hypot(w->pose.x - w->anchor.x, w->pose.y - w->anchor.y) > WALKED ||
+    bool moved = vec2_norm(w->pose.x - w->anchor.x, w->pose.y - w->anchor.y) > WALKED ||
                  fabs(angle_normal(w->pose.theta - w->anchor.theta)) > TURNED;
     /* looking around is being active, and so is looking at the ball */
     bool looked = fabs(at.pan - w->pan) > NODDED || fabs(at.tilt - w->tilt) > NODDED;
@@ -286,7 +286,7 @@ static void watch_ball(struct nm_judge *j)
     const struct nm_touches *touches = nm_stage_touches(j->stage);
     bool somebody = false;
     j->ball = nm_stage_ball(j->stage, &j->ball_velocity);
-    if (hypot(j->ball.x - j->ball_anchor.x, j->ball.y - j->ball_anchor.y) > MOVED) {
+    if (vec2_norm(j->ball.x - j->ball_anchor.x, j->ball.y - j->ball_anchor.y) > MOVED) {
         j->ball_anchor = j->ball;
         j->ball_still = j->now;
     }
@@ -303,14 +303,14 @@ static void watch_ball(struct nm_judge *j)
 static void follow_restart(struct nm_judge *j)
 {
     const enum nm_game_league league = j->match.options.league;
-    bool lies = j->placed && hypot(j->ball.x - j->ball_place.x, j->ball.y - j->ball_place.y) <= MOVED;
+    bool lies = j->placed && vec2_norm(j->ball.x - j->ball_place.x, j->ball.y - j->ball_place.y) <= MOVED;
     uint32_t fresh = lies ? 0 : j->touching;
     /* a kick is a short touch: it may be over before the ball has left its place */
     if (j->placed && !lies && j->last_touch >= 0) fresh |= 1u << j->last_touch;
     bool again = j->restart.left_circle && j->restart.kicker >= 0 && (fresh >> j->restart.kicker & 1);
     if (fresh && j->restart.kicker < 0) j->restart.kicker = j->last_touch;
     j->restart.touched |= fresh;
-    if (hypot(j->ball.x, j->ball.y) > j->field.circle_radius) j->restart.left_circle = true;
+    if (vec2_norm(j->ball.x, j->ball.y) > j->field.circle_radius) j->restart.left_circle = true;
     if (j->restart.open) return;
     bool second = __builtin_popcount(j->restart.touched) >= 2;
     if (!j->restart.kick_off) {
@@ -435,7 +435,7 @@ static bool take_set_play(struct nm_judge *j)
 static void first_touch(struct nm_judge *j)
 {
     const struct nm_match *m = &j->match;
-    if (!j->placed || hypot(j->ball.x - j->ball_place.x, j->ball.y - j->ball_place.y) <= MOVED) return;
+    if (!j->placed || vec2_norm(j->ball.x - j->ball_place.x, j->ball.y - j->ball_place.y) <= MOVED) return;
     bool foul = m->kicking >= 0 && j->last_touch >= 0 && (int)j->robots[j->last_touch].team != m->kicking;
     bool early = m->taking == NM_GAME_PREPARING || m->taking == NM_GAME_FROZEN;
     if (foul || early) {
@@ -469,7 +469,7 @@ static bool time_up(struct nm_judge *j)
 {
     if (j->match.half_left > 0) return false;
     if (j->out_since < 0) j->out_since = j->now;
-    double speed = hypot(j->ball_velocity.x, j->ball_velocity.y);
+    double speed = vec2_norm(j->ball_velocity.x, j->ball_velocity.y);
     bool at_once = j->match.options.league == NM_GAME_HL || j->match.phase == NM_GAME_SHOOTOUT;
     if (!at_once && speed > AT_REST && judge_for(j, j->out_since) < TIME_UP) return false;
     whistle(j);

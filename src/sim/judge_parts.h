@@ -70,5 +70,5 @@ void judge_look_in_play(struct nm_judge *j);
 void judge_look_at_set_play(struct nm_judge *j, bool must_be_clear);
 
 static inline double judge_for(const struct nm_judge *j, int64_t since) { return (double)(j->now - since) * 1e-9; }
-static inline double judge_gap(struct pose2 p, struct vec3 at) { return hypot(p.x - at.x, p.y - at.y); }
+static inline double judge_gap(struct pose2 p, struct vec3 at) { return vec2_norm(p.x - at.x, p.y - at.y); }
 static inline struct vec3 judge_at(const struct watched *w) { return (struct vec3){w->pose.x, w->pose.y, 0}; }

@@ -40,8 +40,8 @@ static void measure(struct nm_lens_map *map)
                     p[j][0] = map->node[0][k] / z;
                     p[j][1] = map->node[1][k] / z;
                 }
-                double first = hypot(p[2][0] - p[0][0], p[2][1] - p[0][1]) / 2;
-                double second = hypot(p[2][0] - 2 * p[1][0] + p[0][0], p[2][1] - 2 * p[1][1] + p[0][1]);
+                double first = vec2_norm(p[2][0] - p[0][0], p[2][1] - p[0][1]) / 2;
+                double second = vec2_norm(p[2][0] - 2 * p[1][0] + p[0][0], p[2][1] - 2 * p[1][1] + p[0][1]);
                 bend = fmax(bend, first > 0 ? second / first / NM_NODE : 1);
             }
         }

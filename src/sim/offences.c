@@ -98,7 +98,7 @@ void judge_look_in_ready(struct nm_judge *j, bool *all_stand)
     *all_stand = *all_stand && look_at_positions(j, false);
 }
 
-static bool walks(const struct watched *w) { return hypot(w->velocity.x, w->velocity.y) > FAST; }
+static bool walks(const struct watched *w) { return vec2_norm(w->velocity.x, w->velocity.y) > FAST; }
 
 void judge_look_in_set(struct nm_judge *j, bool begins)
 {
@@ -142,7 +142,7 @@ void judge_look_at_set_play(struct nm_judge *j, bool must_be_clear)
 
 static double towards(const struct watched *a, const struct watched *b)
 {
-    double dx = b->pose.x - a->pose.x, dy = b->pose.y - a->pose.y, d = hypot(dx, dy);
+    double dx = b->pose.x - a->pose.x, dy = b->pose.y - a->pose.y, d = vec2_norm(dx, dy);
     return d > 0.01 ? (a->before.x * dx + a->before.y * dy) / d : 0;
 }
 
@@ -231,7 +231,7 @@ static void look_at_goal_areas(struct nm_judge *j)
         for (uint32_t i = 0; i < j->n; i++) {
             const struct watched *w = &j->robots[i];
             if (w->team != team || !judge_plays(j, i) || !nm_in_own_goal_area(&j->field, side, judge_at(w))) continue;
-            double gap = hypot(w->pose.x - side * j->field.length / 2, w->pose.y);
+            double gap = vec2_norm(w->pose.x - side * j->field.length / 2, w->pose.y);
             inside++;
             if (gap > far) far = gap, last = i;
         }

@@ -61,7 +61,7 @@ struct pose2 nm_outing_free_place(struct nm_outing *o)
         bool clear = true;
         for (uint32_t i = 0; i < robots(o) && o->stage; i++) {
             struct pose2 other = nm_stage_footprint(o->stage, i);
-            clear &= hypot(other.x - at.x, other.y - at.y) > 0.7;
+            clear &= vec2_norm(other.x - at.x, other.y - at.y) > 0.7;
         }
         if (clear) break;
     }
@@ -209,7 +209,7 @@ static struct nm_walk_velocity towards(const struct nm_outing *o, uint32_t robot
     struct nm_walk_velocity v = {0.3 * fmax(ahead, 0), 0, nm_within(1.5 * angle, 0.8)};
     for (uint32_t i = 0; i < robots(o); i++) {
         struct pose2 other = pose2_mul(pose2_inv(at), nm_stage_footprint(o->stage, i));
-        double apart = hypot(other.x, other.y);
+        double apart = vec2_norm(other.x, other.y);
         if (i == robot || apart > 0.8) continue;
         v.y -= 0.15 * (other.y >= 0 ? 1 : -1);
         if (other.x > 0 && apart < 0.6) v.x = -0.05;
@@ -257,7 +257,7 @@ static void lead(struct nm_outing *o, uint32_t robot)
     int64_t now = nm_stage_now(o->stage);
     double t = nm_seconds(now) + robot;
     struct pose2 at = nm_stage_footprint(o->stage, robot);
-    if (now > w->goal_until || hypot(at.x - w->goal.x, at.y - w->goal.y) < 0.3) {
+    if (now > w->goal_until || vec2_norm(at.x - w->goal.x, at.y - w->goal.y) < 0.3) {
         w->goal = nm_outing_free_place(o);
         w->goal_until = now + nm_ns(8 + 8 * nm_dice_roll(&o->dice));
     }

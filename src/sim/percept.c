@@ -60,14 +60,14 @@ static bool hidden(const struct nm_percept_view *v, struct vec3 point, double ow
     for (uint32_t i = 0; i < v->n; i++) {
         const struct nm_percept_robot *r = &v->robots[i];
         if (r->present && i != v->self && hides(eye, point, r->x, r->y, r->radius, r->height) &&
-            !(hypot(point.x - r->x, point.y - r->y) < r->radius + own_radius))
+            !(vec2_norm(point.x - r->x, point.y - r->y) < r->radius + own_radius))
             return true;
     }
     for (int i = 0; i < NM_PITCH_POSTS; i++) {
         struct vec3 post = v->pitch->posts[i];
         double half = v->pitch->post / 2;
         if (hides(eye, point, post.x, post.y, half, v->pitch->goal_height) &&
-            !(hypot(point.x - post.x, point.y - post.y) < half + own_radius))
+            !(vec2_norm(point.x - post.x, point.y - post.y) < half + own_radius))
             return true;
     }
     return false;
@@ -84,7 +84,7 @@ bool nm_percept_sees(const struct nm_percept_view *v, struct vec3 point, double 
 double nm_percept_visible(const struct nm_percept_view *v, struct vec3 c, double radius)
 {
     struct vec3 eye = v->camera_to_field.pos;
-    double dx = c.x - eye.x, dy = c.y - eye.y, away = hypot(dx, dy);
+    double dx = c.x - eye.x, dy = c.y - eye.y, away = vec2_norm(dx, dy);
     double sx = away > 1e-9 ? -dy / away : 0, sy = away > 1e-9 ? dx / away : 1, k = 0.8 * radius;
     const struct vec3 points[5] = {c,
                                    {c.x + k * sx, c.y + k * sy, c.z},
@@ -137,7 +137,7 @@ static bool place(const struct glance *g, struct pixel at, double up, struct nm_
     if (!nm_camera_to_ground(g->view->camera, g->camera_to_robot, at, up, &ground)) return false;
     p->x = ground.x;
     p->y = ground.y;
-    double dx = ground.x - g->camera_to_robot.pos.x, dy = ground.y - g->camera_to_robot.pos.y, d = hypot(dx, dy);
+    double dx = ground.x - g->camera_to_robot.pos.x, dy = ground.y - g->camera_to_robot.pos.y, d = vec2_norm(dx, dy);
     double h = fmax(g->height - up, 0.02), pixel = g->params->pixel_noise / g->view->camera->fx;
     double tilt2 =
         g->params->tilt_noise * g->params->tilt_noise + g->params->tilt_drift * g->params->tilt_drift + pixel * pixel;
@@ -178,7 +178,7 @@ static void look_for(struct glance *g, uint32_t subject, enum nm_percept_kind ki
                      struct vec3 middle, double radius, double orientation, int32_t truth)
 {
     const struct nm_percept_view *v = g->view;
-    double away = hypot(foot.x - v->camera_to_field.pos.x, foot.y - v->camera_to_field.pos.y);
+    double away = vec2_norm(foot.x - v->camera_to_field.pos.x, foot.y - v->camera_to_field.pos.y);
     double chance = nm_percept_missed(&g->params->habits[kind], away);
     if (missed(g, subject, chance)) return;
     double visible = nm_percept_visible(v, middle, radius);

@@ -12,7 +12,7 @@ struct piece { /* of a line, m from its beginning */
     double from, to;
 };
 
-static double length_of(const struct nm_line *line) { return hypot(line->x1 - line->x0, line->y1 - line->y0); }
+static double length_of(const struct nm_line *line) { return vec2_norm(line->x1 - line->x0, line->y1 - line->y0); }
 
 static struct vec3 along(const struct nm_line *line, double length, double way)
 {

@@ -218,7 +218,7 @@ static double middle(struct nm_range range) { return (range.low + range.high) / 
 
 static double between(const struct nm_somewhere *a, const struct nm_somewhere *b)
 {
-    return hypot(middle(a->x) - middle(b->x), middle(a->y) - middle(b->y));
+    return vec2_norm(middle(a->x) - middle(b->x), middle(a->y) - middle(b->y));
 }
 
 /* Bodies that begin inside each other are thrown apart by the world. */

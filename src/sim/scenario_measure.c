@@ -152,7 +152,7 @@ static void follow_robot(struct nm_run *run, uint32_t robot)
     t->fallen = t->where.fallen;
     note_guard(run, t, robot);
     double dx = now.x - t->last.x, dy = now.y - t->last.y, c = cos(now.theta), s = sin(now.theta);
-    t->path += hypot(dx, dy);
+    t->path += vec2_norm(dx, dy);
     t->ahead += c * dx + s * dy;
     t->aside += c * dy - s * dx;
     if (!t->fallen) t->turned += angle_normal(now.theta - t->last.theta);
@@ -209,7 +209,7 @@ static double of_target(const struct nm_run *run, enum nm_measure_kind kind, uin
 {
     struct pose2 at = ground_pose(run, robot), target = run->targets[robot];
     if (kind == NM_MEASURE_TARGET_TURN) return fabs(angle_normal(at.theta - target.theta));
-    return hypot(at.x - target.x, at.y - target.y);
+    return vec2_norm(at.x - target.x, at.y - target.y);
 }
 
 static double of_robot(const struct nm_run *run, enum nm_measure_kind kind, uint32_t robot)
@@ -223,12 +223,12 @@ static double of_robot(const struct nm_run *run, enum nm_measure_kind kind, uint
     case NM_MEASURE_TILT: return t->tilt;
     case NM_MEASURE_TILT_MAX: return t->tilt_max;
     case NM_MEASURE_HEIGHT: return t->where.base_to_field.pos.z;
-    case NM_MEASURE_DISTANCE: return hypot(dx, dy);
+    case NM_MEASURE_DISTANCE: return vec2_norm(dx, dy);
     case NM_MEASURE_FORWARD: return dx * cos(t->start.theta) + dy * sin(t->start.theta);
     case NM_MEASURE_PATH: return t->path;
     case NM_MEASURE_SPEED: return vec3_norm(t->where.velocity);
     case NM_MEASURE_TURNED: return t->turned;
-    case NM_MEASURE_BALL_NEAR: return hypot(run->ball.x - t->last.x, run->ball.y - t->last.y);
+    case NM_MEASURE_BALL_NEAR: return vec2_norm(run->ball.x - t->last.x, run->ball.y - t->last.y);
     case NM_MEASURE_GOALS: return (double)nm_stage_goals(run->stage, robot);
     case NM_MEASURE_KICKING: return run->listeners[robot].kicking;
     case NM_MEASURE_SURVIVED: return isnan(t->first_fall) ? 1 : t->first_fall / nm_run_length(run);
@@ -250,7 +250,7 @@ static double kick_error(const struct nm_run *run)
     static const double MOVED = 0.1; /* m */
     if (!run->listeners[run->kicker].swings) return NAN;
     double dx = run->ball.x - run->ball_start.x, dy = run->ball.y - run->ball_start.y;
-    return hypot(dx, dy) > MOVED ? fabs(angle_normal(atan2(dy, dx) - run->kick_direction)) : NAN;
+    return vec2_norm(dx, dy) > MOVED ? fabs(angle_normal(atan2(dy, dx) - run->kick_direction)) : NAN;
 }
 
 static double of_world(const struct nm_run *run, enum nm_measure_kind kind)
@@ -259,7 +259,7 @@ static double of_world(const struct nm_run *run, enum nm_measure_kind kind)
     case NM_MEASURE_TIME: return nm_seconds(nm_stage_now(run->stage));
     case NM_MEASURE_BALL_SPEED: return vec3_norm(run->ball_velocity);
     case NM_MEASURE_BALL_SPEED_MAX: return run->ball_speed_max;
-    case NM_MEASURE_BALL_DISTANCE: return hypot(run->ball.x - run->ball_start.x, run->ball.y - run->ball_start.y);
+    case NM_MEASURE_BALL_DISTANCE: return vec2_norm(run->ball.x - run->ball_start.x, run->ball.y - run->ball_start.y);
     case NM_MEASURE_BALL_DIRECTION: return atan2(run->ball.y - run->ball_start.y, run->ball.x - run->ball_start.x);
     case NM_MEASURE_KICK_ERROR: return kick_error(run);
     case NM_MEASURE_BALL_X: return run->ball.x;

@@ -166,9 +166,9 @@ static void note_way(const struct nm_run *run, uint32_t robot, struct tally *t)
     const struct listener *l = &run->listeners[robot];
     struct pose2 thought = pose2_mul(pose2_inv(t->odometry), l->odometry),
                  went = pose2_mul(pose2_inv(t->truth), ground_pose(run, robot));
-    t->drift = l->odometry_known ? hypot(thought.x - went.x, thought.y - went.y) : NAN;
+    t->drift = l->odometry_known ? vec2_norm(thought.x - went.x, thought.y - went.y) : NAN;
     t->turn = l->odometry_known ? fabs(angle_normal(thought.theta - went.theta)) : NAN;
-    t->sum = hypot(went.x, went.y);
+    t->sum = vec2_norm(went.x, went.y);
 }
 
 static bool needs_way(enum nm_measure_kind kind)
@@ -291,7 +291,7 @@ double tally_value(const struct nm_run *run, uint32_t measure, uint32_t robot)
     case NM_MEASURE_ODOMETRY_TURN: return t->turn;
     case NM_MEASURE_MOVED: return t->sum;
     case NM_MEASURE_LAST_STEP: return t->most;
-    case NM_MEASURE_JOULES: return t->sum / hypot(t->ahead_now - t->ahead, t->aside_now - t->aside);
+    case NM_MEASURE_JOULES: return t->sum / vec2_norm(t->ahead_now - t->ahead, t->aside_now - t->aside);
     default: return NAN;
     }
 }

@@ -284,7 +284,7 @@ void nm_scene_pendulum(struct nm_scene *scene, struct vec3 pivot, struct vec3 bo
     static const float hemp[3] = {0.72f, 0.60f, 0.38f}, steel[3] = {0.30f, 0.31f, 0.34f};
     const double thick = 0.006; /* m, of the rope: a robot's camera must see it */
     struct vec3 up = vec3_sub(pivot, bob), middle = vec3_scale(vec3_add(pivot, bob), 0.5);
-    struct quat rot = quat_rpy(0, atan2(hypot(up.x, up.y), up.z), atan2(up.y, up.x));
+    struct quat rot = quat_rpy(0, atan2(vec2_norm(up.x, up.y), up.z), atan2(up.y, up.x));
     uint32_t first = scene->n_solids;
     add(scene, NM_SOLID_CAPSULE, NM_THING_HALL, (struct pose3){rot, middle}, thick, thick, vec3_norm(up) / 2, hemp);
     add(scene, NM_SOLID_SPHERE, NM_THING_HALL, (struct pose3){rot, bob}, radius, radius, radius, steel);

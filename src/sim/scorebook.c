@@ -41,7 +41,7 @@ static bool dives(const struct nm_scorebook *b, uint32_t i)
     struct vec3 at = {b->last[i].x, b->last[i].y, 0};
     bool soon = b->fast && to_seconds(nm_stage_now(b->stage) - b->fast) < DIVE_TIME;
     return m->teams[row->team].keeper == row->shirt.number && soon &&
-           hypot(b->fast_at.x - at.x, b->fast_at.y - at.y) < DIVE_FAR &&
+           vec2_norm(b->fast_at.x - at.x, b->fast_at.y - at.y) < DIVE_FAR &&
            nm_in_own_penalty_area(&field, nm_match_side(m, row->team), at);
 }
 
@@ -61,7 +61,7 @@ static void count_fall(struct nm_scorebook *b, uint32_t i)
 
 static double towards(const struct nm_scorebook *b, uint32_t i, uint32_t other)
 {
-    double dx = b->last[other].x - b->last[i].x, dy = b->last[other].y - b->last[i].y, far = hypot(dx, dy);
+    double dx = b->last[other].x - b->last[i].x, dy = b->last[other].y - b->last[i].y, far = vec2_norm(dx, dy);
     return far > 0.01 ? (b->velocity[i].x * dx + b->velocity[i].y * dy) / far : 0;
 }
 
@@ -76,13 +76,13 @@ static void follow_contact(struct nm_scorebook *b, uint32_t i)
     if (!same) {
         b->robots[i].contacts++;
         uint32_t other = (uint32_t)__builtin_ctz(touching);
-        *bump =
-            (struct nm_book_bump){.other = (int)other,
-                                  .began = now,
-                                  .mine = (float)towards(b, i, other),
-                                  .theirs = (float)towards(b, other, i),
-                                  .far = (float)hypot(b->last[other].x - b->last[i].x, b->last[other].y - b->last[i].y),
-                                  .lay = b->fallen[other]};
+        *bump = (struct nm_book_bump){
+            .other = (int)other,
+            .began = now,
+            .mine = (float)towards(b, i, other),
+            .theirs = (float)towards(b, other, i),
+            .far = (float)vec2_norm(b->last[other].x - b->last[i].x, b->last[other].y - b->last[i].y),
+            .lay = b->fallen[other]};
     }
     bump->ended = now;
 }
@@ -93,7 +93,7 @@ static void follow_way(struct nm_scorebook *b, uint32_t i, struct pose2 at)
     double dt = to_seconds(nm_stage_tick(b->stage)), share = fmin(dt / SMOOTH, 1);
     struct vec3 ball = nm_stage_ball(b->stage, NULL);
     const struct pose2 *was = &b->last[i];
-    double nearer = hypot(ball.x - was->x, ball.y - was->y) - hypot(ball.x - at.x, ball.y - at.y);
+    double nearer = vec2_norm(ball.x - was->x, ball.y - was->y) - vec2_norm(ball.x - at.x, ball.y - at.y);
     double bearing = angle_normal(atan2(ball.y - at.y, ball.x - at.x) - at.theta);
     double turn = copysign(1, bearing) * angle_normal(at.theta - was->theta);
     b->velocity[i].x += share * ((at.x - was->x) / dt - b->velocity[i].x);
@@ -107,7 +107,7 @@ static void follow_robot(struct nm_scorebook *b, uint32_t i)
     struct nm_whereabouts w;
     nm_stage_whereabouts(b->stage, i, &w);
     struct pose2 at = {w.base_to_field.pos.x, w.base_to_field.pos.y, quat_yaw(w.base_to_field.rot)};
-    double way = hypot(at.x - b->last[i].x, at.y - b->last[i].y);
+    double way = vec2_norm(at.x - b->last[i].x, at.y - b->last[i].y);
     const struct nm_match *m = nm_judge_match(b->judge);
     const struct nm_stage_robot *row = nm_stage_robot(b->stage, i);
     bool plays = !m->teams[row->team].players[row->shirt.number - 1].penalised;
@@ -132,13 +132,13 @@ static void look_at_kick(struct nm_scorebook *b, struct vec3 ball, struct vec3 v
 {
     const struct nm_pitch *pitch = nm_stage_pitch(b->stage);
     uint32_t team = nm_stage_robot(b->stage, (uint32_t)b->kicker)->team;
-    double goal = -nm_match_side(nm_judge_match(b->judge), team), speed = hypot(velocity.x, velocity.y);
+    double goal = -nm_match_side(nm_judge_match(b->judge), team), speed = vec2_norm(velocity.x, velocity.y);
     double line = goal * pitch->length / 2, ahead = (line - ball.x) * goal;
     struct nm_book_row *row = &b->robots[b->kicker];
     row->kicks++;
     b->shooter = -1;
     if (velocity.x * goal <= 0.1 * speed || ahead <= 0) return;
-    double y = ball.y + velocity.y * ahead / fabs(velocity.x), way = hypot(ahead, y - ball.y);
+    double y = ball.y + velocity.y * ahead / fabs(velocity.x), way = vec2_norm(ahead, y - ball.y);
     if (fabs(y) > pitch->goal_width / 2 + BESIDE || rolls(pitch, speed) < way) return;
     row->shots++;
     bool on_goal = fabs(y) < pitch->goal_width / 2;
@@ -153,7 +153,7 @@ static void follow_ball(struct nm_scorebook *b)
 {
     struct vec3 velocity, ball = nm_stage_ball(b->stage, &velocity);
     int64_t now = nm_stage_now(b->stage);
-    double speed = hypot(velocity.x, velocity.y);
+    double speed = vec2_norm(velocity.x, velocity.y);
     uint32_t touching = nm_stage_touches(b->stage)->ball;
     if (speed > FAST) b->fast = now, b->fast_at = ball;
     int last = nm_judge_last_touch(b->judge);
@@ -172,7 +172,7 @@ static void follow_ball(struct nm_scorebook *b)
         bool mate =
             b->holder >= 0 && b->holder != last &&
             nm_stage_robot(b->stage, (uint32_t)b->holder)->team == nm_stage_robot(b->stage, (uint32_t)last)->team;
-        if (mate && hypot(ball.x - b->held_at.x, ball.y - b->held_at.y) > PASS) b->robots[b->holder].passes++;
+        if (mate && vec2_norm(ball.x - b->held_at.x, ball.y - b->held_at.y) > PASS) b->robots[b->holder].passes++;
         b->holder = last;
         b->held_at = ball;
         if (speed > b->speed + KICK && b->kicker < 0) {
@@ -195,8 +195,8 @@ static void follow_duel(struct nm_scorebook *b)
     struct vec3 ball = nm_stage_ball(b->stage, NULL);
     bool near[2] = {false, false};
     for (uint32_t i = 0; i < b->n; i++)
-        near[nm_stage_robot(b->stage, i)->team] |= hypot(b->last[i].x - ball.x, b->last[i].y - ball.y) < DUEL;
-    bool moved = hypot(ball.x - b->duel_at.x, ball.y - b->duel_at.y) > DUEL_MOVED;
+        near[nm_stage_robot(b->stage, i)->team] |= vec2_norm(b->last[i].x - ball.x, b->last[i].y - ball.y) < DUEL;
+    bool moved = vec2_norm(ball.x - b->duel_at.x, ball.y - b->duel_at.y) > DUEL_MOVED;
     if (!near[0] || !near[1] || moved || b->duel_since < 0 || !nm_judge_in_play(b->judge)) {
         b->duel_at = ball;
         b->duel_since = nm_stage_now(b->stage);
@@ -210,7 +210,7 @@ static void follow_duel(struct nm_scorebook *b)
 /* Walks at the ball: fast enough, and not past it. */
 static bool comes(const struct nm_scorebook *b, uint32_t i)
 {
-    return b->comes[i] > COMES && b->comes[i] > STRAIGHT * hypot(b->velocity[i].x, b->velocity[i].y);
+    return b->comes[i] > COMES && b->comes[i] > STRAIGHT * vec2_norm(b->velocity[i].x, b->velocity[i].y);
 }
 
 /* In PLAYING without a restart of the others: is somebody on his way to the ball, and not two who play it? On the way
@@ -227,7 +227,7 @@ static void follow_strikers(struct nm_scorebook *b)
         const struct nm_stage_robot *row = nm_stage_robot(b->stage, i);
         uint32_t t = row->team;
         if (b->fallen[i] || m->teams[t].players[row->shirt.number - 1].penalised) continue;
-        double far = hypot(b->last[i].x - ball.x, b->last[i].y - ball.y);
+        double far = vec2_norm(b->last[i].x - ball.x, b->last[i].y - ball.y);
         coming[t] += far < AT_BALL || comes(b, i);
         strikers[t] += far < AT_BALL || (far < STRIKES && comes(b, i));
         if (far >= nearest[t]) continue;
@@ -303,7 +303,7 @@ void nm_scorebook_pose(struct nm_scorebook *b, uint32_t robot, struct pose2 pose
 {
     uint32_t team = nm_stage_robot(b->stage, robot)->team;
     struct pose2 field = pose2_mul(nm_judge_team_to_field(b->judge, team), pose);
-    double error = hypot(field.x - b->last[robot].x, field.y - b->last[robot].y);
+    double error = vec2_norm(field.x - b->last[robot].x, field.y - b->last[robot].y);
     struct nm_book_row *row = &b->robots[robot];
     if (!isfinite(error)) return;
     row->error += error;

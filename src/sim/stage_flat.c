@@ -87,7 +87,7 @@ static void turn_head(struct nm_flat *flat, uint32_t robot, const HeadCommand *h
     if (h->mode == HeadCommand_ANGLES) nm_flat_head(flat, robot, h->pan, h->tilt);
     if (h->mode == HeadCommand_LOOK_AT)
         nm_flat_head(flat, robot, atan2(h->target.y, h->target.x),
-                     atan2(high - h->target.z, hypot(h->target.x, h->target.y)));
+                     atan2(high - h->target.z, vec2_norm(h->target.x, h->target.y)));
 }
 
 void flat_take(struct nm_stage *stage, struct actor *a)

@@ -94,7 +94,7 @@ static void tell_camera_pose(const struct actor *a, CameraPose *to)
     to->pose =
         (Pose){{camera.pos.x, camera.pos.y, camera.pos.z}, {camera.rot.x, camera.rot.y, camera.rot.z, camera.rot.w}};
     to->valid = a->sight.upright;
-    to->tilt_deviation = (float)hypot(nm_percept_params.tilt_noise, nm_percept_params.tilt_drift);
+    to->tilt_deviation = (float)vec2_norm(nm_percept_params.tilt_noise, nm_percept_params.tilt_drift);
 }
 
 static void tell(struct actor *a)

@@ -102,7 +102,7 @@ static void find_lines(const struct nm_eye *eye, const struct nm_pitch *p, struc
     for (uint32_t i = 0; i < p->n_lines; i++) {
         const struct nm_line *l = &p->lines[i];
         struct tracer t = {.eye = eye, .truth = truth, .number = (uint16_t)i};
-        int n = (int)ceil(hypot(l->x1 - l->x0, l->y1 - l->y0) / step);
+        int n = (int)ceil(vec2_norm(l->x1 - l->x0, l->y1 - l->y0) / step);
         bool open = false;
         for (int k = 0; k <= n; k++) {
             double s = (double)k / n;

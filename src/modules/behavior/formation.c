@@ -17,7 +17,7 @@ static struct pose2 facing(double x, double y, double to_x, double to_y)
 /* Away from the ball, if the place is too near to it: towards the own goal where it stands on the ball itself. */
 static void keep_away(double *x, double *y, const struct formation *f, double distance)
 {
-    double dx = *x - f->ball_x, dy = *y - f->ball_y, far = hypot(dx, dy);
+    double dx = *x - f->ball_x, dy = *y - f->ball_y, far = vec2_norm(dx, dy);
     if (far >= distance) return;
     *x = f->ball_x + (far > 0.01 ? dx / far : -1) * distance;
     *y = f->ball_y + (far > 0.01 ? dy / far : 0) * distance;
@@ -34,7 +34,7 @@ static void keep_inside(const struct nm_pitch_size *field, double *x, double *y)
 /* On the way of the ball to the own goal: half-way, but not so far behind the ball that a clearance ends between. */
 static struct pose2 defend(const struct nm_pitch_size *field, const struct formation *f, double aside)
 {
-    double goal_x = -field->length / 2, dx = f->ball_x - goal_x, dy = f->ball_y, far = hypot(dx, dy);
+    double goal_x = -field->length / 2, dx = f->ball_x - goal_x, dy = f->ball_y, far = vec2_norm(dx, dy);
     double out = nm_clamp(fmax(0.5 * far, far - 3), field->goal_area_length + BODY, 0.55 * field->length);
     double ux = far > 0.01 ? dx / far : 1, uy = far > 0.01 ? dy / far : 0;
     return (struct pose2){goal_x + out * ux - aside * uy, out * uy + aside * ux, 0};
@@ -71,7 +71,7 @@ static void keep_apart(struct place places[], uint32_t i)
 {
     for (uint32_t j = 0; j < i; j++) {
         struct pose2 *a = &places[i].pose, *b = &places[j].pose;
-        double dx = a->x - b->x, dy = a->y - b->y, far = hypot(dx, dy), apart = 2 * BODY;
+        double dx = a->x - b->x, dy = a->y - b->y, far = vec2_norm(dx, dy), apart = 2 * BODY;
         if (far >= apart) continue;
         a->x = b->x + (far > 0.01 ? dx / far : -0.6) * apart; /* aside, where both are at one place */
         a->y = b->y + (far > 0.01 ? dy / far : 0.8) * apart;
@@ -82,7 +82,7 @@ static bool fits(const struct nm_pitch_size *field, const struct place places[],
 {
     if (fabs(x) > field->length / 2 - LINE_OFF || fabs(y) > field->width / 2 - LINE_OFF) return false;
     for (uint32_t j = 0; j < i; j++)
-        if (hypot(x - places[j].pose.x, y - places[j].pose.y) < 2 * BODY) return false;
+        if (vec2_norm(x - places[j].pose.x, y - places[j].pose.y) < 2 * BODY) return false;
     return true;
 }
 
@@ -92,9 +92,9 @@ static void join_wall(const struct nm_pitch_size *field, const struct formation 
 {
     struct pose2 *at = &places[i].pose;
     double dx = at->x - f->ball_x, dy = at->y - f->ball_y, off = f->keep_off + MARGIN;
-    double angle = hypot(dx, dy) > 0.01 ? atan2(dy, dx) : M_PI;
+    double angle = vec2_norm(dx, dy) > 0.01 ? atan2(dy, dx) : M_PI;
     const int steps = 24;
-    if (hypot(dx, dy) >= off) return;
+    if (vec2_norm(dx, dy) >= off) return;
     for (int k = 0; k <= steps; k++) {
         double turned = angle + (k % 2 ? 1 : -1) * ((k + 1) / 2) * (2 * M_PI / steps);
         double x = f->ball_x + off * cos(turned), y = f->ball_y + off * sin(turned);
@@ -135,7 +135,7 @@ static struct pose2 kick_off_place(const struct nm_pitch_size *field, bool ours,
 
 static void kick_off_legal(const struct nm_pitch_size *field, bool may_enter, struct pose2 *at)
 {
-    double outside = field->circle_radius + field->line_width + MARGIN, far = hypot(at->x, at->y);
+    double outside = field->circle_radius + field->line_width + MARGIN, far = vec2_norm(at->x, at->y);
     at->x = fmin(at->x, -BODY);
     if (!may_enter && far < outside) {
         at->x *= outside / far;
@@ -199,7 +199,7 @@ void formation_places(const struct nm_pitch_size *field, const struct formation 
  * so that less of the goal is open. */
 struct pose2 formation_keeper(const struct nm_pitch_size *field, double ball_x, double ball_y)
 {
-    double goal_x = -field->length / 2, dx = ball_x - goal_x, far = hypot(dx, ball_y);
+    double goal_x = -field->length / 2, dx = ball_x - goal_x, far = vec2_norm(dx, ball_y);
     double angle = dx > 0 ? atan2(ball_y, dx) : ball_y > 0 ? M_PI / 2 : -M_PI / 2;
     double deep = nm_clamp(0.72 * field->goal_area_length * (1.6 - far / (0.6 * field->length)), 0.1,
                            0.85 * field->goal_area_length);

@@ -35,8 +35,8 @@ static void step(struct keeper *f)
         ball->position.x <= 0)
         return;
 
-    double way = hypot(ball->destination.x - ball->position.x, ball->destination.y - ball->position.y);
-    double speed = hypot(vx, vy), t = time_to_roll(ball->position.x * speed / -vx, speed, way);
+    double way = vec2_norm(ball->destination.x - ball->position.x, ball->destination.y - ball->position.y);
+    double speed = vec2_norm(vx, vy), t = time_to_roll(ball->position.x * speed / -vx, speed, way);
     double y = ball->position.y + ball->position.x * vy / -vx;
     nm_show(f->nm, "crosses at", y);
     nm_show(f->nm, "crosses in", t);

@@ -34,9 +34,9 @@ static const double quantiles[SAMPLES] = {-1.28, -0.52, 0, 0.52, 1.28};
 
 static double has_ball(const struct choice_world *w, double x, double y)
 {
-    double us = hypot(w->me.x - x, w->me.y - y), them = INFINITY;
+    double us = vec2_norm(w->me.x - x, w->me.y - y), them = INFINITY;
     for (uint32_t i = 0; i < w->n; i++) {
-        double far = hypot(w->robots[i].x - x, w->robots[i].y - y);
+        double far = vec2_norm(w->robots[i].x - x, w->robots[i].y - y);
         if (w->robots[i].rival)
             them = fmin(them, far);
         else
@@ -52,7 +52,7 @@ static double place_value(const struct choice_world *w, double x, double y, doub
 {
     double half = w->field->length / 2;
     /* a wide angle is worth more than a narrow one */
-    double theirs_far = hypot(half - x, 1.3 * y), ours_far = hypot(half + x, y);
+    double theirs_far = vec2_norm(half - x, 1.3 * y), ours_far = vec2_norm(half + x, y);
     return ours * chance(theirs_far) - (1 - ours) * chance(ours_far);
 }
 
@@ -123,7 +123,7 @@ static double time_until(const struct choice_world *w, const struct kick_ability
 /* The chance that a rival takes the ball before the touch. */
 static double too_late(const struct choice_world *w, enum kick_way way, double time)
 {
-    double to_ball = fmax(hypot(w->ball_x - w->me.x, w->ball_y - w->me.y) - ROUND_BALL, 0) / w->speed;
+    double to_ball = fmax(vec2_norm(w->ball_x - w->me.x, w->ball_y - w->me.y) - ROUND_BALL, 0) / w->speed;
     double late = fmax(to_ball + time - w->last_time, 0);
     return way == KICK_WAY_STANDING ? fmin(late / STEADY, 1) : fmin(late / LATE, LOST);
 }
@@ -132,7 +132,7 @@ static double too_late(const struct choice_world *w, enum kick_way way, double t
 static double taken(const struct choice_world *w, double angle)
 {
     double x = w->ball_x - STAND * cos(angle), y = w->ball_y - STAND * sin(angle), least = ROOM;
-    for (uint32_t i = 0; i < w->n; i++) least = fmin(least, hypot(w->robots[i].x - x, w->robots[i].y - y));
+    for (uint32_t i = 0; i < w->n; i++) least = fmin(least, vec2_norm(w->robots[i].x - x, w->robots[i].y - y));
     return 1 - least / ROOM;
 }
 
@@ -140,7 +140,7 @@ static void consider(const struct choice_world *w, enum kick_way way, double x, 
                      const struct kick_choice *last, double habit, struct kick_choice *best)
 {
     const struct kick_ability *a = &w->ways[way];
-    double angle = atan2(y - w->ball_y, x - w->ball_x), far = hypot(x - w->ball_x, y - w->ball_y);
+    double angle = atan2(y - w->ball_y, x - w->ball_x), far = vec2_norm(x - w->ball_x, y - w->ball_y);
     double half = w->field->length / 2;
     bool at_goal = x >= half - 0.01 && fabs(y) < w->field->goal_width / 2;
     if (!(a->reach > 0) || (at_goal && !w->direct_goal)) return;
@@ -169,7 +169,7 @@ struct kick_choice choose_kick(const struct choice_world *w, const struct kick_c
                  &best);
         for (uint32_t i = 0; i < w->n && way != KICK_WAY_DRIBBLE; i++) {
             const struct choice_robot *r = &w->robots[i];
-            double dx = r->x - w->ball_x, dy = r->y - w->ball_y, far = hypot(dx, dy), before = best.value;
+            double dx = r->x - w->ball_x, dy = r->y - w->ball_y, far = vec2_norm(dx, dy), before = best.value;
             if (r->rival || far < 0.8) continue;
             /* half a metre beside him, towards their goal: he comes to meet it */
             consider(w, way, fmin(r->x + 0.3, half - 0.3), r->y, last, habit, &best);

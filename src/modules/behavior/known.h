@@ -33,7 +33,7 @@ static inline struct pose2 known_pose(const PoseWithCovarianceStamped *pose)
 
 static inline double way_of(const BallModel *b)
 {
-    return hypot(b->destination.x - b->position.x, b->destination.y - b->position.y);
+    return vec2_norm(b->destination.x - b->position.x, b->destination.y - b->position.y);
 }
 
 /* The own sighting, as long as it is new; otherwise what the team believes. The mates are right where they see the ball
@@ -45,7 +45,7 @@ static inline struct known_ball known_ball(const struct nm *nm, struct pose2 me,
     double c = cos(me.theta), s = sin(me.theta);
     if (own->valid && age < KNOWN_NEWS && nm_age(nm, own) < nm_ns(KNOWN_NEWS)) {
         struct pose2 at = pose2_mul(me, (struct pose2){own->position.x, own->position.y, 0});
-        double apart = hypot(at.x - team->ball.position.x, at.y - team->ball.position.y);
+        double apart = vec2_norm(at.x - team->ball.position.x, at.y - team->ball.position.y);
         double later = age - nm_seconds(nm->now - nm_stamp_ns(team->ball.last_seen));
         bool outvoted = team->source == TeamBall_SOURCE_MATE && later > -1 && apart > KNOWN_APART;
         bool moved = team->source <= TeamBall_SOURCE_MATE && later > KNOWN_LATER && apart > KNOWN_MOVED;
@@ -74,7 +74,7 @@ static inline const Obstacle *known_rival(const ObstacleModel *robots, const str
     *far = INFINITY;
     for (uint32_t i = 0; ball->known && i < robots->obstacles.n; i++) {
         const Obstacle *o = &robots->obstacles.at[i];
-        double d = hypot(o->position.x - ball->x, o->position.y - ball->y);
+        double d = vec2_norm(o->position.x - ball->x, o->position.y - ball->y);
         if ((o->kind != Obstacle_RIVAL && o->kind != Obstacle_ROBOT) || o->fallen || d >= *far) continue;
         *far = d;
         nearest = o;

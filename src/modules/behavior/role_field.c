@@ -31,7 +31,7 @@ OPTION(wait_facing, double direction)
 OPTION(hold_place)
 {
     struct pose2 place = own_place(f);
-    double far = hypot(place.x - f->me.x, place.y - f->me.y);
+    double far = vec2_norm(place.x - f->me.x, place.y - f->me.y);
     /* who does not play the ball keeps off it; it may cross the ball's place only where it is far */
     double keep = f->match->kicking == MatchState_KICK_RIVAL ? f->field.circle_radius + 0.2 : 1.05;
     if (!f->ball.known && f->lost_since && nm_seconds(f->nm->now - f->lost_since) > 2)

@@ -23,14 +23,14 @@ static struct crossing crossing_of(const struct soccer *f)
     const struct known_ball *b = &f->ball;
     struct pose2 at = pose2_mul(pose2_inv(f->me), (struct pose2){b->x, b->y, 0});
     double c = cos(f->me.theta), s = sin(f->me.theta), goal_x = -f->field.length / 2;
-    double vx = c * b->vx + s * b->vy, vy = -s * b->vx + c * b->vy, speed = hypot(vx, vy);
+    double vx = c * b->vx + s * b->vy, vy = -s * b->vx + c * b->vy, speed = vec2_norm(vx, vy);
     double lying = at.x + nm_clamp(f->me.x - goal_x, 0, BEHIND); /* behind the goal line there is nothing to save */
     struct crossing none = {0, 0, INFINITY};
     if (!b->known || !b->own || b->age > SEEN || vx > -0.1 || lying <= 0 || b->vx >= -0.05) return none;
     double in_goal = b->y + (goal_x - b->x) * b->vy / b->vx;
     double way = UNSURE * b->way;
-    if (fabs(in_goal) > f->field.goal_width / 2 + 0.1) return none; /* it misses the goal */
-    if (hypot(b->x - goal_x, b->y - in_goal) > way) return none;    /* it stops before    */
+    if (fabs(in_goal) > f->field.goal_width / 2 + 0.1) return none;  /* it misses the goal */
+    if (vec2_norm(b->x - goal_x, b->y - in_goal) > way) return none; /* it stops before    */
     return (struct crossing){at.y + lying * vy / -vx, at.y + at.x * vy / -vx,
                              time_to_roll(lying * speed / -vx, speed, way)};
 }
@@ -39,7 +39,7 @@ static OPTION(guard)
 {
     struct crossing c = crossing_of(f);
     struct pose2 place = own_place(f);
-    double far = hypot(place.x - f->me.x, place.y - f->me.y);
+    double far = vec2_norm(place.x - f->me.x, place.y - f->me.y);
     STATE(walking)
     {
         if (isfinite(c.time)) go(blocking, "a ball comes");

@@ -9,7 +9,7 @@ static void add_robots(const struct soccer *f, struct choice_world *w)
     for (uint32_t i = 0; i < o->obstacles.n && w->n < CHOICE_ROBOTS; i++) {
         const Obstacle *r = &o->obstacles.at[i];
         bool robot = r->kind == Obstacle_RIVAL || r->kind == Obstacle_MATE || r->kind == Obstacle_ROBOT;
-        bool self = hypot(r->position.x - f->me.x, r->position.y - f->me.y) < 0.2;
+        bool self = vec2_norm(r->position.x - f->me.x, r->position.y - f->me.y) < 0.2;
         if (robot && !self)
             w->robots[w->n++] = (struct choice_robot){r->position.x, r->position.y, r->kind != Obstacle_MATE};
     }
@@ -60,7 +60,7 @@ static const double ROLLS = 0.4;                /* m/s: the rival has played it 
 static const double SHORTEST = 2, LONGEST = 4;  /* s that it waits for him                                    */
 static const double INSISTS = 2;                /* s after that in which it makes way for nobody              */
 
-static bool rolls(const struct soccer *f) { return hypot(f->ball.vx, f->ball.vy) > ROLLS; }
+static bool rolls(const struct soccer *f) { return vec2_norm(f->ball.vx, f->ball.vy) > ROLLS; }
 
 /* How much nearer the rival is to kicking the ball at our goal than this robot is to kicking it at theirs, m. The rival
  * reckons the same the other way round, so that only one of the two makes way. */
@@ -148,7 +148,7 @@ OPTION(play_ball)
             ask_kick(f, f->choice.x, f->choice.y);
         }
         stand_still(f);
-        bool gone = hypot(f->ball.x - f->kicked_from.x, f->ball.y - f->kicked_from.y) > 0.3;
+        bool gone = vec2_norm(f->ball.x - f->kicked_from.x, f->ball.y - f->kicked_from.y) > 0.3;
         if (f->asked == ASKED_FAILED) go(retrying, "the kick was refused");
         if (f->asked == ASKED_SUCCEEDED || gone) go(going, "kicked");
         if (state_time() > 10) go(going, "nobody kicked");

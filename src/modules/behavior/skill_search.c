@@ -9,7 +9,7 @@ OPTION(search_ball)
     bool target = nm_age(f->nm, f->search_target) < nm_ns(KNOWN_NEWS);
     double x = nm_within(f->last_ball.x, f->field.length / 2 - INSIDE);
     double y = nm_within(f->last_ball.y, f->field.width / 2 - INSIDE);
-    double there = atan2(y - f->me.y, x - f->me.x), away = hypot(x - f->me.x, y - f->me.y);
+    double there = atan2(y - f->me.y, x - f->me.x), away = vec2_norm(x - f->me.x, y - f->me.y);
     STATE(looking)
     {
         acts(f, Strategy_ACTION_POSITIONING);
@@ -31,14 +31,14 @@ OPTION(search_ball)
     STATE(walking)
     {
         const Point *at = &f->search_target->point;
-        double far = hypot(at->x - f->me.x, at->y - f->me.y);
+        double far = vec2_norm(at->x - f->me.x, at->y - f->me.y);
         if (!target) go(turning, "there is no place to look at any more");
         if (far < 0.5) go(turning, "at the place where it could be");
         walk_to(f, (struct pose2){at->x, at->y, atan2(at->y - f->me.y, at->x - f->me.x)}, 0);
     }
     STATE(crossing)
     {
-        if (hypot(f->me.x, f->me.y) < 0.5 || state_time() > 15) go(turning, "in the middle of the field");
+        if (vec2_norm(f->me.x, f->me.y) < 0.5 || state_time() > 15) go(turning, "in the middle of the field");
         walk_to(f, (struct pose2){0, 0, atan2(-f->me.y, -f->me.x)}, 0);
     }
 }

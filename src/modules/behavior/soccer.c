@@ -19,7 +19,7 @@ static bool still_kick_off(const struct soccer *f)
 {
     const MatchState *m = f->match;
     return m->state == MatchState_PLAYING && m->kicking == MatchState_KICK_OWN &&
-           m->set_play == MatchState_SET_PLAY_NONE && f->ball.known && hypot(f->ball.x, f->ball.y) < 0.4;
+           m->set_play == MatchState_SET_PLAY_NONE && f->ball.known && vec2_norm(f->ball.x, f->ball.y) < 0.4;
 }
 
 /* A goal counts directly from a free kick, a corner or a goal kick. From a kick-off, a throw-in or an indirect free
@@ -45,7 +45,7 @@ static void sense(struct soccer *f)
     f->me = known_pose(f->pose);
     f->unsure = nm_slot(f->pose)->seq ? sqrt(fmax(c[0] + c[7], 0) / 2) : INFINITY;
     f->ball = known_ball(f->nm, f->me, f->ball_seen, f->team_ball);
-    f->ball_far = f->ball.known ? hypot(f->ball.x - f->me.x, f->ball.y - f->me.y) : INFINITY;
+    f->ball_far = f->ball.known ? vec2_norm(f->ball.x - f->me.x, f->ball.y - f->me.y) : INFINITY;
     find_rival(f);
     f->kick_off = still_kick_off(f);
     f->goal_counts = goal_counts(f);
@@ -56,7 +56,7 @@ static void sense(struct soccer *f)
     } else if (!f->lost_since) {
         f->lost_since = f->nm->now;
     }
-    if (hypot(f->ball.x - f->rested.x, f->ball.y - f->rested.y) > 0.15) {
+    if (vec2_norm(f->ball.x - f->rested.x, f->ball.y - f->rested.y) > 0.15) {
         f->rested = (struct vec3){f->ball.x, f->ball.y, 0};
         f->rested_since = f->nm->now;
     }
@@ -77,7 +77,7 @@ void stand_still(struct soccer *f) { order(f, NavigationGoal_STAND); }
 
 void walk_to(struct soccer *f, struct pose2 to, double keep_from_ball)
 {
-    double far = hypot(to.x - f->me.x, to.y - f->me.y);
+    double far = vec2_norm(to.x - f->me.x, to.y - f->me.y);
     NavigationGoal *g = order(f, far > 1 ? NavigationGoal_PATH : NavigationGoal_PATH_WITH_ORIENTATION);
     g->target = (Pose2D){to.x, to.y, to.theta};
     g->ball_distance = (float)keep_from_ball;
@@ -200,7 +200,7 @@ static OPTION(take_place)
     }
     STATE(stand)
     {
-        double far = hypot(own_place(f).x - f->me.x, own_place(f).y - f->me.y);
+        double far = vec2_norm(own_place(f).x - f->me.x, own_place(f).y - f->me.y);
         if (far > 0.4) go(walk, "the place is elsewhere");
         look(f, HeadMode_BALL_MODE);
         stand_still(f);

@@ -112,7 +112,7 @@ static double time_behind(const struct strategy *f, struct pose2 from, double ba
     double to_ball = atan2(ball_y - from.y, ball_x - from.x);
     double to_goal = atan2(-ball_y, f->field.length / 2 - ball_x);
     double around = fabs(angle_normal(to_goal - to_ball)), facing = fabs(angle_normal(to_ball - from.theta));
-    double way = hypot(ball_x - from.x, ball_y - from.y) + 0.3 * around;
+    double way = vec2_norm(ball_x - from.x, ball_y - from.y) + 0.3 * around;
     return way / f->speed + (0.5 * facing + 0.2 * around) / f->turn;
 }
 
@@ -121,7 +121,7 @@ static double time_to(const struct strategy *f, struct pose2 from, const struct 
 {
     const int steps = 8;
     const double rests = 0.15; /* m/s */
-    double speed = hypot(ball->vx, ball->vy), lasts = speed > rests ? 2 * ball->way / speed : 0, need = INFINITY;
+    double speed = vec2_norm(ball->vx, ball->vy), lasts = speed > rests ? 2 * ball->way / speed : 0, need = INFINITY;
     if (!ball->known) return INFINITY;
     for (int k = 0; k <= steps; k++) {
         double u = (double)k / steps, rolled = lasts > 0 ? ball->way * u * (2 - u) / speed : 0;
@@ -166,7 +166,7 @@ static void add_seen(struct strategy *f, struct board *b, const Obstacle *o)
     if (o->kind != Obstacle_MATE || nm_seconds(f->nm->now - nm_stamp_ns(o->last_seen)) > 3) return;
     for (uint32_t i = 0; i < b->n; i++)
         if (o->player_number == b->players[i].number ||
-            hypot(o->position.x - b->players[i].pose.x, o->position.y - b->players[i].pose.y) < 0.7)
+            vec2_norm(o->position.x - b->players[i].pose.x, o->position.y - b->players[i].pose.y) < 0.7)
             return;
     if (o->player_number && (o->player_number == f->match->player_number || penalised(f, o->player_number))) return;
     struct pose2 at = {o->position.x, o->position.y, atan2(b->ball.y - o->position.y, b->ball.x - o->position.x)};
@@ -241,7 +241,7 @@ static void read_situation(struct strategy *f, struct board *b)
         .keep_off = f->field.circle_radius,
         .spread = f->exclusion + f->step_aside * f->match->player_number, /* no two on one circle */
     };
-    if (hypot(b->ball.x - f->rested.x, b->ball.y - f->rested.y) > 0.2) {
+    if (vec2_norm(b->ball.x - f->rested.x, b->ball.y - f->rested.y) > 0.2) {
         f->moved = f->nm->now;
         f->rested = (struct vec3){b->ball.x, b->ball.y, 0};
     }
@@ -310,7 +310,7 @@ static void share_places(const struct strategy *f, struct board *b, uint32_t str
         const struct player *p = &b->players[walkers[i]];
         for (uint32_t j = 0; j < n; j++) {
             const struct place *at = &places[j];
-            cost[i][j] = hypot(at->pose.x - p->pose.x, at->pose.y - p->pose.y);
+            cost[i][j] = vec2_norm(at->pose.x - p->pose.x, at->pose.y - p->pose.y);
             if (at->role == p->role && p->role != TeamMessage_ROLE_STRIKER) cost[i][j] -= 0.3;
             if (playing && striker < PLAYERS && (at == b->places) != (walkers[i] == striker)) cost[i][j] += 100;
             if (!p->number && !playing) cost[i][j] *= 10; /* who does not listen stays where he stands */
@@ -339,7 +339,7 @@ static bool ball_has_gone(const struct strategy *f, const struct board *b, const
     const TeamMessage *m = &mate->message;
     double late = nm_seconds(f->nm->now - nm_stamp_ns(m->header.stamp));
     double x = m->ball.x + late * m->ball_velocity.x, y = m->ball.y + late * m->ball_velocity.y;
-    return b->ball.own && b->ball.age < 0.5 && m->ball_known && hypot(x - b->ball.x, y - b->ball.y) > far;
+    return b->ball.own && b->ball.age < 0.5 && m->ball_known && vec2_norm(x - b->ball.x, y - b->ball.y) > far;
 }
 
 /* The mate whose proposal counts; NULL: the own one does. */
@@ -375,7 +375,7 @@ static void adopt(struct board *b, const TeamMessage *m)
             if (i == b->keeper || placed[i]) continue;
             for (uint32_t j = any; j < b->n_places; j++) {
                 const struct pose2 *at = &b->places[j].pose;
-                double far = hypot(at->x - b->players[i].pose.x, at->y - b->players[i].pose.y);
+                double far = vec2_norm(at->x - b->players[i].pose.x, at->y - b->players[i].pose.y);
                 if (taken[j] || (!any && b->places[j].role != b->roles[i]) || far >= least) continue;
                 least = far;
                 found = j;

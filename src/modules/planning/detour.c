@@ -37,7 +37,7 @@ static double positive(double angle)
  * its direction; false if one disc hides in the other. */
 static bool tangent(struct vec2 a, double ra, struct vec2 b, double rb, double *direction)
 {
-    double dx = b.x - a.x, dy = b.y - a.y, far = hypot(dx, dy), k = rb - ra;
+    double dx = b.x - a.x, dy = b.y - a.y, far = vec2_norm(dx, dy), k = rb - ra;
     if (!(far > fabs(k))) return false;
     *direction = atan2(dy, dx) - asin(k / far);
     return true;
@@ -99,7 +99,7 @@ static bool tighten(struct rope *rope)
             }
         w->length = 0;
         for (uint32_t i = 0; i <= w->n; i++)
-            w->length += hypot(lines[i].b.x - lines[i].a.x, lines[i].b.y - lines[i].a.y);
+            w->length += vec2_norm(lines[i].b.x - lines[i].a.x, lines[i].b.y - lines[i].a.y);
         for (uint32_t i = 0; i < w->n; i++) {
             struct detour_bend *bend = &w->bends[i];
             bend->begin = lines[i].direction - bend->side * M_PI / 2;
@@ -115,17 +115,17 @@ static bool tighten(struct rope *rope)
 /* How far along a line it enters a disc; INFINITY if it does not. */
 static double enters(const struct line *line, const struct detour_disc *disc)
 {
-    double dx = line->b.x - line->a.x, dy = line->b.y - line->a.y, length = hypot(dx, dy);
+    double dx = line->b.x - line->a.x, dy = line->b.y - line->a.y, length = vec2_norm(dx, dy);
     double px = disc->x - line->a.x, py = disc->y - line->a.y, r = disc->radius - TOUCH;
     double along = length > 0 ? (px * dx + py * dy) / length : 0, nearest = fmin(fmax(along, 0), length);
     double ux = length > 0 ? dx / length : 1, uy = length > 0 ? dy / length : 0;
-    return r > 0 && hypot(px - nearest * ux, py - nearest * uy) < r ? nearest : INFINITY;
+    return r > 0 && vec2_norm(px - nearest * ux, py - nearest * uy) < r ? nearest : INFINITY;
 }
 
 /* Whether an arc passes through a disc. */
 static bool arc_enters(const struct detour_bend *bend, const struct detour_disc *disc)
 {
-    double dx = disc->x - bend->x, dy = disc->y - bend->y, far = hypot(dx, dy), r = bend->radius, s = disc->radius;
+    double dx = disc->x - bend->x, dy = disc->y - bend->y, far = vec2_norm(dx, dy), r = bend->radius, s = disc->radius;
     if (far >= r + s - TOUCH || far <= r - s) return false;
     if (far <= s - r) return true;
     double half = acos(fmin(fmax((r * r + far * far - s * s) / (2 * r * far), -1), 1));
@@ -217,7 +217,7 @@ static void search_from(struct search *s, struct rope *rope)
 
 static double room(const struct detour_disc *disc, struct pose2 p)
 {
-    return fmin(disc->radius, hypot(p.x - disc->x, p.y - disc->y) - 2 * TOUCH);
+    return fmin(disc->radius, vec2_norm(p.x - disc->x, p.y - disc->y) - 2 * TOUCH);
 }
 
 void detour_find(struct detour *way, struct pose2 from, struct pose2 to, const struct detour_disc discs[], uint32_t n,
@@ -232,7 +232,7 @@ void detour_find(struct detour *way, struct pose2 from, struct pose2 to, const s
     }
     struct rope straight = {.way = {.from = from, .to = to}};
     s.best = straight.way;
-    s.best.length = hypot(to.x - from.x, to.y - from.y);
+    s.best.length = vec2_norm(to.x - from.x, to.y - from.y);
     search_from(&s, &straight);
     *way = s.best;
 }
@@ -242,7 +242,7 @@ struct pose2 detour_at(const struct detour *w, double along)
     struct line line = {0};
     for (uint32_t node = 0; node <= w->n; node++) {
         if (!line_after(w, node, &line)) break;
-        double length = hypot(line.b.x - line.a.x, line.b.y - line.a.y);
+        double length = vec2_norm(line.b.x - line.a.x, line.b.y - line.a.y);
         if (along <= length) {
             along = fmax(along, 0);
             return (struct pose2){line.a.x + along * cos(line.direction), line.a.y + along * sin(line.direction),

@@ -134,7 +134,7 @@ struct outlook { /* everything that a gaze may show, as things are now */
 
 static struct spot spot_of(const struct gaze *f, double x, double y, double height)
 {
-    return (struct spot){atan2(y, x), atan2(f->eye.z - height, hypot(x - f->eye.x, y - f->eye.y)), 1};
+    return (struct spot){atan2(y, x), atan2(f->eye.z - height, vec2_norm(x - f->eye.x, y - f->eye.y)), 1};
 }
 
 static double found(double distance, double range) { return 1 / (1 + exp((distance - range) / FADE)); }
@@ -143,7 +143,7 @@ static double found(double distance, double range) { return 1 / (1 + exp((distan
 static void look_out_for_ball(const struct gaze *f, struct outlook *o)
 {
     const BallModel *b = f->ball;
-    double far = hypot(b->position.x, b->position.y);
+    double far = vec2_norm(b->position.x, b->position.y);
     o->seen = false;
     double unseen = fmax(nm_seconds(f->nm->now - nm_stamp_ns(b->last_seen)), 0) + f->dwell;
     bool elsewhere = unseen > DOUBTED + f->dwell && nm_age(f->nm, f->search) < nm_ns(NEWS); /* mates know better */
@@ -174,7 +174,8 @@ static void look_out_for_landmarks(const struct gaze *f, struct pose2 map_to_rob
     for (uint32_t i = 0; i < f->n_landmarks; i++) {
         const struct nm_landmark *l = &f->landmarks[i];
         bool post = l->kind == NM_LANDMARK_POST;
-        double x = map_to_robot.x + c * l->x - s * l->y, y = map_to_robot.y + s * l->x + c * l->y, far = hypot(x, y);
+        double x = map_to_robot.x + c * l->x - s * l->y, y = map_to_robot.y + s * l->x + c * l->y,
+               far = vec2_norm(x, y);
         double range = post ? POST_RANGE : MARK_RANGE, age = nm_seconds(f->nm->now - f->landmark_seen[i]);
         if (post) post_unseen = fmin(post_unseen, age);
         if (far > range + 3 * FADE || far < 0.1) continue;
@@ -206,8 +207,9 @@ static void pose_covariance(const struct gaze *f, double theta, double p[3][3])
 static void look_out_for_way(const struct gaze *f, struct outlook *o)
 {
     const Vector3 *v = &f->odometry->twist.twist.linear;
-    double speed = hypot(v->x, v->y), unseen = nm_seconds(f->nm->now - f->way_seen);
-    o->way = speed > SLOW && isfinite(speed) && !(o->ball && hypot(f->ball->position.x, f->ball->position.y) < BUSY);
+    double speed = vec2_norm(v->x, v->y), unseen = nm_seconds(f->nm->now - f->way_seen);
+    o->way =
+        speed > SLOW && isfinite(speed) && !(o->ball && vec2_norm(f->ball->position.x, f->ball->position.y) < BUSY);
     if (!o->way) return;
     o->way_at = spot_of(f, AHEAD * v->x / speed, AHEAD * v->y / speed, 0);
     o->way_at.worth = speed * (1 - exp(-unseen / NEXT));
@@ -218,7 +220,8 @@ static void look_out_for_robots(const struct gaze *f, struct outlook *o)
 {
     for (uint32_t i = 0; i < f->obstacles->obstacles.n && o->n_robots < ROBOTS; i++) {
         const Obstacle *r = &f->obstacles->obstacles.at[i];
-        double far = hypot(r->position.x, r->position.y), unseen = nm_seconds(f->nm->now - nm_stamp_ns(r->last_seen));
+        double far = vec2_norm(r->position.x, r->position.y),
+               unseen = nm_seconds(f->nm->now - nm_stamp_ns(r->last_seen));
         if (r->kind == Obstacle_GOAL_POST || r->kind == Obstacle_BALL || !(far < BESIDE)) continue;
         o->robots[o->n_robots] = spot_of(f, r->position.x, r->position.y, TRUNK);
         o->robots[o->n_robots++].worth = (1 - far / BESIDE) * (1 - exp(-fmax(unseen, 0) / NEXT));
@@ -369,7 +372,7 @@ static void remember(struct gaze *f, const struct outlook *o)
     for (uint32_t i = 0; i < o->n; i++)
         if (within(f, f->pan, f->tilt, &o->marks[i].at, EDGE)) f->landmark_seen[o->marks[i].landmark] = f->nm->now;
     if (o->way && within(f, f->pan, f->tilt, &o->way_at, EDGE)) f->way_seen = f->nm->now;
-    double far = o->ball ? hypot(f->ball->position.x, f->ball->position.y) : INFINITY;
+    double far = o->ball ? vec2_norm(f->ball->position.x, f->ball->position.y) : INFINITY;
     if (o->ball && far < BUSY) f->had_ball = f->nm->now;
     if (!o->ball || o->seen)
         f->stared = 0;

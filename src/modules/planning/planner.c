@@ -325,7 +325,7 @@ static void add_goals(const struct planner *f, double room, struct detour_disc *
         double x = (k & 1 ? 1 : -1) * f->field.length / 2,
                y = (k & 2 ? 1 : -1) * (f->field.goal_width + f->field.post) / 2;
         struct pose2 post = pose2_mul(f->map_to_odom, (struct pose2){x, y, 0});
-        if (hypot(post.x - f->robot.x, post.y - f->robot.y) > nearby) continue;
+        if (vec2_norm(post.x - f->robot.x, post.y - f->robot.y) > nearby) continue;
         for (int i = 0; i < NET; i++) {
             double deep = f->field.goal_depth * i / (NET - 1);
             struct pose2 at = pose2_mul(f->map_to_odom, (struct pose2){x + (k & 1 ? deep : -deep), y, 0});
@@ -339,7 +339,7 @@ static uint32_t obstacle_discs(const struct planner *f, double room, struct deto
     uint32_t n = 0;
     for (uint32_t i = 0; i < f->n_others; i++) {
         const struct robot *o = &f->others[i];
-        double far = hypot(o->x - f->robot.x, o->y - f->robot.y), until = fmin(far / f->forward, FORESIGHT);
+        double far = vec2_norm(o->x - f->robot.x, o->y - f->robot.y), until = fmin(far / f->forward, FORESIGHT);
         double radius = o->radius + f->body + (o->moves ? 1 : POST_ROOM) * room;
         add_disc(discs, &n, o->x + until * o->vx, o->y + until * o->vy, radius);
         if (o->first && !needs_ball(f->goal->mode))
@@ -352,9 +352,9 @@ static uint32_t obstacle_discs(const struct planner *f, double room, struct deto
 /* A target in a disc is moved to its edge: as near as it may come. */
 static struct pose2 out_of(const struct planner *f, struct pose2 target, double x, double y, double radius)
 {
-    double dx = target.x - x, dy = target.y - y, far = hypot(dx, dy);
+    double dx = target.x - x, dy = target.y - y, far = vec2_norm(dx, dy);
     if (far >= radius) return target;
-    if (far < 0.01) dx = f->robot.x - x, dy = f->robot.y - y, far = hypot(dx, dy);
+    if (far < 0.01) dx = f->robot.x - x, dy = f->robot.y - y, far = vec2_norm(dx, dy);
     if (!(far > 0)) return target;
     return (struct pose2){x + dx / far * radius, y + dy / far * radius, target.theta};
 }
@@ -371,7 +371,7 @@ static void leave_net(struct planner *f, double room)
     bool behind = end * me.x > back && fabs(me.y) < edge, beside = fabs(me.y) >= edge && side * crosses < edge;
     if (!f->located || old(f, f->located) || out < 0 || in < 0 || !(behind || beside)) return;
     struct pose2 next = {end * (behind ? back + off : line), side * (edge + f->arrive), to.theta};
-    f->beyond += hypot(to.x - next.x, to.y - next.y);
+    f->beyond += vec2_norm(to.x - next.x, to.y - next.y);
     f->to = pose2_mul(f->map_to_odom, next);
 }
 
@@ -393,7 +393,7 @@ static void plan_place(struct planner *f, const struct plan *p, double room)
     struct pose2 ball;
     if (keep > 0 && ball_to_keep_off(f, &ball)) {
         f->to = out_of(f, f->to, ball.x, ball.y, keep);
-        bool too_near = hypot(f->robot.x - ball.x, f->robot.y - ball.y) < 0.95 * keep;
+        bool too_near = vec2_norm(f->robot.x - ball.x, f->robot.y - ball.y) < 0.95 * keep;
         if (too_near) /* first away from the ball, whatever the target is */
             f->to = out_of(f, (struct pose2){f->robot.x, f->robot.y, f->to.theta}, ball.x, ball.y, keep + 2 * f->leave);
         else
@@ -497,7 +497,7 @@ static void yield_to_others(const struct planner *f, struct steer_velocity *v, d
     for (uint32_t i = 0; i < f->n_others; i++) {
         const struct robot *o = &f->others[i];
         struct pose2 at = seen(f, (struct pose2){o->x, o->y, 0});
-        double far = hypot(at.x, at.y), gap = far - o->radius - f->body;
+        double far = vec2_norm(at.x, at.y), gap = far - o->radius - f->body;
         if (!o->moves || gap > 1 || !(far > 0)) continue;
         double nx = at.x / far, ny = at.y / far, towards = v->x * nx + v->y * ny;
         double comes = fmax(-(c * o->vx + s * o->vy) * nx - (c * o->vy - s * o->vx) * ny, 0);
@@ -519,7 +519,7 @@ static void put_velocity(struct planner *f, struct steer_velocity v)
 static void keep_off_ball(const struct planner *f, struct steer_velocity *v)
 {
     struct pose2 at = seen(f, f->ball_at);
-    double far = hypot(at.x, at.y), deep = f->ball_room - far;
+    double far = vec2_norm(at.x, at.y), deep = f->ball_room - far;
     if (!needs_ball(f->goal->mode) || f->in_lane || deep < 0 || !(far > 0)) return;
     double out = fmin(3 * deep, f->side);
     v->x -= out * at.x / far;
@@ -538,12 +538,12 @@ static bool sees_ball_turned(const struct planner *f)
 /* Follows the way; returns the seconds that are left. */
 static double follow(struct planner *f, const struct plan *p, double end_speed)
 {
-    double gone = hypot(f->robot.x - f->way.from.x, f->robot.y - f->way.from.y), seconds;
+    double gone = vec2_norm(f->robot.x - f->way.from.x, f->robot.y - f->way.from.y), seconds;
     struct pose2 ahead = seen(f, detour_at(&f->way, gone + LOOK_AHEAD)),
                  end = seen(f, detour_at(&f->way, f->way.length));
     struct steer_wish wish = {.ahead = {ahead.x, ahead.y, end.theta},
                               .final = seen(f, f->to).theta,
-                              .remaining = fmax(f->way.length - gone, hypot(end.x, end.y)) + f->beyond,
+                              .remaining = fmax(f->way.length - gone, vec2_norm(end.x, end.y)) + f->beyond,
                               .end_speed = end_speed,
                               .may_hold = sees_ball_turned(f),
                               .turn_early = p->turn_early,
@@ -571,10 +571,10 @@ static void step_to(struct planner *f, const struct plan *p, struct pose2 to)
 /* It is there when it will be there, and does not run through. */
 static bool has_arrived(const struct planner *f, struct pose2 to)
 {
-    double far = hypot(to.x, to.y), wrong = fabs(to.theta);
+    double far = vec2_norm(to.x, to.y), wrong = fabs(to.theta);
     if (f->arrived) return far < f->leave && wrong < f->leave_turn;
     struct pose2 more = walked(f, f->delay);
-    bool calm = hypot(more.x, more.y) < f->arrive && fabs(more.theta) < f->arrive_turn;
+    bool calm = vec2_norm(more.x, more.y) < f->arrive && fabs(more.theta) < f->arrive_turn;
     return calm && far < f->arrive && wrong < f->arrive_turn;
 }
 
@@ -593,7 +593,7 @@ static void go_and_stand(struct planner *f, const struct plan *p)
     yield_to_others(f, &yielding, CLEAR);
     bool alone = yielding.x == free.x && yielding.y == free.y;
     struct pose2 from_here = pose2_mul(pose2_inv(f->here), f->to);
-    if (f->holds && !held_up && alone && f->way.n == 0 && hypot(to.x, to.y) < f->near) step_to(f, p, from_here);
+    if (f->holds && !held_up && alone && f->way.n == 0 && vec2_norm(to.x, to.y) < f->near) step_to(f, p, from_here);
     f->state->remaining_time = (float)seconds;
 }
 

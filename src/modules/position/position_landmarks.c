@@ -51,11 +51,11 @@ struct pairs {
 static void add_pair(const struct position_landmarks *f, const struct sighting *s, struct pairs *pairs)
 {
     struct pose2 at = pose2_mul(f->pose, (struct pose2){s->x, s->y, s->orientation});
-    double away = hypot(s->x, s->y), best = f->near + f->near_far * away;
+    double away = vec2_norm(s->x, s->y), best = f->near + f->near_far * away;
     const struct nm_landmark *found = NULL;
     for (uint32_t i = f->map.first[s->kind]; i < f->map.first[s->kind + 1]; i++) {
         const struct nm_landmark *m = &f->map.marks[i];
-        double off = hypot(m->x - at.x, m->y - at.y);
+        double off = vec2_norm(m->x - at.x, m->y - at.y);
         if (s->directed && fabs(remainder(m->theta - at.theta, s->turn)) > 0.5) continue;
         if (off < best) best = off, found = m;
     }
@@ -97,7 +97,7 @@ static void turn_by_posts(struct position_landmarks *f, const struct sighting *s
         for (uint32_t k = i + 1; k < n; k++) {
             const struct sighting *a = &sightings[i], *b = &sightings[k];
             if (a->kind != NM_LANDMARK_POST || b->kind != NM_LANDMARK_POST) continue;
-            if (fabs(hypot(a->x - b->x, a->y - b->y) - width) > f->post_error) continue;
+            if (fabs(vec2_norm(a->x - b->x, a->y - b->y) - width) > f->post_error) continue;
             /* the line between them is the goal line: either way round, whichever is nearer */
             double off = remainder(M_PI / 2 - atan2(b->y - a->y, b->x - a->x) - f->pose.theta, M_PI);
             if (fabs(off) > 0.6) continue;
@@ -152,8 +152,8 @@ static void search(struct position_landmarks *f)
     }
     if (!found) return;
     struct pose2 other = position_mirrored(best);
-    double here = hypot(best.x - f->pose.x, best.y - f->pose.y),
-           there = hypot(other.x - f->pose.x, other.y - f->pose.y);
+    double here = vec2_norm(best.x - f->pose.x, best.y - f->pose.y),
+           there = vec2_norm(other.x - f->pose.x, other.y - f->pose.y);
     bool turned = f->in_own_half ? best.x > 0 : there < here;
     if (fmin(here, there) > 1 && !f->in_own_half) f->side = (struct side_belief){.history = 0.5};
     f->in_own_half = false;
@@ -193,8 +193,8 @@ static void happen(struct position_landmarks *f, uint32_t events)
 static void move(struct position_landmarks *f, int64_t to)
 {
     struct pose2 robot = nm_trail_at(&f->past, to), step = pose2_mul(pose2_inv(f->moved_to), robot);
-    if (f->moving && hypot(step.x, step.y) < 1) {
-        double way = hypot(step.x, step.y), turn = fabs(step.theta);
+    if (f->moving && vec2_norm(step.x, step.y) < 1) {
+        double way = vec2_norm(step.x, step.y), turn = fabs(step.theta);
         f->pose = pose2_mul(f->pose, step);
         f->variance += f->way_noise * f->way_noise * way + way * way * f->turn_variance;
         f->turn_variance += f->turn_noise * f->turn_noise * (turn + 0.2 * way);

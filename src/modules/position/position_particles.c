@@ -86,7 +86,7 @@ static void mirror(struct position_particles *f)
 /* The controlled part of the mutation by odometry, and exploration. */
 static void move_cloud(struct position_particles *f, struct pose2 step, double dt)
 {
-    double way = hypot(step.x, step.y), turn = fabs(step.theta);
+    double way = vec2_norm(step.x, step.y), turn = fabs(step.theta);
     double sigma = f->way_noise * sqrt(way) + f->explore * sqrt(dt);
     double sigma_turn = f->turn_noise * sqrt(turn) + 0.3 * f->turn_noise * sqrt(way) + f->explore_turn * sqrt(dt);
     struct cloud *p = &f->cloud;
@@ -134,7 +134,7 @@ static void add_new(struct position_particles *f, uint32_t fresh)
         }
         if (best == -INFINITY) spot.pose = f->best.pose;
         struct pose2 other = position_mirrored(spot.pose), was = f->best.pose;
-        if (hypot(other.x - was.x, other.y - was.y) < hypot(spot.pose.x - was.x, spot.pose.y - was.y))
+        if (vec2_norm(other.x - was.x, other.y - was.y) < vec2_norm(spot.pose.x - was.x, spot.pose.y - was.y))
             spot.pose = other;
         put(f, i, spot);
     }
@@ -253,7 +253,7 @@ static void move(struct position_particles *f, int64_t to)
     struct pose2 robot = nm_trail_at(&f->past, to);
     if (f->moving) {
         struct pose2 step = pose2_mul(pose2_inv(f->moved_to), robot);
-        if (hypot(step.x, step.y) > 1) step = (struct pose2){0}; /* odometry started again */
+        if (vec2_norm(step.x, step.y) > 1) step = (struct pose2){0}; /* odometry started again */
         move_cloud(f, step, nm_clamp(nm_seconds(to - f->moved_at), 0, 1));
     }
     f->moving = true;
@@ -267,7 +267,7 @@ static void look(struct position_particles *f)
     if (at <= 0 || at > f->nm->now || nm_seconds(f->nm->now - at) > 1) at = f->nm->now;
     if (f->story.blind || camera_is_wrong(f)) return;
     const Twist *v = &f->io.odometry->twist.twist;
-    bool walks = hypot(v->linear.x, v->linear.y) > f->walks || fabs(v->angular.z) > 3 * f->walks;
+    bool walks = vec2_norm(v->linear.x, v->linear.y) > f->walks || fabs(v->angular.z) > 3 * f->walks;
     struct pose2 robot = nm_trail_at(&f->past, at);
     const struct sight_limits limits = {walks ? f->range_walks : f->range_stands, f->min_confidence, 1e-4, 1e-5,
                                         f->score.height};

@@ -58,7 +58,7 @@ struct position_ukf {
 
 static bool is_near(struct pose2 a, struct pose2 b)
 {
-    return hypot(a.x - b.x, a.y - b.y) < 0.4 && fabs(angle_normal(a.theta - b.theta)) < 0.4;
+    return vec2_norm(a.x - b.x, a.y - b.y) < 0.4 && fabs(angle_normal(a.theta - b.theta)) < 0.4;
 }
 
 static struct particle *best_of(struct position_ukf *f)
@@ -254,7 +254,8 @@ static void search(struct position_ukf *f, int tries)
      * what it knew about its side */
     const struct particle was = *best;
     struct pose2 at = ukf_pose(&was.filter), other = position_mirrored(found.pose);
-    double here = hypot(found.pose.x - at.x, found.pose.y - at.y), there = hypot(other.x - at.x, other.y - at.y);
+    double here = vec2_norm(found.pose.x - at.x, found.pose.y - at.y),
+           there = vec2_norm(other.x - at.x, other.y - at.y);
     if (there < here) found.pose = other;
     struct particle *p = add_particle(f, found, was.score - 1, 0.5);
     if (fmin(here, there) < 1) p->side = was.side;
@@ -325,7 +326,7 @@ static double move(struct position_ukf *f, int64_t to)
     double dt = f->moving ? nm_within(nm_seconds(to - f->moved_at), 1) : 0;
     if (f->moving) {
         struct pose2 step = pose2_mul(pose2_inv(f->moved_to), robot);
-        if (hypot(step.x, step.y) > 1) step = (struct pose2){0}; /* odometry started again */
+        if (vec2_norm(step.x, step.y) > 1) step = (struct pose2){0}; /* odometry started again */
         for (uint32_t i = 0; i < f->n; i++) ukf_move(&f->particles[i].filter, step, fabs(dt), &f->noise);
     }
     f->moving = true;

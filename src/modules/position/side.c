@@ -8,7 +8,7 @@
 static void see_ball(struct side_seen *s, const Percept *p, struct pose2 robot_to_odom, int64_t at)
 {
     struct pose2 in_odom = pose2_mul(robot_to_odom, (struct pose2){p->position.x, p->position.y, 0});
-    double far = hypot(p->position.x, p->position.y), off = hypot(in_odom.x - s->ball_x, in_odom.y - s->ball_y);
+    double far = vec2_norm(p->position.x, p->position.y), off = vec2_norm(in_odom.x - s->ball_x, in_odom.y - s->ball_y);
     bool again = s->ball_seen && nm_seconds(at - s->ball_at) < 1.5 && off < 0.5 + 0.2 * far;
     s->ball_seen = again ? s->ball_seen + 1 : 1;
     if (!again) s->ball_since = at;
@@ -23,7 +23,7 @@ void side_see(struct side_seen *s, const Percepts *percepts, struct pose2 robot_
         const Percept *p = &percepts->percepts.at[i];
         if (!p->located || !isfinite(p->position.x + p->position.y)) continue;
         struct pose2 in_odom = pose2_mul(robot_to_odom, (struct pose2){p->position.x, p->position.y, 0});
-        double far = hypot(p->position.x, p->position.y);
+        double far = vec2_norm(p->position.x, p->position.y);
         if (p->kind == Percept_BALL && p->confidence > 0.6f && far < 6 && (!ball || p->confidence > ball->confidence))
             ball = p;
         if ((p->kind == Percept_MATE || p->kind == Percept_ROBOT) && far < 4) {

@@ -42,7 +42,7 @@ static bool too_far(double x, double y, const struct sight_limits *l)
 static uint32_t add_piece(const Point *a, const Point *b, uint32_t kind, const struct sight_limits *l,
                           struct sighting *to)
 {
-    if (too_far(a->x, a->y, l) || too_far(b->x, b->y, l) || hypot(a->x - b->x, a->y - b->y) < 0.2) return 0;
+    if (too_far(a->x, a->y, l) || too_far(b->x, b->y, l) || vec2_norm(a->x - b->x, a->y - b->y) < 0.2) return 0;
     *to = (struct sighting){.kind = kind, .x = a->x, .y = a->y, .x1 = b->x, .y1 = b->y, .doubt = 1};
     return 1;
 }
@@ -58,7 +58,7 @@ static uint32_t gather_border(const FieldBorder *border, const struct sight_limi
             last = i;
             continue;
         }
-        if (hypot(p->x - q->x, p->y - q->y) < 0.5) continue;
+        if (vec2_norm(p->x - q->x, p->y - q->y) < 0.5) continue;
         Point a = {p->x, p->y, 0}, b = {q->x, q->y, 0};
         uint32_t one = add_piece(&a, &b, SIGHT_BORDER, l, &to[n]);
         if (one) to[n].doubt = 25; /* carpets are cut by hand */
@@ -138,11 +138,11 @@ uint32_t sight_recall(const struct sight_memory *m, struct pose2 robot, int64_t 
 static bool same_thing(const struct sighting *a, const struct sighting *b)
 {
     if (a->kind != b->kind) return false;
-    double near = 0.3 + 0.1 * hypot(a->x, a->y); /* m, what odometry and camera err by in some seconds */
-    if (a->kind < SIGHT_LINE) return hypot(a->x - b->x, a->y - b->y) < near;
-    double ax = a->x1 - a->x, ay = a->y1 - a->y, bx = b->x1 - b->x, by = b->y1 - b->y, long_a = hypot(ax, ay);
+    double near = 0.3 + 0.1 * vec2_norm(a->x, a->y); /* m, what odometry and camera err by in some seconds */
+    if (a->kind < SIGHT_LINE) return vec2_norm(a->x - b->x, a->y - b->y) < near;
+    double ax = a->x1 - a->x, ay = a->y1 - a->y, bx = b->x1 - b->x, by = b->y1 - b->y, long_a = vec2_norm(ax, ay);
     double mx = (b->x + b->x1) / 2 - a->x, my = (b->y + b->y1) / 2 - a->y;
-    return fabs(ax * by - ay * bx) < 0.3 * long_a * hypot(bx, by) && fabs(ax * my - ay * mx) < near * long_a;
+    return fabs(ax * by - ay * bx) < 0.3 * long_a * vec2_norm(bx, by) && fabs(ax * my - ay * mx) < near * long_a;
 }
 
 double sight_share_votes(struct sighting all[MEMORY], uint32_t n)
@@ -249,14 +249,14 @@ static struct pose2 from_two(const struct sighting *s, const struct sighting *t,
 static bool guess_pair(const struct sight_map *map, const struct sighting *s, const struct sighting *t, struct nm *nm,
                        struct pose2 *pose)
 {
-    double apart = hypot(s->x - t->x, s->y - t->y), away = fmax(hypot(s->x, s->y), hypot(t->x, t->y));
+    double apart = vec2_norm(s->x - t->x, s->y - t->y), away = fmax(vec2_norm(s->x, s->y), vec2_norm(t->x, t->y));
     double most = 0.1 + 0.06 * away;
     uint32_t found = 0;
     if (apart < 0.6) return false;
     for (uint32_t i = map->first[s->kind]; i < map->first[s->kind + 1]; i++)
         for (uint32_t k = map->first[t->kind]; k < map->first[t->kind + 1]; k++) {
             const struct nm_landmark *a = &map->marks[i], *b = &map->marks[k];
-            if (fabs(hypot(a->x - b->x, a->y - b->y) - apart) > most) continue;
+            if (fabs(vec2_norm(a->x - b->x, a->y - b->y) - apart) > most) continue;
             if (nm_random(nm) * ++found < 1) *pose = from_two(s, t, a, b);
         }
     return found > 0;

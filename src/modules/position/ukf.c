@@ -31,7 +31,7 @@ void ukf_move(struct ukf *u, struct pose2 step, double dt, const struct ukf_nois
 {
     double c = cos(u->x[UKF_THETA]), s = sin(u->x[UKF_THETA]);
     double dx = c * step.x - s * step.y, dy = s * step.x + c * step.y;
-    double way = hypot(step.x, step.y), turn = fabs(step.theta);
+    double way = vec2_norm(step.x, step.y), turn = fabs(step.theta);
     shear(u, UKF_X, -dy);
     shear(u, UKF_Y, dx);
     u->x[UKF_X] += dx, u->x[UKF_Y] += dy, u->x[UKF_THETA] += step.theta;

@@ -474,7 +474,7 @@ static bool mate_saw_it_move(const struct game_state *f)
         const TeamMessage *m = &f->mates->mates.at[i].message;
         int64_t seen = nm_stamp_ns(m->header.stamp) - nm_ns(fmax(m->ball_age, 0));
         bool counts = m->ball_known && m->ball_confidence >= 0.5f && seen > k->opened && ago(f, seen) < 1;
-        if (counts && hypot(m->ball.x - k->x, m->ball.y - k->y) > fmax(f->moved, TOLD)) return true;
+        if (counts && vec2_norm(m->ball.x - k->x, m->ball.y - k->y) > fmax(f->moved, TOLD)) return true;
     }
     return false;
 }
@@ -493,7 +493,7 @@ static bool ball_moved(struct game_state *f)
     if (!ball_in_map(f, &x, &y)) return k->rests && is_away(k, mate_saw_it_move(f), f->nm->now, 0.3);
     if (!k->rests) { /* the referee has just placed it: where it lies is known when it has been seen there for a while
                       */
-        if (!k->lies_since || hypot(x - k->x, y - k->y) > f->moved) {
+        if (!k->lies_since || vec2_norm(x - k->x, y - k->y) > f->moved) {
             k->lies_since = f->nm->now;
             k->x = x;
             k->y = y;
@@ -506,11 +506,11 @@ static bool ball_moved(struct game_state *f)
         k->seen_x = x;
         k->seen_y = y;
     }
-    double far = hypot(x - k->x, y - k->y);
-    bool near = hypot(f->ball->position.x, f->ball->position.y) < NEARBY;
-    bool shifted = near && is_kick_off(f) && hypot(x - k->seen_x, y - k->seen_y) > SHIFTED;
+    double far = vec2_norm(x - k->x, y - k->y);
+    bool near = vec2_norm(f->ball->position.x, f->ball->position.y) < NEARBY;
+    bool shifted = near && is_kick_off(f) && vec2_norm(x - k->seen_x, y - k->seen_y) > SHIFTED;
     double most = near ? fmin(f->moved, MOVED) : f->moved;
-    bool rolls = far > ROLLED && hypot(f->ball->velocity.x, f->ball->velocity.y) > ROLLS;
+    bool rolls = far > ROLLED && vec2_norm(f->ball->velocity.x, f->ball->velocity.y) > ROLLS;
     return is_away(k, far >= most || shifted || rolls, f->nm->now, rolls ? 0.15 : 0.3);
 }
 

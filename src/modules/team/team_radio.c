@@ -182,7 +182,7 @@ static bool is_urgent(const struct team_radio *f)
     if (a->ball_known != b->ball_known) return a->ball_known;
     double there = nm_seconds(nm_stamp_ns(a->header.stamp) - nm_stamp_ns(b->header.stamp));
     double x = b->ball.x + there * b->ball_velocity.x, y = b->ball.y + there * b->ball_velocity.y;
-    return a->ball_known && a->ball_claimed && hypot(a->ball.x - x, a->ball.y - y) > 1;
+    return a->ball_known && a->ball_claimed && vec2_norm(a->ball.x - x, a->ball.y - y) > 1;
 }
 
 /* How many messages may go out now: 0 or 1. */

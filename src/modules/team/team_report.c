@@ -112,7 +112,7 @@ static void tell_ball(struct team_report *f, TeamMessage *m)
     turn_covariance(b->covariance, 4, robot.theta, m->ball_covariance);
     m->ball_age = (float)fmax(age, 0);
     m->ball_confidence = b->confidence;
-    double way = hypot(b->position.x, b->position.y), turns = fabs(atan2(b->position.y, b->position.x));
+    double way = vec2_norm(b->position.x, b->position.y), turns = fabs(atan2(b->position.y, b->position.x));
     m->time_to_ball = (float)(way / f->speed + turns / f->turn + (is_down(f) ? f->get_up : 0));
 }
 
@@ -130,7 +130,7 @@ static void tell_obstacles(struct team_report *f, TeamMessage *m)
         double least = INFINITY;
         for (uint32_t i = 0; i < in->obstacles.n; i++) {
             const Obstacle *o = &in->obstacles.at[i];
-            double away = hypot(o->position.x, o->position.y);
+            double away = vec2_norm(o->position.x, o->position.y);
             bool robots = o->kind != Obstacle_GOAL_POST && o->kind != Obstacle_BALL;
             if (!robots || taken >> i & 1 || !(away < least) || ago(f, nm_stamp_ns(o->last_seen)) > f->remember)
                 continue;

@@ -118,7 +118,7 @@ struct sightings {
 static void variances(const struct ball_filter *f, Point p, const double c[4], double *along, double *across)
 {
     const double least = 1e-4; /* m^2 */
-    double away = hypot(p.x, p.y), sigma = f->near_noise + f->far_noise * away * away;
+    double away = vec2_norm(p.x, p.y), sigma = f->near_noise + f->far_noise * away * away;
     *along = *across = sigma * sigma;
     if (!c || !(c[0] > 0) || !(c[3] > 0) || !(away > 1e-6)) return;
     double ux = p.x / away, uy = p.y / away, xy = (c[1] + c[2]) / 2;
@@ -133,7 +133,7 @@ static void variances(const struct ball_filter *f, Point p, const double c[4], d
 static void add_sighting(const struct ball_filter *f, struct sightings *s, Point p, const double c[4], float confidence,
                          struct pose2 robot, const struct tilt_params *tilt)
 {
-    double along, across, away = hypot(p.x, p.y), slow = f->tilt_share;
+    double along, across, away = vec2_norm(p.x, p.y), slow = f->tilt_share;
     if (confidence < f->min_confidence || !isfinite(p.x) || !isfinite(p.y) || s->n == SIGHTINGS) return;
     variances(f, p, c, &along, &across);
     if (tilt && away > 1e-6) {
@@ -219,11 +219,11 @@ static void start_tracks(struct ball_filter *f, const struct ball_params *params
 static double chance_to_see(const struct ball_filter *f, struct pose2 ball)
 {
     struct view view = view_now(f->nm, f->camera);
-    double away = hypot(ball.x, ball.y), bearing = atan2(ball.y, ball.x);
+    double away = vec2_norm(ball.x, ball.y), bearing = atan2(ball.y, ball.x);
     if (!view_sees(&view, (struct vec3){ball.x, ball.y, BALL_HEIGHT}, 30)) return 0;
     for (uint32_t i = 0; i < f->obstacles->obstacles.n; i++) {
         const Obstacle *o = &f->obstacles->obstacles.at[i];
-        double there = hypot(o->position.x, o->position.y);
+        double there = vec2_norm(o->position.x, o->position.y);
         double wide = asin(fmin((o->radius + BALL_HEIGHT) / fmax(there, 1e-3), 1));
         if (there < away && fabs(angle_normal(atan2(o->position.y, o->position.x) - bearing)) < wide) return 0;
     }
@@ -236,7 +236,7 @@ static void miss(struct ball_filter *f, struct track *t, double dt)
     for (uint32_t i = 0; i < t->ball.n; i++) {
         const double *x = t->ball.at[i].x;
         struct pose2 ball = pose2_mul(pose2_inv(f->robot_to_odom), pose2_point(x[BALL_X], x[BALL_Y]));
-        double chance = chance_to_see(f, ball), away = hypot(ball.x, ball.y);
+        double chance = chance_to_see(f, ball), away = vec2_norm(ball.x, ball.y);
         loss[i] = chance * chance * dt / (away < NEAR ? NEAR_MISSING : MISSING);
     }
     t->record *= (float)(ball_miss(&t->ball, loss) * exp(-dt / memory));
@@ -261,7 +261,7 @@ static void watch_own_kicks(struct ball_filter *f)
 static void consider_kicks(struct ball_filter *f, struct track *t, struct ball_params params)
 {
     struct pose2 ball = pose2_mul(pose2_inv(f->robot_to_odom), ball_of(t));
-    if (f->time < f->kick_until && hypot(ball.x, ball.y) < KICK_REACH) {
+    if (f->time < f->kick_until && vec2_norm(ball.x, ball.y) < KICK_REACH) {
         double speed = f->kick_strength * 2, angle = f->robot_to_odom.theta + f->kick_direction;
         struct ball_kick own = {speed * cos(angle), speed * sin(angle), 0.5 * speed + 0.2, 2};
         ball_branch(&t->ball, &params, &own);
@@ -269,7 +269,8 @@ static void consider_kicks(struct ball_filter *f, struct track *t, struct ball_p
     }
     for (uint32_t i = 0; i < f->obstacles->obstacles.n; i++) {
         const Obstacle *o = &f->obstacles->obstacles.at[i];
-        if (o->kind == Obstacle_GOAL_POST || hypot(o->position.x - ball.x, o->position.y - ball.y) > NEARBY) continue;
+        if (o->kind == Obstacle_GOAL_POST || vec2_norm(o->position.x - ball.x, o->position.y - ball.y) > NEARBY)
+            continue;
         params.kick_rate *= 3;
         break;
     }
@@ -283,7 +284,7 @@ static void consider_kicks(struct ball_filter *f, struct track *t, struct ball_p
 static void meet_robots(struct ball_filter *f, struct track *t, struct pose2 moved, double dt)
 {
     struct pose2 now = nm_trail_at(&f->trail, f->nm->now);
-    double speed = hypot(moved.x, moved.y) / dt, aside = moved.x > fabs(moved.y) ? 0 : atan2(moved.y, moved.x);
+    double speed = vec2_norm(moved.x, moved.y) / dt, aside = moved.x > fabs(moved.y) ? 0 : atan2(moved.y, moved.x);
     double angle = f->robot_to_odom.theta + aside;
     struct ball_kick kick = {STEP_KICK * cos(angle), STEP_KICK * sin(angle), 0.5 * STEP_KICK, 0};
     ball_meet(&t->ball, (const double[2]){f->robot_to_odom.x, f->robot_to_odom.y}, FEET, speed > STEPS ? &kick : NULL);
@@ -306,9 +307,9 @@ static void advance(struct ball_filter *f, const struct ball_params *params, int
         struct track *t = &f->tracks[i];
         if (!t->on) continue;
         struct pose2 ball = ball_of(t);
-        double away = hypot(ball.x - robot.x, ball.y - robot.y);
+        double away = vec2_norm(ball.x - robot.x, ball.y - robot.y);
         ball_predict(&t->ball, params, dt);
-        ball_blur(&t->ball, share * (hypot(moved.x, moved.y) + fabs(moved.theta) * away * away));
+        ball_blur(&t->ball, share * (vec2_norm(moved.x, moved.y) + fabs(moved.theta) * away * away));
     }
     f->time = to;
     f->robot_to_odom = robot;
@@ -401,7 +402,7 @@ static void tell(struct ball_filter *f)
     BallModel *ball = f->ball;
     struct pose2 robot = nm_trail_at(&f->trail, f->nm->now), odom_to_robot = pose2_inv(robot);
     double c = cos(odom_to_robot.theta), s = sin(odom_to_robot.theta), meet[2],
-           speed = hypot(h.x[BALL_VX], h.x[BALL_VY]);
+           speed = vec2_norm(h.x[BALL_VX], h.x[BALL_VY]);
     double to_rest = fmin(ball_rest_time(speed, h.x[BALL_BRAKE], f->friction), 60);
     double k = speed > 0 ? ball_way(speed, h.x[BALL_BRAKE], f->friction, to_rest, NULL) / speed : 0;
     struct pose2 at = pose2_mul(odom_to_robot, pose2_point(h.x[BALL_X], h.x[BALL_Y]));
@@ -444,7 +445,7 @@ static void step(struct ball_filter *f)
     }
     const struct ball_hypothesis *h = f->best < 0 ? NULL : &f->tracks[f->best].ball.at[0];
     if (h) tell(f);
-    nm_show(f->nm, "speed", h ? hypot(h->x[BALL_VX], h->x[BALL_VY]) : 0);
+    nm_show(f->nm, "speed", h ? vec2_norm(h->x[BALL_VX], h->x[BALL_VY]) : 0);
     nm_show(f->nm, "brake", f->learned);
     nm_put(f->nm, f->ball);
 }

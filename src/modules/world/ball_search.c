@@ -84,7 +84,7 @@ static void look_self(struct ball_search *f, const struct place *place, double d
     for (int r = 0; r < m->rows; r++)
         for (int c = 0; c < m->columns; c++) {
             struct pose2 at = pose2_mul(map_to_robot, pose2_point(search_x(m, c), search_y(m, r)));
-            double away = hypot(at.x, at.y);
+            double away = vec2_norm(at.x, at.y);
             if (away < SEARCH_RANGE && view_sees(&view, (struct vec3){at.x, at.y, 0.07}, 20))
                 search_look(m, r, c, away, dt);
         }
@@ -132,8 +132,9 @@ struct searcher {
 
 static double worth(const struct ball_search *f, const struct searcher *s, double mass, double x, double y)
 {
-    double value = mass * exp(-hypot(x - s->at.x, y - s->at.y) / WALK);
-    bool same = f->has_point[s->number] && hypot(x - f->point[s->number][0], y - f->point[s->number][1]) < f->map.size;
+    double value = mass * exp(-vec2_norm(x - s->at.x, y - s->at.y) / WALK);
+    bool same =
+        f->has_point[s->number] && vec2_norm(x - f->point[s->number][0], y - f->point[s->number][1]) < f->map.size;
     return same ? KEEP * value : value;
 }
 

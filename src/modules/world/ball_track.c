@@ -64,7 +64,7 @@ double ball_intercept(const double x[2], const double v[2], double brake, double
                       const struct ball_chase *chase, double at[2])
 {
     const double least = 0.005;
-    double speed = hypot(v[0], v[1]), rest = ball_rest_time(speed, brake, friction), last = fmin(rest, HORIZON);
+    double speed = vec2_norm(v[0], v[1]), rest = ball_rest_time(speed, brake, friction), last = fmin(rest, HORIZON);
     double closing = 1 + speed / chase->speed, late, t = 0;
     while ((late = too_late(x, v, brake, friction, robot, chase, t, at)) > 0 && t < last)
         t = fmin(t + fmax(late / closing, least), last);
@@ -124,7 +124,7 @@ static void spread(struct ball_hypothesis *s, const double d[2][2], const double
 
 static void roll(struct ball_hypothesis *h, const struct ball_params *params, double dt)
 {
-    double *x = h->x, k = params->friction, speed = hypot(x[BALL_VX], x[BALL_VY]), after = speed;
+    double *x = h->x, k = params->friction, speed = vec2_norm(x[BALL_VX], x[BALL_VY]), after = speed;
     if (speed < CRAWL) { /* the direction of its braking is not known: it rolls on */
         const double d[2][2] = {{dt, 0}, {0, dt}}, e[2][2] = {{1, 0}, {0, 1}}, none[2] = {0};
         x[BALL_X] += dt * x[BALL_VX];
@@ -187,7 +187,7 @@ struct measured {
 static struct measured measure(const struct ball_sighting *seen, const double believed[2])
 {
     struct pose2 at = pose2_mul(seen->robot_to_odom, (struct pose2){seen->x, seen->y, 0});
-    double dx = believed[0] - seen->robot_to_odom.x, dy = believed[1] - seen->robot_to_odom.y, away = hypot(dx, dy);
+    double dx = believed[0] - seen->robot_to_odom.x, dy = believed[1] - seen->robot_to_odom.y, away = vec2_norm(dx, dy);
     double u[2] = {away > 1e-6 ? dx / away : 1, away > 1e-6 ? dy / away : 0};
     double c = cos(seen->robot_to_odom.theta), s = sin(seen->robot_to_odom.theta);
     double ux = c * u[0] + s * u[1], uy = c * u[1] - s * u[0]; /* the same in the robot's frame */
@@ -265,8 +265,9 @@ static void sort(struct ball_track *t)
         h->weight -= best;
         for (uint32_t j = 0; j < n && !known; j++) {
             const struct ball_hypothesis *o = &t->at[j];
-            known = o->rolls == h->rolls && hypot(o->x[BALL_X] - h->x[BALL_X], o->x[BALL_Y] - h->x[BALL_Y]) < SAME &&
-                    hypot(o->x[BALL_VX] - h->x[BALL_VX], o->x[BALL_VY] - h->x[BALL_VY]) < SAME_SPEED &&
+            known = o->rolls == h->rolls &&
+                    vec2_norm(o->x[BALL_X] - h->x[BALL_X], o->x[BALL_Y] - h->x[BALL_Y]) < SAME &&
+                    vec2_norm(o->x[BALL_VX] - h->x[BALL_VX], o->x[BALL_VY] - h->x[BALL_VY]) < SAME_SPEED &&
                     (h->p[BALL_VX][BALL_VX] < 4 * o->p[BALL_VX][BALL_VX] || !h->rolls);
         }
         if (!known) t->at[n++] = *h;
@@ -325,7 +326,7 @@ void ball_branch(struct ball_track *t, const struct ball_params *params, const s
     h = kick ? kicked(&best, kick->vx, kick->vy, kick->deviation) : kicked(&best, 0, 0, params->kick_speed);
     h.weight = best.weight + log(fmin(rate * t->since, 0.5));
     add(t, &h);
-    if (best.rolls && hypot(best.x[BALL_VX], best.x[BALL_VY]) < SLOW) {
+    if (best.rolls && vec2_norm(best.x[BALL_VX], best.x[BALL_VY]) < SLOW) {
         h = at_rest(&best);
         h.weight = best.weight + log(0.1);
         add(t, &h);
@@ -336,7 +337,7 @@ void ball_branch(struct ball_track *t, const struct ball_params *params, const s
 /* At the edge of what it met. */
 static bool meet(struct ball_hypothesis *h, const double at[2], double radius)
 {
-    double dx = h->x[BALL_X] - at[0], dy = h->x[BALL_Y] - at[1], apart = hypot(dx, dy);
+    double dx = h->x[BALL_X] - at[0], dy = h->x[BALL_Y] - at[1], apart = vec2_norm(dx, dy);
     if (apart >= radius || apart < 1e-6) return false;
     if (h->rolls && dx * h->x[BALL_VX] + dy * h->x[BALL_VY] < 0) {
         *h = at_rest(h);

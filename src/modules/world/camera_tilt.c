@@ -67,7 +67,7 @@ static void predict(struct camera_tilt *t, const struct tilt_params *params, dou
         t->x[i] = 0;
         forget_row(t, i, 1);
     }
-    stray(t, robot, share * hypot(moved.x, moved.y), share * fabs(moved.theta));
+    stray(t, robot, share * vec2_norm(moved.x, moved.y), share * fabs(moved.theta));
     for (uint32_t j = t->n; j-- > 0;) {
         t->landmarks[j].unseen += dt;
         if (t->landmarks[j].unseen > FORGET) drop(t, j);
@@ -85,7 +85,7 @@ static struct sight sight_of(const struct camera_tilt *t, const struct tilt_para
 {
     struct pose2 robot = t->robot_to_odom, at = pose2_mul(robot, (struct pose2){p->x, p->y, 0});
     double dx = (believed ? believed[0] : at.x) - robot.x, dy = (believed ? believed[1] : at.y) - robot.y;
-    double away = fmax(hypot(dx, dy), 1e-6), u[2] = {dx / away, dy / away};
+    double away = fmax(vec2_norm(dx, dy), 1e-6), u[2] = {dx / away, dy / away};
     double c = cos(robot.theta), s = sin(robot.theta), ux = c * u[0] + s * u[1], uy = c * u[1] - s * u[0];
     double farther = (away * away + EYE * EYE) / (p->x * p->x + p->y * p->y + EYE * EYE);
     double along = p->along * farther * farther, across = p->across * farther, sigma = sqrt(along);
@@ -186,7 +186,7 @@ void tilt_image(struct camera_tilt *t, const struct tilt_params *params, double 
         struct sight any = sight_of(t, params, p, NULL);
         for (uint32_t j = 0; j < t->n; j++) {
             const double *at = &t->x[MARKS + 2 * j];
-            if (t->landmarks[j].kind != p->kind || hypot(at[0] - any.z[0], at[1] - any.z[1]) > APART) continue;
+            if (t->landmarks[j].kind != p->kind || vec2_norm(at[0] - any.z[0], at[1] - any.z[1]) > APART) continue;
             near++;
             which = j;
         }

@@ -92,7 +92,7 @@ static struct track *nearest_track(struct robot_tracker *f, const Percept *p, do
     for (int i = 0; i < TRACKS; i++) {
         struct track *t = &f->tracks[i];
         if (!t->on || t->post != post || t->last_seen == f->time) continue;
-        double d = kf4_distance(&t->at, x, y, r), away = hypot(x - t->at.x[0], y - t->at.x[1]);
+        double d = kf4_distance(&t->at, x, y, r), away = vec2_norm(x - t->at.x[0], y - t->at.x[1]);
         if ((d < GATE || away < APART) && d < nearest) nearest = d, best = t;
     }
     return best;
@@ -135,7 +135,7 @@ static void see(struct robot_tracker *f, const Percept *p, struct pose2 robot, d
 /* Another robot stands before it. */
 static bool hidden(const struct robot_tracker *f, const struct track *t, struct pose2 robot)
 {
-    double dx = t->at.x[0] - robot.x, dy = t->at.x[1] - robot.y, far = hypot(dx, dy);
+    double dx = t->at.x[0] - robot.x, dy = t->at.x[1] - robot.y, far = vec2_norm(dx, dy);
     for (int i = 0; i < TRACKS; i++) {
         const struct track *o = &f->tracks[i];
         double ox = o->at.x[0] - robot.x, oy = o->at.x[1] - robot.y, along = (ox * dx + oy * dy) / fmax(far, 0.01);
@@ -153,7 +153,7 @@ static double chance_to_see(const struct robot_tracker *f, const struct track *t
     struct pose2 at = pose2_mul(pose2_inv(robot), place_of(t));
     struct vec3 foot = {at.x, at.y, 0}, middle = {at.x, at.y, t->post ? POST_MIDDLE : MIDDLE};
     if (!view_sees(&view, foot, 40) || !view_sees(&view, middle, 40) || hidden(f, t, robot)) return 0;
-    return 1 / (1 + exp((hypot(at.x, at.y) - RANGE) / FADE));
+    return 1 / (1 + exp((vec2_norm(at.x, at.y) - RANGE) / FADE));
 }
 
 static void predict(struct track *t, double dt)
@@ -166,7 +166,7 @@ static void predict(struct track *t, double dt)
 /* Nobody walks through another robot: who was near and is not seen now stands at this one's side. */
 static void keep_out(struct track *t, struct pose2 robot)
 {
-    double dx = t->at.x[0] - robot.x, dy = t->at.x[1] - robot.y, far = hypot(dx, dy);
+    double dx = t->at.x[0] - robot.x, dy = t->at.x[1] - robot.y, far = vec2_norm(dx, dy);
     if (t->post || far >= TOUCH || far < 1e-3) return;
     t->at.x[0] = robot.x + dx * TOUCH / far;
     t->at.x[1] = robot.y + dy * TOUCH / far;
@@ -179,7 +179,7 @@ static void merge(struct robot_tracker *f)
         for (int j = 0; j < TRACKS; j++) {
             struct track *a = &f->tracks[i], *b = &f->tracks[j];
             if (i == j || !a->on || !b->on || a->post != b->post || a->confidence < b->confidence) continue;
-            if (hypot(a->at.x[0] - b->at.x[0], a->at.x[1] - b->at.x[1]) < APART / 2) b->on = false;
+            if (vec2_norm(a->at.x[0] - b->at.x[0], a->at.x[1] - b->at.x[1]) < APART / 2) b->on = false;
         }
 }
 
@@ -282,7 +282,7 @@ static void believe(struct robot_tracker *f, const struct place *place, const Ob
     for (int i = 0; i < TRACKS; i++) {
         struct track *t = &f->tracks[i];
         double unseen = nm_seconds(nm_stamp_ns(told->last_seen) - t->last_seen);
-        double away = hypot(at.x - t->at.x[0], at.y - t->at.x[1]);
+        double away = vec2_norm(at.x - t->at.x[0], at.y - t->at.x[1]);
         if (!t->on || t->post || t->mate > SURE || unseen < UNSEEN || away > APART + ROBOT_SPEED * unseen) continue;
         if (away < nearest) nearest = away, best = t;
     }
@@ -305,7 +305,7 @@ static void listen(struct robot_tracker *f, const struct place *place)
             const Obstacle *told = &mate->message.obstacles.at[i];
             bool robot = told->kind == Obstacle_ROBOT || told->kind == Obstacle_RIVAL;
             double age = nm_seconds(f->nm->now - nm_stamp_ns(told->last_seen));
-            double away = hypot(told->position.x - place->robot_to_map.x, told->position.y - place->robot_to_map.y);
+            double away = vec2_norm(told->position.x - place->robot_to_map.x, told->position.y - place->robot_to_map.y);
             if (robot && age >= 0 && age < UNSEEN && away > APART) believe(f, place, told);
         }
     }
@@ -368,7 +368,7 @@ static void tell_track(struct robot_tracker *f, const struct track *t, struct po
 /* m/s: a mate that nobody sees walks to where it said. */
 static Vector3 towards_target(const TeamMessage *m, double turn)
 {
-    double dx = m->walk_target.x - m->pose.pose.x, dy = m->walk_target.y - m->pose.pose.y, far = hypot(dx, dy);
+    double dx = m->walk_target.x - m->pose.pose.x, dy = m->walk_target.y - m->pose.pose.y, far = vec2_norm(dx, dy);
     double speed = fmin((double)m->max_walk_speed, far), c = cos(turn), s = sin(turn);
     bool walks = m->action != TeamMessage_ACTION_WAITING && far > 0.3 && isfinite(speed);
     return walks ? (Vector3){speed * (c * dx - s * dy) / far, speed * (s * dx + c * dy) / far, 0} : (Vector3){0};
@@ -392,7 +392,8 @@ static void tell_mate(struct robot_tracker *f, const TeamMate *mate, struct pose
 static bool taken(const ObstacleModel *model, double x, double y, double apart)
 {
     for (uint32_t i = 0; i < model->obstacles.n; i++)
-        if (hypot(model->obstacles.at[i].position.x - x, model->obstacles.at[i].position.y - y) < apart) return true;
+        if (vec2_norm(model->obstacles.at[i].position.x - x, model->obstacles.at[i].position.y - y) < apart)
+            return true;
     return false;
 }
 
@@ -426,7 +427,7 @@ static void tell_hearsay(struct robot_tracker *f, const struct place *place, str
             if (!counts || !isfinite(x + y) || old) continue;
             struct pose2 at = pose2_mul(map_to_it, pose2_point(x, y)), odom = pose2_mul(map_to_odom, pose2_point(x, y));
             const struct track there = {.at.x = {odom.x, odom.y}};
-            if (hypot(x - place->robot_to_map.x, y - place->robot_to_map.y) < 0.5 || taken(to, at.x, at.y, 0.5) ||
+            if (vec2_norm(x - place->robot_to_map.x, y - place->robot_to_map.y) < 0.5 || taken(to, at.x, at.y, 0.5) ||
                 chance_to_see(f, &there, robot) > 0.5)
                 continue;
             Obstacle *o = nm_append(&to->obstacles, &Obstacle_type);

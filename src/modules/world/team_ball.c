@@ -132,9 +132,9 @@ static void call_self(struct team_ball *f, struct court *court)
                           .v = {c * b->velocity.x - s * b->velocity.y, s * b->velocity.x + c * b->velocity.y},
                           .age = age,
                           .confidence = b->confidence,
-                          .vote = age < FRESH && hypot(b->position.x, b->position.y) < NEAR ? NEAR_VOTE
-                                  : age < OLD                                               ? 1
-                                                                                            : OLD_VOTE};
+                          .vote = age < FRESH && vec2_norm(b->position.x, b->position.y) < NEAR ? NEAR_VOTE
+                                  : age < OLD                                                   ? 1
+                                                                                                : OLD_VOTE};
     place_spread(&court->place, b->position.x, b->position.y, p, w->c);
     place_spread(&turned, 0, 0, v, w->cv);
 }
@@ -152,7 +152,7 @@ static void call_mate(struct team_ball *f, struct court *court, const TeamMate *
     if (!(m->pose.covariance[0] + m->pose.covariance[4] < 2 * UNSURE * UNSURE)) return;
     struct witness *w = call(court);
     if (!w) return;
-    double speed = hypot(m->ball_velocity.x, m->ball_velocity.y), after = 0;
+    double speed = vec2_norm(m->ball_velocity.x, m->ball_velocity.y), after = 0;
     double k = speed > 1e-6 ? ball_way(speed, f->brake, f->friction, late, &after) / speed : 0;
     double slower = speed > 1e-6 ? after / speed : 0, spread = 0.1 * speed * late + 0.05 * late;
     *w = (struct witness){.number = mate->player_number,
@@ -163,7 +163,7 @@ static void call_mate(struct team_ball *f, struct court *court, const TeamMate *
                           .confidence = m->ball_confidence,
                           .vote = 1 - f->doubt[mate->player_number]};
     /* a pose that is wrong by an angle is wrong about a far ball */
-    double away = hypot(m->ball.x - m->pose.pose.x, m->ball.y - m->pose.pose.y);
+    double away = vec2_norm(m->ball.x - m->pose.pose.x, m->ball.y - m->pose.pose.y);
     double turn = fmax(m->pose.covariance[8], 0) * away * away;
     for (int i = 0; i < 4; i++) {
         double pose = i == 0 ? m->pose.covariance[0] : i == 3 ? m->pose.covariance[4] : m->pose.covariance[1];
@@ -191,7 +191,7 @@ static bool agree(const struct witness *a, const struct witness *b)
 {
     double dx = a->x[0] - b->x[0], dy = a->x[1] - b->x[1], c[4];
     for (int i = 0; i < 4; i++) c[i] = a->c[i] + b->c[i] + (i == 0 || i == 3 ? AGREE_NEAR * AGREE_NEAR : 0);
-    return hypot(dx, dy) < AGREE_FAR && distance_in(dx, dy, c) < AGREE;
+    return vec2_norm(dx, dy) < AGREE_FAR && distance_in(dx, dy, c) < AGREE;
 }
 
 /* Each witness joins the cluster of the first one before it that it agrees with; two clusters that it joins are one. */
@@ -247,11 +247,11 @@ static bool disproved(const struct team_ball *f, const struct court *court, cons
     struct view view = view_now(f->nm, f->camera);
     if (!court->place.known) return false;
     struct pose2 at = pose2_mul(pose2_inv(court->place.robot_to_map), pose2_point(w->x[0], w->x[1]));
-    double away = hypot(at.x, at.y), bearing = atan2(at.y, at.x);
+    double away = vec2_norm(at.x, at.y), bearing = atan2(at.y, at.x);
     if (away > SIGHT || away < 0.3 || !view_sees(&view, (struct vec3){at.x, at.y, 0.07}, 60)) return false;
     for (uint32_t i = 0; i < f->obstacles->obstacles.n; i++) {
         const Obstacle *o = &f->obstacles->obstacles.at[i];
-        double there = hypot(o->position.x, o->position.y);
+        double there = vec2_norm(o->position.x, o->position.y);
         if (there < away + 0.3 && fabs(angle_normal(atan2(o->position.y, o->position.x) - bearing)) < 0.3) return false;
     }
     for (uint32_t i = 0; i < court->n; i++)
@@ -321,7 +321,7 @@ static struct witness together(const struct court *court, uint32_t cluster, bool
 static void tell(struct team_ball *f, const struct court *court, const struct witness *w)
 {
     BallModel *b = &f->result->ball;
-    double speed = hypot(w->v[0], w->v[1]), rest = fmin(ball_rest_time(speed, f->brake, f->friction), 60), meet[2];
+    double speed = vec2_norm(w->v[0], w->v[1]), rest = fmin(ball_rest_time(speed, f->brake, f->friction), 60), meet[2];
     double k = speed > 1e-6 ? ball_way(speed, f->brake, f->friction, rest, NULL) / speed : 0;
     b->header = f->result->header;
     b->valid = true;
