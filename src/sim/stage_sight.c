@@ -78,7 +78,7 @@ void stage_look(struct nm_stage *stage)
     for (uint32_t i = 0; i < stage->n; i++) {
         struct sight *s = &stage->actors[i].sight;
         if (!s->wanted || s->next > stage->now || s->taken >= 0) continue;
-        if (!stage->flat) nm_stage_scene(stage); /* for the robots' frames */
+        if (!stage->flat) nm_world_frames(stage->world, i, &stage->kin[i]);
         look(stage, i);
         s->taken = stage->now;
         while (s->next <= stage->now) s->next += s->period;

@@ -143,6 +143,8 @@ struct nm_touches {
 };
 const struct nm_touches *nm_world_touches(const struct nm_world *world);
 
+/* Poses of a robot's frames. */
+void nm_world_frames(const struct nm_world *world, uint32_t robot, struct nm_kin *kin);
 /* Everything a camera can see, with the robots' frames if `kin` is not NULL (one for each robot). The scene must have
  * been made with the world's pitch. */
 void nm_world_scene(const struct nm_world *world, struct nm_scene *scene, struct nm_kin *kin);

@@ -223,6 +223,14 @@ struct pose3 nm_world_ball(const struct nm_world *w, struct vec3 *velocity)
     return (struct pose3){quat_normal((struct quat){q[3], q[4], q[5], q[6]}), {q[0], q[1], q[2]}};
 }
 
+void nm_world_frames(const struct nm_world *w, uint32_t robot, struct nm_kin *kin)
+{
+    const struct robot *r = &w->robots[robot];
+    double q[NM_JOINTS];
+    for (uint32_t j = 0; j < r->body->n_joints; j++) q[j] = world_angle(w, r, j);
+    nm_forward(r->body, world_base(w, r), q, kin);
+}
+
 void nm_world_scene(const struct nm_world *w, struct nm_scene *scene, struct nm_kin *kin)
 {
     nm_scene_clear(scene);
@@ -231,9 +239,7 @@ void nm_world_scene(const struct nm_world *w, struct nm_scene *scene, struct nm_
     for (uint32_t i = 0; i < w->n; i++) {
         const struct robot *r = &w->robots[i];
         struct nm_kin own, *k = kin ? &kin[i] : &own;
-        double q[NM_JOINTS];
-        for (uint32_t j = 0; j < r->body->n_joints; j++) q[j] = world_angle(w, r, j);
-        nm_forward(r->body, world_base(w, r), q, k);
+        nm_world_frames(w, i, k);
         nm_scene_robot(scene, i, r->body, k, &r->shirt);
     }
 }
