@@ -131,7 +131,8 @@ void nm_text_(char *to, size_t size, const char *format, ...)
     va_list args;
     va_start(args, format);
     if (!strcmp(format, "%s")) {
-        wanted = copy_text(to, size, va_arg(args, const char *));
+        const char *text = va_arg(args, const char *);
+        wanted = copy_text(to, size, text ? text : "(null)");
     } else if (!strchr(format, '%')) {
         wanted = copy_text(to, size, format);
     } else {

@@ -29,6 +29,9 @@ static const double BRAKES[3] = {0.7, 0.45, 4};        /* of the pace in a secon
 static const double LATE = 0.15;                       /* s, that a policy follows later                         */
 static const double AT_LAST = 0.2, AT_LAST_TURN = 0.4; /* s, of the last way, and of its turn: every step sways  */
 
+/* Slow walking: of the speeds, in all directions together, none and all of it; s since then, and until it is all. */
+static const double SLOW = 0.3, SLOWEST = 0.12, SETTLES = 0.8, MOVES_OVER = 0.2;
+
 /* Factors that bring what is seen to the size of 1. */
 static const double GYRO = 0.3, JOINT = 2, ACT = 0.4;
 
@@ -247,6 +250,14 @@ void nm_gait_drive(const struct nm_gait *g, struct pose2 left, const double spee
         time = fmax(time, fmax(fabs(way[i]) / fastest, sqrt(fabs(way[i]) / (2 * brake))));
     }
     for (int i = 0; i < 3; i++) v[i] = way[i] / (i < 2 ? time : fmax(time, AT_LAST_TURN));
+}
+
+double nm_gait_slow(struct nm_gait_state *s, const double command[3], const double most[4])
+{
+    double share =
+        fabs(command[0]) / most[command[0] < 0 ? 1 : 0] + fabs(command[1]) / most[2] + fabs(command[2]) / most[3];
+    s->calm = share < SLOW ? s->calm + NM_GAIT_PERIOD : 0;
+    return nm_clamp((SLOW - share) / (SLOW - SLOWEST), 0, 1) * nm_clamp((s->calm - SETTLES) / MOVES_OVER, 0, 1);
 }
 
 /* ---- the note in a policy's file ---- */

@@ -25,7 +25,6 @@ enum {
 #define NM_GAIT_PERIOD 0.016 /* s */
 #define NM_GAIT_SPEED  2.0   /* of an observation for 1 m/s that is asked for */
 #define NM_GAIT_TURN   0.5   /* and for 1 rad/s                               */
-#define NM_GAIT_SLOW   0.12  /* of the speeds, summed: up to here a network for slow walking answers alone */
 
 struct nm_mirror {
     uint32_t from;
@@ -58,6 +57,7 @@ struct nm_gait_state {
     double phase;                                /* of the clock, 0 to 1             */
     double rate;                                 /* turns a second                   */
     bool stands;                                 /* the clock has stopped            */
+    double calm;                                 /* s in which little speed is asked for */
 };
 
 /* At rest in the stance, the clock at `phase`. */
@@ -88,6 +88,11 @@ static inline double nm_gait_follow(double from, double to, double most)
  * is about to walk anyhow, at the speed that it has, is not asked for again. */
 NM_EXPORT void nm_gait_drive(const struct nm_gait *gait, struct pose2 left, const double speed[3], const double most[4],
                              double v[3]);
+
+/* How much of the next answer is that of a policy's network for slow walking, 0 to 1: all of it once little of `most`
+ * (forwards, back, to a side, a turn) was asked for a while, none as soon as much is. Whoever stops or begins to step
+ * is not walking slowly yet. */
+NM_EXPORT double nm_gait_slow(struct nm_gait_state *state, const double command[3], const double most[4]);
 
 /* left: 1 where the clock wants the left foot in the air, right: -1, 0 where both are to stand. */
 static inline double nm_gait_swing(const struct nm_gait_state *s) { return s->stands ? 0 : sin(2 * M_PI * s->phase); }

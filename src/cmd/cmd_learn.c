@@ -197,14 +197,14 @@ static int write_card(const struct job *job, const struct order *o, const struct
     FILE *to = nm_memstream(&text, &size);
     fprintf(to,
             "Walking policy for %s\n\nmade      %s by nutmeg learn walk, revision %s\nrobot     %s, %.3f kg\n"
-            "command   %snutmeg learn walk --robot %s%s%s --seed %lld --worlds %lld\n"
+            "command   %snutmeg learn walk --robot %s%s%s%s --seed %lld --worlds %lld\n"
             "learned   %.2f million steps of %g ms in %.1f minutes; simulation only\n"
             "worlds    true play in half of them (0.23 to 1.26 degrees), delays 4 to 20 ms each way, turf 0 to 30 mm,\n"
             "          slopes up to 0.02 rad that change, friction 0.5 to 1, battery 20 to 100 %% full,\n"
             "          pushes up to %.2f N s, bodies within 1.5 x the spread\n"
             "test      seeds %d to %d of the same kind of worlds, which training did not see; %g s each\n\n",
             job->body->name, date, program_revision(), job->body->name, job->body->mass, together, job->body->name,
-            o->resume ? " --resume" : " --from ",
+            o->slow ? " --slow" : "", o->resume ? " --resume" : " --from ",
             o->resume   ? ""
             : job->from ? job->from
                         : "nothing",

@@ -64,6 +64,7 @@ static void run_one(void *user, uint32_t i, uint32_t hand)
         struct nm_walked walked;
         if (kind == NM_LEARN_PUSHED && k == (uint32_t)(AT * periods)) push(e, &w, group - NM_LEARN_PUSHED);
         nm_walking_observe(&w, nm_net_input(net, 0), NULL);
+        if (net->n_inputs > 1) *nm_net_input(net, 1) = (float)nm_gait_slow(&w.state, w.command, e->limits->most);
         nm_net_run(net);
         nm_walking_step(&w, nm_net_output(net, 0), &walked);
         r->fell = walked.fell;

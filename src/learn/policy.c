@@ -66,43 +66,14 @@ static int32_t add_network(const struct making *m, const float *weights, const c
     return add_pair(m, NM_OP_ADD, one, two, name);
 }
 
-/* 1 where little speed is asked for, 0 from NM_WALKING_SLOW on: shares of what is asked at most, summed over all
- * directions, of which each has two. */
-static int32_t add_slowness(const struct making *m, const struct nm_walk_limits *limits)
-{
-    enum { DIRECTIONS = 6, COMMAND = NM_GAIT_FRAMES * NM_GAIT_FRAME };
-    static const int ways[DIRECTIONS] = {NM_WALK_FORWARD, NM_WALK_BACK, NM_WALK_SIDE,
-                                         NM_WALK_SIDE,    NM_WALK_TURN, NM_WALK_TURN};
-    const float range = (float)(NM_WALKING_SLOW - NM_GAIT_SLOW), end = (float)NM_WALKING_SLOW;
-    const struct nm_net_attribute curve[] = {
-        {.name = "alpha", .kind = 'f', .f = -1 / range}, {.name = "beta", .kind = 'f', .f = end / range}, {0}};
-    float shares[NM_GAIT_OBS * DIRECTIONS] = {0}, ones[DIRECTIONS];
-    for (int i = 0; i < DIRECTIONS; i++) {
-        double unit = i < 4 ? NM_GAIT_SPEED : NM_GAIT_TURN;
-        shares[(COMMAND + i / 2) * DIRECTIONS + i] = (float)((i % 2 ? -1 : 1) / (unit * limits->most[ways[i]]));
-        ones[i] = 1;
-    }
-    int32_t pick =
-        nm_net_add_constant(m->net, "shares", (struct nm_net_shape){2, {NM_GAIT_OBS, DIRECTIONS}}, shares, m->err);
-    int32_t sum = nm_net_add_constant(m->net, "ones", (struct nm_net_shape){2, {DIRECTIONS, 1}}, ones, m->err);
-    int32_t both = add_pair(m, NM_OP_MATMUL, (int32_t)m->input, pick, "signed_shares");
-    if (both < 0) return -1;
-    const uint32_t of[1] = {(uint32_t)both};
-    int32_t asked = nm_net_add_node(m->net, "asked_shares", NM_OP_RELU, of, 1, NULL, "asked_shares", m->err);
-    int32_t share = add_pair(m, NM_OP_MATMUL, asked, sum, "asked_share");
-    if (share < 0) return -1;
-    const uint32_t in[1] = {(uint32_t)share};
-    return nm_net_add_node(m->net, "slowness", NM_OP_HARD_SIGMOID, in, 1, curve, "slowness", m->err);
-}
-
-static int32_t add_action(const struct making *m, const struct nm_walk_limits *limits, const float *weights,
-                          const float *slow)
+static int32_t add_action(const struct making *m, const float *weights, const float *slow)
 {
     if (!slow) return add_network(m, weights, "", "action");
     int32_t fast = add_network(m, weights, "", "fast_action");
     int32_t other = add_network(m, slow, NM_POLICY_SLOW, NM_POLICY_SLOW "action");
     int32_t differs = add_pair(m, NM_OP_SUB, other, fast, "difference");
-    int32_t part = add_pair(m, NM_OP_MUL, differs, add_slowness(m, limits), "slow_part");
+    int32_t share = nm_net_add_input(m->net, "slow", (struct nm_net_shape){2, {1, 1}}, m->err);
+    int32_t part = add_pair(m, NM_OP_MUL, differs, share, "slow_part");
     return add_pair(m, NM_OP_ADD, fast, part, "action");
 }
 
@@ -123,7 +94,7 @@ struct nm_net *nm_policy_net(const struct nm_gait *gait, const struct nm_walk_li
     struct making m = {nm_net_new(), gait, actor, 0, err};
     int32_t input = nm_net_add_input(m.net, "observation", (struct nm_net_shape){2, {1, NM_GAIT_OBS}}, err);
     m.input = (uint32_t)input;
-    int32_t out = input < 0 ? -1 : add_action(&m, limits, weights, slow);
+    int32_t out = input < 0 ? -1 : add_action(&m, weights, slow);
     if (out < 0 || nm_net_add_output(m.net, (uint32_t)out, err) || nm_net_prepare(m.net, err)) {
         nm_net_free(m.net);
         return NULL;

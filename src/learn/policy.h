@@ -1,8 +1,8 @@
 /* What was learned as a network for a file: an observation in, an action out (body/gait.h).
  *
  * It is the mean of a network's answer and of the mirror image of its answer to the mirrored robot. It may have a
- * second network of the same kind for slow walking and steps on the spot: it alone answers where little speed is asked
- * for, the first one where much is, and in between the answer moves from one to the other. */
+ * second network of the same kind for slow walking and steps on the spot. Then it has a second input, `slow`: 1 where
+ * that one alone is to answer, 0 where the first one is (nm_gait_slow). */
 #pragma once
 
 #include "learn/walking.h"

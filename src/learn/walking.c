@@ -34,6 +34,7 @@ static const double THERE = 0.03, FACES = 0.07;                  /* m, rad: then
 static const double STANDING = 0.4; /* of their size where it stands */
 /* Of all walking, and of slow walking: share of those that lean on the robot; the lowest, of the leg above the base. */
 static const double LEANING[2] = {0.2, 0.3}, LOWEST[2] = {0, 0.2}, HIGHEST = 0.5;
+static const double TIPPING = 0.15;        /* rad: who learns to walk slowly begins as if he stood and was struck */
 static const double SOONEST[2] = {0.5, 0}; /* s after the begin, or after the command to step on the spot */
 static const double SURE = 0.1;            /* of the pushes to sides to which it never falls                 */
 static const int64_t FALLS = 2000000000;   /* ns: a fall so long after a push is another matter              */
@@ -298,7 +299,7 @@ static void look_at_soles(struct nm_walking *w, const struct nm_truth *t, struct
 
 void nm_walking_reset(struct nm_walking *w)
 {
-    const double shake = 0.04;
+    const double shake = 0.04, tilt = w->slow ? TIPPING : shake;
     const struct nm_body *body = w->gait->body;
     struct nm_dice *d = &w->dice;
     double q[NM_JOINTS];
@@ -306,7 +307,7 @@ void nm_walking_reset(struct nm_walking *w)
     for (uint32_t j = 0; j < body->n_joints; j++)
         q[j] = nm_clamp(w->gait->stance[j] + shake * nm_dice_both(d), body->joints[j].lower, body->joints[j].upper);
     nm_apply_mimics(body, q);
-    struct quat rot = quat_rpy(shake * nm_dice_both(d), shake * nm_dice_both(d), 0);
+    struct quat rot = quat_rpy(tilt * nm_dice_both(d), tilt * nm_dice_both(d), 0);
     nm_world_put(w->world, 0, (struct pose3){rot, {0, 0, nm_standing_height(body, rot, q)}}, q);
     nm_world_charge(w->world, 0, between(d, 0.2, 1));
     /* what is still on its way to the motors, and in the sensors, belongs to the life before */

@@ -257,6 +257,28 @@ static void a_drive_ends_at_its_place(void **state)
     nm_arena_free(&arena);
 }
 
+/* Slow is who is asked for little, in all directions together, for a while; who is asked for more is not, at once. */
+static void slow_is_who_stays_slow(void **state)
+{
+    (void)state;
+    const double most[4] = {1.5, 0.9, 0.8, 4.5}, spot[3] = {1e-6, 0, 0}, fast[3] = {1.4, 0, 0};
+    const double half[3] = {-0.07 * 0.9, 0.07 * 0.8, -0.07 * 4.5}, much[3] = {-0.31 * 0.9, 0, 0};
+    struct nm_gait_state s = {0};
+    double slow = 0;
+    for (int i = 0; i < 45; i++) assert_float_equal(nm_gait_slow(&s, spot, most), 0, 1e-9);
+    for (int i = 0; i < 30; i++) {
+        double now = nm_gait_slow(&s, spot, most);
+        assert_true(now >= slow);
+        slow = now;
+    }
+    assert_float_equal(slow, 1, 1e-9);
+    assert_float_equal(nm_gait_slow(&s, half, most), 0.5, 1e-3);
+    assert_float_equal(nm_gait_slow(&s, much, most), 0, 1e-9);
+    assert_float_equal(nm_gait_slow(&s, spot, most), 0, 1e-9); /* and has to stay slow again */
+    for (int i = 0; i < 100; i++) nm_gait_slow(&s, spot, most);
+    assert_float_equal(nm_gait_slow(&s, fast, most), 0, 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +291,7 @@ int main(void)
         cmocka_unit_test(a_body_without_such_legs_is_refused),
         cmocka_unit_test(a_note_of_another_gait_is_refused),
         cmocka_unit_test(a_drive_ends_at_its_place),
+        cmocka_unit_test(slow_is_who_stays_slow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,6 +50,7 @@ struct made {
     double off;         /* rad, of the stance in its note        */
     float poison;       /* added to an action                    */
     double stride;      /* of what is asked                      */
+    bool slow;          /* with the input for slow walking, which the other shoulder shows */
 };
 
 static struct nm_net *make(const struct nm_gait *g, const struct made *how)
@@ -82,6 +83,11 @@ static struct nm_net *make(const struct nm_gait *g, const struct made *how)
     uint32_t legs =
         join(net, NM_OP_ADD, "legs", times(net, "lifts", up, 2, n, lifts), times(net, "strides", along, 1, n, strides));
     uint32_t all = join(net, NM_OP_ADD, "action", legs, times(net, "shown", in, NM_GAIT_OBS, n, shown));
+    if (how->slow) {
+        float slowly[NM_GAIT_ACTS] = {[SHOULDER + 1] = (float)(SHOWS / g->scale[SHOULDER + 1])};
+        uint32_t share = must(nm_net_add_input(net, "slow", (struct nm_net_shape){2, {1, 1}}, &err), &err);
+        all = join(net, NM_OP_ADD, "with_slow", all, times(net, "slowly", share, 1, n, slowly));
+    }
     nm_net_add_output(net, all, &err);
     if (how->limits) nm_net_add_note(net, "limits", how->limits, &err);
     char gait[200];
@@ -363,6 +369,31 @@ static void struck(struct stage *s, double pulled)
     s->b.pulled = 0;
 }
 
+/* A network that has learned to walk slowly answers where the robot stays slow, and is not helped by the reflex. */
+static void a_network_for_slow_walking_needs_no_reflex(void **state)
+{
+    (void)state;
+    const double on_the_spot = 0.0001;
+    for (int slow = 0; slow < 2; slow++) {
+        struct made how = good;
+        struct stage s;
+        how.slow = slow;
+        begin_as(&s, &how, "");
+        run(&s, 40);
+        double still = goal(&s, "right_shoulder_pitch");
+        walk_at(&s, on_the_spot, 5);
+        assert_near(goal(&s, "right_shoulder_pitch"), still, 0.02); /* not yet */
+        walk_at(&s, on_the_spot, 20);
+        assert_near(goal(&s, "right_shoulder_pitch"), still + (slow ? SHOWS : 0), 0.02);
+        struck(&s, 15);
+        walk_at(&s, on_the_spot, 1);
+        assert_true(slow ? fabs(told(&s)) < 0.06 : told(&s) > 0.1);
+        walk_at(&s, 0.4, 20);
+        assert_near(goal(&s, "right_shoulder_pitch"), still, 0.02);
+        end(&s.b);
+    }
+}
+
 static void a_robot_that_is_struck_gives_way_and_is_wary_for_a_while(void **state)
 {
     (void)state;
@@ -613,6 +644,7 @@ int main(void)
         cmocka_unit_test(it_is_asked_for_no_more_than_was_trained),
         cmocka_unit_test(the_command_is_the_speed),
         cmocka_unit_test(goals_do_not_jump_between_the_engines),
+        cmocka_unit_test(a_network_for_slow_walking_needs_no_reflex),
         cmocka_unit_test(a_robot_that_is_struck_gives_way_and_is_wary_for_a_while),
         cmocka_unit_test(a_robot_that_comes_no_farther_steps_back),
         cmocka_unit_test(who_goes_the_other_way_stops_first),

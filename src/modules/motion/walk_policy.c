@@ -80,7 +80,7 @@ struct walk_policy {
     struct walk_front front;
     struct nm_gait gait;
     struct nm_net *net;
-    bool two;       /* it has a network of its own for slow walking        */
+    double slow;    /* share of its network for slow walking, which does better without a reflex */
     double most[4]; /* what was trained: forwards, back, to a side, a turn */
     struct nm_gait_state state;
     enum engine by;
@@ -141,18 +141,19 @@ static int load(struct walk_policy *f)
                        "%s; %s walks by a policy that the robot has learned: teach it with nutmeg learn walk --robot "
                        "%s, or walk with the module walk",
                        why.text, f->nm->name, body->name);
-    if (f->net->n_inputs != 1 || f->net->n_outputs != 1 || nm_net_width_in(f->net, 0) != NM_GAIT_OBS ||
+    bool two = f->net->n_inputs == 2 && nm_net_width_in(f->net, 1) == 1;
+    if ((f->net->n_inputs != 1 && !two) || f->net->n_outputs != 1 || nm_net_width_in(f->net, 0) != NM_GAIT_OBS ||
         nm_net_width_out(f->net, 0) != NM_GAIT_ACTS)
-        return nm_fail(f->nm->err,
-                       "%s has %u inputs with %u numbers and %u outputs with %u: a walk has 1 with %d and 1 "
-                       "with %d",
-                       path, f->net->n_inputs, nm_net_width_in(f->net, 0), f->net->n_outputs,
-                       nm_net_width_out(f->net, 0), NM_GAIT_OBS, NM_GAIT_ACTS);
+        return nm_fail(
+            f->nm->err,
+            "%s has %u inputs with %u numbers and %u outputs with %u: a walk has 1 with %d and 1 with %d; one with "
+            "a network for slow walking has a second input with 1",
+            path, f->net->n_inputs, nm_net_width_in(f->net, 0), f->net->n_outputs, nm_net_width_out(f->net, 0),
+            NM_GAIT_OBS, NM_GAIT_ACTS);
     const char *gait = nm_net_note(f->net, "gait");
     if (gait && nm_gait_check(&f->gait, gait, &why))
         return nm_fail(f->nm->err, "%s does not fit %s: %.*s; train again with nutmeg learn walk --robot %s", path,
                        body->name, (int)strcspn(why.text, "\n"), why.text, body->name);
-    f->two = nm_net_find(f->net, "slowness") >= 0;
     return read_limits(f, path, nm_net_note(f->net, "limits"));
 }
 
@@ -304,14 +305,6 @@ static void feel_held_up(struct walk_policy *f)
     to[0] = to[1] = f->held = 0;
 }
 
-/* A network that has learned slow walking alone needs no reflex: it does better without. */
-static bool walks_slowly(const struct walk_policy *f)
-{
-    double share = 0;
-    for (int i = 0; i < 3; i++) share += fabs(f->asked[i]) / most_of(f, i, f->asked[i]);
-    return f->two && share < NM_GAIT_SLOW;
-}
-
 /* A robot that walks into another one, or is pushed, goes at once where it is pushed to, and then for a while only
  * slowly against it. Without this both robots lean against each other until they fall. What counts as a blow depends on
  * what the robot feels where nobody is in its way. */
@@ -323,7 +316,6 @@ static void give_way(struct walk_policy *f, const struct walk_sense *s, double v
     const double sways[2] = {TWISTS * (aside + ahead * ahead) + turn, SWAYS * aside + turn};
     feel(f, s, felt);
     feel_held_up(f);
-    bool slow = walks_slowly(f);
     for (int i = 0; i < 2; i++) {
         f->rough[i] = fmax(sways[i], f->rough[i] * (1 - dt / CALMS));
         if (f->wary[i] == 0) f->power[i] += dt / LEARNS * (felt[i] * felt[i] - f->power[i]);
@@ -331,7 +323,7 @@ static void give_way(struct walk_policy *f, const struct walk_sense *s, double v
         double most =
             fmax(least * (1 + f->rough[i] + (f->steady < LEARNS && f->wary[i] == 0)), PEAK * sqrt(f->power[i]));
         double beyond = rebounds ? 0 : felt[i] - nm_within(felt[i], (again ? TENDER : 1) * most);
-        double reflex = slow ? 0 : nm_within(REFLEX * beyond, REACH * most_of(f, i, beyond));
+        double reflex = f->slow > 0 ? 0 : nm_within(REFLEX * beyond, REACH * most_of(f, i, beyond));
         f->away[i] -= dt / LASTS * f->away[i];
         if (fabs(reflex) > fabs(f->away[i])) f->away[i] = reflex;
         if (fabs(f->away[i]) < LEAST) f->away[i] = 0;
@@ -462,6 +454,10 @@ static bool observe(struct walk_policy *f, const struct walk_sense *s)
     struct vec3 up = quat_apply(quat_inv(s->torso_to_world), (struct vec3){0, 0, 1});
     if (f->by == MODEL) note_goals(f);
     nm_gait_observe(&f->gait, &f->state, s->gyro, up, f->front.q, f->command, nm_net_input(f->net, 0));
+    if (f->net->n_inputs == 2) {
+        f->slow = f->by == POLICY ? nm_gait_slow(&f->state, f->command, f->most) : 0;
+        *nm_net_input(f->net, 1) = (float)f->slow;
+    }
     return true;
 }
 
