@@ -30,7 +30,7 @@ static const double LATE = 0.15;                       /* s, that a policy follo
 static const double AT_LAST = 0.2, AT_LAST_TURN = 0.4; /* s, of the last way, and of its turn: every step sways  */
 
 /* Slow walking: of the speeds, in all directions together, none and all of it; s since then, and until it is all. */
-static const double SLOW = 0.3, SLOWEST = 0.12, SETTLES = 0.8, MOVES_OVER = 0.2;
+static const double SLOW = 0.1, SLOWEST = 0.03, SETTLES = 0.8, MOVES_OVER = 0.2;
 
 /* Factors that bring what is seen to the size of 1. */
 static const double GYRO = 0.3, JOINT = 2, ACT = 0.4;

@@ -262,7 +262,7 @@ static void slow_is_who_stays_slow(void **state)
 {
     (void)state;
     const double most[4] = {1.5, 0.9, 0.8, 4.5}, spot[3] = {1e-6, 0, 0}, fast[3] = {1.4, 0, 0};
-    const double half[3] = {-0.07 * 0.9, 0.07 * 0.8, -0.07 * 4.5}, much[3] = {-0.31 * 0.9, 0, 0};
+    const double half[3] = {-0.02 * 0.9, 0.02 * 0.8, -0.025 * 4.5}, much[3] = {-0.11 * 0.9, 0, 0};
     struct nm_gait_state s = {0};
     double slow = 0;
     for (int i = 0; i < 45; i++) assert_float_equal(nm_gait_slow(&s, spot, most), 0, 1e-9);

@@ -454,8 +454,10 @@ static bool observe(struct walk_policy *f, const struct walk_sense *s)
     struct vec3 up = quat_apply(quat_inv(s->torso_to_world), (struct vec3){0, 0, 1});
     if (f->by == MODEL) note_goals(f);
     nm_gait_observe(&f->gait, &f->state, s->gyro, up, f->front.q, f->command, nm_net_input(f->net, 0));
-    if (f->net->n_inputs == 2) {
-        f->slow = f->by == POLICY ? nm_gait_slow(&f->state, f->command, f->most) : 0;
+    if (f->net->n_inputs == 2) { /* who was struck while it walked gives way by the reflex, however slow it is */
+        bool free = f->by == POLICY && f->wary[0] == 0 && f->wary[1] == 0;
+        if (!free) f->state.calm = 0;
+        f->slow = free ? nm_gait_slow(&f->state, f->command, f->most) : 0;
         *nm_net_input(f->net, 1) = (float)f->slow;
     }
     return true;
