@@ -825,8 +825,8 @@ static int check_file(const struct nm_trainer *t, const char *path, const char *
     memcpy(&h, bytes, sizeof h);
     memcpy(&sum, bytes + n - sizeof sum, sizeof sum);
     h.robot[sizeof h.robot - 1] = 0;
-    if (h.n_curve > 100000000 || h.n != t->n || h.has_other > 1 || n != file_size(t, h.n_curve, h.has_other) ||
-        sum != nm_crc32(0, bytes, n - sizeof sum))
+    if (h.n_curve > 100000000 || h.n != t->n || h.has_other > 1 || (h.slow && !h.has_other) ||
+        n != file_size(t, h.n_curve, h.has_other) || sum != nm_crc32(0, bytes, n - sizeof sum))
         return nm_fail(err, "%s is damaged, or was written by another version: start again without --resume", path);
     if (strncmp(h.robot, t->body->name, sizeof h.robot - 1))
         return nm_fail(err, "%s belongs to the robot %s, not to %s", path, h.robot, t->body->name);
@@ -913,6 +913,10 @@ struct nm_net *nm_trainer_net(const struct nm_trainer *t, struct nm_err *err)
 {
     const float *other = t->has_other ? t->other : NULL;
     bool slow = t->options.slow;
+    if (slow && !other) {
+        nm_fail(err, "a network for slow walking alone is no policy: it begins with the robot's own one");
+        return NULL;
+    }
     return nm_policy_net(&t->gait, &t->limits, &t->actor, slow ? other : t->mean, slow ? t->mean : other, err);
 }
 

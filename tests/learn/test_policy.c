@@ -140,11 +140,33 @@ static void both_networks_are_kept(void **state)
     rig_end(&rig);
 }
 
+/* Slow walking alone is no policy, and no checkpoint of one is taken. */
+static void slow_walking_needs_the_other_network(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct nm_err err = {0};
+    char path[] = "/tmp/nutmeg-policy-XXXXXX";
+    close(mkstemp(path));
+    rig_begin(&rig, "kid70");
+    struct nm_trainer *alone = begin(&rig, true), *other = begin(&rig, true);
+    assert_null(nm_trainer_net(alone, &err));
+    assert_non_null(strstr(err.text, "own one"));
+    assert_int_equal(nm_trainer_save(alone, path, &err), 0);
+    err = (struct nm_err){0};
+    assert_int_equal(nm_trainer_load(other, path, &err), -1);
+    assert_non_null(strstr(err.text, "damaged"));
+    unlink(path);
+    nm_trainer_free(alone), nm_trainer_free(other);
+    rig_end(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_network_has_its_share),
         cmocka_unit_test(both_networks_are_kept),
+        cmocka_unit_test(slow_walking_needs_the_other_network),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
