@@ -44,7 +44,7 @@ static const double INHERITED_SHARE = 0.6, INHERITED_STRICT = 0.5, INHERITED_NOI
 /* A robot that goes on with its own policy has all of that already; only the critic is new. */
 static const double OWN_NOISE = -2.7, OWN_PUSH = 0.8, OWN_REACHED = 0.75; /* the second: of the hardest push */
 static const double EXPLAINED = 0.9;                                      /* of the variance of the returns */
-/* Who learns to walk slowly is struck twice as often, and may fall as often. */
+/* Who learns to walk slowly is struck twice as often, and may fall twice as often. */
 static const double SLOW_FALLS = 2, SLOW_PUSH = 0.9; /* of those in all kinds of walking */
 /* The less a policy tries out, the less of what happens is its doing: with 0.067 instead of 0.25 nothing was learned in
  * 19 million steps. Noise costs little where robots are slow. */
@@ -647,7 +647,7 @@ static void raise_limits(struct nm_trainer *t, size_t n, double falls)
     if (fits) t->limits.strict = fmin(t->limits.strict + 0.01 * batch, 1);
     if (falls > 0.5 || (least < 0.55 && t->limits.strict > WALKS_STRICT))
         t->limits.strict = fmax(t->limits.strict - 0.01 * batch, LEAST_STRICT);
-    double often = t->options.slow ? SLOW_FALLS : 1; /* who is struck twice as often may fall twice as often */
+    double often = t->options.slow ? SLOW_FALLS : 1;
     if (falls < 0.08 * often) t->limits.push = fmin(t->limits.push + 0.003 * batch * push, push);
     if (falls > 0.14 * often) t->limits.push = fmax(t->limits.push - 0.003 * batch * push, 0);
 }
