@@ -40,7 +40,8 @@ static const double HALTS = 0.5; /* of the speeds: slower than this it is told s
 /* at a target: the same; of what the model-based walk leaves of the way; s, how far the mass carries the robot on while
  * it puts its feet down; m, how far outwards the last foot comes down; 1/s, how it still turns; what that leaves */
 static const double CALM = 0.25, PRECISE = 0.75, CARRIES = 0.12, OUTWARDS = 0.011, TURNS_IN = 4, TURN_LEFT = 0.5;
-static const double PUT_DOWN = 0.1, GAVE_UP = 0.5; /* s since then: both feet are down; the other engine has to step */
+static const double PUT_DOWN = 0.1, GAVE_UP = 0.5; /* s since then: both feet are down; they stand where they must not */
+static const double AGAIN = 0.5;                   /* s that it then steps on the spot                                 */
 
 /* s that a robot steps which stood and was about to tip over; that it stands before: the last step sways */
 static const double CATCHES = 1, STOOD = 0.5;
@@ -525,16 +526,17 @@ static void to_model(struct walk_policy *f, const struct walk_sense *s)
     walk_front_blend(w, f->blend);
 }
 
-/* Both feet are down: the other engine stands, with the feet where they are, or steps if the robot does not come to
- * rest. */
+/* Both feet are down: the other engine stands, with the feet where they are. A robot that does not come to rest so, or
+ * whose feet are far apart, steps on the spot and tries again. */
 static void halt(struct walk_policy *f, const struct walk_sense *s)
 {
     struct walk_engine *e = &f->front.engine;
     f->halted = f->state.stands ? f->halted + nm_seconds(f->nm->dt) : 0;
     bool rests = f->halted > PUT_DOWN && walk_engine_rests(e);
-    if (!rests && f->halted < GAVE_UP) return;
+    if (!rests && f->halted > GAVE_UP) f->catches = AGAIN;
+    if (!rests) return;
     to_model(f, s);
-    if (rests) e->mode = WALK_STAND, e->stays = true;
+    e->mode = WALK_STAND, e->stays = true;
 }
 
 /* Slow enough for the model-based walk; a kick does not wait for that much. */
