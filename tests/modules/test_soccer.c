@@ -530,6 +530,58 @@ static void the_keeper_plays_a_ball_that_is_his(void **state)
     nm_harness_free(t.h);
 }
 
+/* The ball is fast, and only one place on its way is left: at the goal line. */
+static void the_keeper_steps_back_where_that_gives_him_time(void **state)
+{
+    (void)state;
+    struct toy t = keeper("dives=false");
+    t.me.x = -3.9;
+    t.x = -2.4;
+    t.y = 0.4;
+    t.vx = -1.5;
+    const NavigationGoal *g = live(&t);
+    assert_int_equal(g->mode, NavigationGoal_VELOCITY);
+    assert_true(g->velocity.linear.x < -0.1 && g->velocity.linear.y > 0.25);
+    nm_harness_free(t.h);
+}
+
+/* He does not see it himself, but his mates do. */
+static void the_keeper_blocks_a_shot_that_mates_see(void **state)
+{
+    (void)state;
+    struct toy t = keeper("dives=false");
+    t.sees = false;
+    for (int i = 0; i < 3; i++) {
+        TeamBall *b = nm_harness_set(t.h, "team_ball");
+        b->source = TeamBall_SOURCE_MATE;
+        b->ball.valid = true;
+        b->ball.position = (Point){-2, 0.5, 0};
+        b->ball.velocity.x = -1.8;
+        b->ball.destination = (Point){-5, 0.5, 0};
+        b->ball.last_seen = nm_stamp(t.now - nm_ns(0.1));
+        live(&t);
+    }
+    assert_true(plays(nm_harness_get(t.h, "behavior_state"), "guard", "blocking"));
+    nm_harness_free(t.h);
+}
+
+static void a_field_player_steps_into_the_way_of_a_shot(void **state)
+{
+    (void)state;
+    for (int wide = 0; wide < 2; wide++) {
+        struct toy t = toy(-2, 0, NULL);
+        t.plan.own_role = TeamMessage_ROLE_DEFENDER;
+        t.plan.may_claim_ball = false;
+        t.plan.own_position = (Pose2D){-2, 0, 0};
+        t.x = -0.5;
+        t.y = wide ? 1.2 : 0.3;
+        t.vx = -2;
+        bool blocks = plays(live_for(&t, 0.1), "in_play", "blocking");
+        assert_true(blocks == !wide); /* what it cannot reach it leaves to the keeper */
+        nm_harness_free(t.h);
+    }
+}
+
 /* ---- the shoot-out ---- */
 
 static void in_a_shoot_out_it_shoots_into_a_corner(void **state)
@@ -570,6 +622,9 @@ int main(void)
         cmocka_unit_test(the_keeper_waits_for_a_ball_that_comes),
         cmocka_unit_test(the_keeper_steps_into_the_way_of_a_slow_ball),
         cmocka_unit_test(the_keeper_plays_a_ball_that_is_his),
+        cmocka_unit_test(the_keeper_steps_back_where_that_gives_him_time),
+        cmocka_unit_test(the_keeper_blocks_a_shot_that_mates_see),
+        cmocka_unit_test(a_field_player_steps_into_the_way_of_a_shot),
         cmocka_unit_test(in_a_shoot_out_it_shoots_into_a_corner),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

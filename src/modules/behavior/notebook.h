@@ -116,6 +116,18 @@ void walk_behind_ball(struct soccer *f, double target_x, double target_y);
 void ask_kick(struct soccer *f, double target_x, double target_y);
 void ask_animation(struct soccer *f, const char *name);
 
+/* ---- shots at the own goal ---- */
+
+/* Where this robot can best be in the way of a ball that rolls into its own goal. */
+struct meeting {
+    double x, y; /* m, in its own frame                          */
+    double late; /* s that it comes there later than the ball    */
+    bool comes;  /* the ball rolls towards the goal, as it seems */
+};
+struct meeting meeting_of(const struct soccer *f);
+void walk_to_meeting(struct soccer *f, const struct meeting *m);
+bool blocks_shot(const struct soccer *f, const struct meeting *m); /* a field player stops it there */
+
 /* ---- roles ---- */
 
 void strike(struct soccer *f);

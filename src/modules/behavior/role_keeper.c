@@ -38,18 +38,19 @@ static struct crossing crossing_of(const struct soccer *f)
 static OPTION(guard)
 {
     struct crossing c = crossing_of(f);
+    struct meeting m = meeting_of(f);
     struct pose2 place = own_place(f);
     double far = vec2_norm(place.x - f->me.x, place.y - f->me.y);
     STATE(walking)
     {
-        if (isfinite(c.time)) go(blocking, "a ball comes");
+        if (m.comes) go(blocking, "a ball comes");
         if (far < 0.12 && fabs(angle_normal(place.theta - f->me.theta)) < 0.25) go(waiting, "at its place");
         acts(f, Strategy_ACTION_POSITIONING);
         walk_to(f, place, 0.4);
     }
     STATE(waiting)
     {
-        if (isfinite(c.time)) go(blocking, "a ball comes");
+        if (m.comes) go(blocking, "a ball comes");
         if (far > 0.25 || fabs(angle_normal(place.theta - f->me.theta)) > 0.8) go(walking, "the ball moved");
         acts(f, Strategy_ACTION_WAITING);
         play(wait_facing, place.theta);
@@ -57,12 +58,13 @@ static OPTION(guard)
     STATE(blocking)
     {
         double off = fabs(c.y);
-        bool comes = isfinite(c.time), aside = fabs(c.feet) > f->body, near = off < f->reach;
+        bool aside = fabs(c.feet) > f->body, near = off < f->reach;
         bool dive = (near && c.time < f->dive_time) || (off < f->reach + HOPE && c.time < LAST * f->dive_time);
-        if (!comes && state_time() > 0.5) go(walking, "the ball does not come any more");
+        if (!m.comes && state_time() > 0.5) go(walking, "the ball does not come any more");
         if (f->dives && aside && dive && state_time() > LOOKS) go(diving, "only a dive reaches the ball");
         /* who can dive stands until then: between the legs of one who steps aside a ball rolls through */
-        if (comes && aside && !(f->dives && near)) walk_with(f, 0, nm_within(4 * c.feet, f->save_speed), 0);
+        bool waits = f->dives && near && isfinite(c.time);
+        if (m.comes && !waits) walk_to_meeting(f, &m);
     }
     STATE(diving)
     {
@@ -76,7 +78,7 @@ static OPTION(guard)
 
 OPTION(keep_goal)
 {
-    bool comes = isfinite(crossing_of(f).time);
+    bool comes = meeting_of(f).comes;
     STATE(guarding)
     {
         if (ball_is_mine(f) && !comes) go(coming_out, "first at the ball");

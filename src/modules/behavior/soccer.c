@@ -157,6 +157,7 @@ static OPTION(in_play)
 {
     bool shoot_out = f->match->phase == MatchState_PHASE_PENALTY_SHOOTOUT;
     uint8_t role = f->plan->own_role;
+    struct meeting shot = meeting_of(f);
     if (shoot_out && f->match->kicking == MatchState_KICK_OWN)
         go(shooting, "our shot in the shoot-out");
     else if (shoot_out)
@@ -165,6 +166,8 @@ static OPTION(in_play)
         go(localising, "the robot does not know where it is");
     else if (role == TeamMessage_ROLE_KEEPER)
         go(keeping, "the keeper");
+    else if (blocks_shot(f, &shot))
+        go(blocking, "a shot at the own goal comes by");
     else if (role == TeamMessage_ROLE_STRIKER)
         go(striking, "first at the ball");
     else if (role == TeamMessage_ROLE_DEFENDER)
@@ -179,6 +182,11 @@ static OPTION(in_play)
     STATE(keeping) play(keep_goal);
     STATE(defending) play(hold_place);
     STATE(offering) play(hold_place);
+    STATE(blocking)
+    {
+        acts(f, Strategy_ACTION_GOING_TO_BALL);
+        walk_to_meeting(f, &shot);
+    }
     STATE(shooting) play(shoot_penalty);
     STATE(saving) play(keep_goal);
     STATE(localising)
