@@ -530,6 +530,22 @@ static void the_keeper_plays_a_ball_that_is_his(void **state)
     nm_harness_free(t.h);
 }
 
+/* In the middle of a jam before his goal the keeper must not wait until the ball is in. */
+static void in_his_goal_area_the_keeper_makes_way_for_nobody(void **state)
+{
+    (void)state;
+    for (int in = 0; in < 2; in++) {
+        struct toy t = keeper("stand_reach=0");
+        t.x = in ? -3.7 : -3.3;
+        t.me.x = t.x - 0.6;
+        t.plan.may_claim_ball = true;
+        t.rival = (Obstacle){.kind = Obstacle_RIVAL, .position = {t.x + 0.25, 0, 0}, .radius = 0.2f};
+        bool waits = plays(live_for(&t, 0.2), "play_ball", "making_way");
+        assert_true(waits == !in);
+        nm_harness_free(t.h);
+    }
+}
+
 /* The ball is fast, and only one place on its way is left: at the goal line. */
 static void the_keeper_steps_back_where_that_gives_him_time(void **state)
 {
@@ -622,6 +638,7 @@ int main(void)
         cmocka_unit_test(the_keeper_waits_for_a_ball_that_comes),
         cmocka_unit_test(the_keeper_steps_into_the_way_of_a_slow_ball),
         cmocka_unit_test(the_keeper_plays_a_ball_that_is_his),
+        cmocka_unit_test(in_his_goal_area_the_keeper_makes_way_for_nobody),
         cmocka_unit_test(the_keeper_steps_back_where_that_gives_him_time),
         cmocka_unit_test(the_keeper_blocks_a_shot_that_mates_see),
         cmocka_unit_test(a_field_player_steps_into_the_way_of_a_shot),

@@ -286,6 +286,20 @@ static void the_keeper_leaves_the_ball_to_a_rival_who_is_first(void **state)
     nm_harness_free(r.h);
 }
 
+/* Who only steps back before a rival is pushed over the line with the ball. */
+static void the_keeper_clears_a_ball_in_his_goal_area_from_a_rival(void **state)
+{
+    (void)state;
+    struct robot r = robot(1, -4.2, 0);
+    r.ball_x = -3.8;
+    r.seen = true;
+    r.seen_kind = Obstacle_RIVAL;
+    r.seen_at.x = -3.6;
+    hear(&r, 2, -2, 0);
+    assert_true(think(&r)->may_claim_ball);
+    nm_harness_free(r.h);
+}
+
 static void in_a_shoot_out_the_keeper_is_on_his_line_until_the_kick_and_then_plays(void **state)
 {
     (void)state;
@@ -533,6 +547,7 @@ int main(void)
         cmocka_unit_test(where_all_speak_nobody_is_silent),
         cmocka_unit_test(the_keeper_comes_out_only_if_he_is_first),
         cmocka_unit_test(the_keeper_leaves_the_ball_to_a_rival_who_is_first),
+        cmocka_unit_test(the_keeper_clears_a_ball_in_his_goal_area_from_a_rival),
         cmocka_unit_test(in_a_shoot_out_the_keeper_is_on_his_line_until_the_kick_and_then_plays),
         cmocka_unit_test(where_the_keeper_plays_nobody_else_is_striker),
         cmocka_unit_test(a_rolling_ball_is_for_who_meets_it),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/geometry.h"
+#include "base/pitch.h"
 #include "core/nm.h"
 #include "core/stamp.h"
 #include "geometry_msgs/PoseWithCovarianceStamped.h"
@@ -65,6 +66,12 @@ static inline struct known_ball known_ball(const struct nm *nm, struct pose2 me,
     return (struct known_ball){
         true,          false,         b->position.x, b->position.y,
         b->velocity.x, b->velocity.y, way_of(b),     nm_seconds(nm->now - nm_stamp_ns(b->last_seen))};
+}
+
+/* In the own goal area, which is the keeper's. */
+static inline bool known_in_goal_area(const struct nm_pitch_size *field, const struct known_ball *ball)
+{
+    return ball->x < field->goal_area_length - field->length / 2 && fabs(ball->y) < field->goal_area_width / 2;
 }
 
 /* The rival who is nearest to the ball, of those on their feet, and how far from it he is; NULL, infinite: none. */

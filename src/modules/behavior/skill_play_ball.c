@@ -73,10 +73,11 @@ static double rival_leads(const struct soccer *f)
 }
 
 /* A rival is at the ball, may play it, and is before this robot by more than `lead`. Two who play one ball fall over
- * each other. */
+ * each other. In his goal area the keeper makes way for nobody. */
 static bool is_second(const struct soccer *f, double lead)
 {
     if (f->match->kicking == MatchState_KICK_OWN) return false;
+    if (f->plan->own_role == TeamMessage_ROLE_KEEPER && known_in_goal_area(&f->field, &f->ball)) return false;
     return f->nm->now >= f->insists && f->ball_far < DUEL && f->rival_far < AT_BALL && rival_leads(f) > lead;
 }
 

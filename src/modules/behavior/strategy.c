@@ -269,14 +269,15 @@ static uint32_t first_at_ball(const struct strategy *f, const struct board *b)
 }
 
 /* The keeper, who is at the ball after so many s, comes out for it: it lies near his goal, and no rival is at it before
- * him. Who has come out goes back only if one is there much earlier. */
+ * him. Who has come out goes back only if one is there much earlier. A ball that lies in the goal area he clears even
+ * if a rival is at it: who steps back before him is pushed over the line with the ball. */
 static bool keeper_comes_out(const struct strategy *f, const struct known_ball *ball, double time, bool is_out)
 {
     double rival;
     known_rival(f->obstacles, ball, &rival);
+    bool first = time < known_rival_time(rival, f->speed) + (is_out ? f->stay : 0);
     return ball->known && ball->x < -f->field.length / 2 + f->field.penalty_area_length &&
-           fabs(ball->y) < f->field.penalty_area_width / 2 &&
-           time < known_rival_time(rival, f->speed) + (is_out ? f->stay : 0);
+           fabs(ball->y) < f->field.penalty_area_width / 2 && (first || known_in_goal_area(&f->field, ball));
 }
 
 /* And only if he is there long before his mates. */
@@ -285,8 +286,7 @@ static bool keeper_is_first(const struct strategy *f, const struct board *b, uin
     if (b->keeper == PLAYERS || b->formation.kind != FORMATION_PLAY) return false;
     const struct player *keeper = &b->players[b->keeper];
     bool is_out = f->striker == keeper->number;
-    bool his = b->ball.x < f->field.goal_area_length - f->field.length / 2 &&
-               fabs(b->ball.y) < f->field.goal_area_width / 2; /* he stands beside it: two would be one too many */
+    bool his = known_in_goal_area(&f->field, &b->ball); /* he stands beside it: two would be one too many */
     return keeper_comes_out(f, &b->ball, keeper->to_ball, is_out) &&
            (striker == PLAYERS || keeper->to_ball + (is_out || his ? 0 : f->lead) < b->players[striker].to_ball);
 }
