@@ -341,7 +341,7 @@ static void it_leaves_a_jam(void **state)
 {
     (void)state;
     struct toy t = toy(-0.25, 0, "jam=3, walk_reach=0, stand_reach=0, dribble_reach=0.5");
-    t.rival = (Obstacle){.kind = Obstacle_RIVAL, .position = {0.35, 0, 0}, .radius = 0.2f};
+    t.rival = (Obstacle){.kind = Obstacle_RIVAL, .position = {0.55, 0, 0}, .radius = 0.2f};
     bool left = false;
     for (int i = 0; i < 200; i++) {
         t.vx = t.vy = t.x = t.y = 0; /* nothing moves it */
@@ -361,7 +361,7 @@ static void who_is_second_at_the_ball_makes_way(void **state)
     for (int i = 0; i < 40; i++) live(&t);
     assert_true(plays(nm_harness_get(t.h, "behavior_state"), "play_ball", "making_way"));
     const NavigationGoal *goal = nm_harness_get(t.h, "navigation_goal");
-    assert_true(goal->target.x < -0.45 && fabs(goal->target.y) < 0.1 && goal->ball_distance > 0.35f);
+    assert_true(goal->target.x < -0.45 && fabs(goal->target.y) < 0.1 && goal->ball_distance > 0.25f);
     t.rival.position.x = 1;
     assert_true(plays(live_for(&t, 0.5), "play_ball", "aiming"));
     nm_harness_free(t.h);
@@ -370,6 +370,32 @@ static void who_is_second_at_the_ball_makes_way(void **state)
     t.match.set_play = MatchState_SET_PLAY_THROW_IN;
     t.rival = (Obstacle){.kind = Obstacle_RIVAL, .position = {0.2, 0, 0}, .radius = 0.2f};
     for (int i = 0; i < 40; i++) assert_false(plays(live_for(&t, STEP), "play_ball", "making_way"));
+    nm_harness_free(t.h);
+}
+
+/* It goes to the way of the ball to its own goal from everywhere, where it stops a shot. */
+static void who_makes_way_shields_its_goal(void **state)
+{
+    (void)state;
+    for (int side = -1; side <= 1; side += 2) {
+        struct toy t = toy(0.1, 0.8 * side, NULL);
+        t.rival = (Obstacle){.kind = Obstacle_RIVAL, .position = {0.2, 0, 0}, .radius = 0.2f};
+        const NavigationGoal *goal = live(&t);
+        assert_true(plays(nm_harness_get(t.h, "behavior_state"), "play_ball", "making_way"));
+        assert_true(goal->target.x < -0.45 && fabs(goal->target.y) < 0.1);
+        nm_harness_free(t.h);
+    }
+}
+
+/* He is at the ball, but on the wrong side of it: until he is around it this robot has kicked it. */
+static void a_rival_who_must_go_around_the_ball_is_not_first(void **state)
+{
+    (void)state;
+    struct toy t = toy(-0.2, 0.75, NULL);
+    t.me.theta = -M_PI / 2;
+    t.rival = (Obstacle){.kind = Obstacle_RIVAL, .position = {-0.25, 0, 0}, .radius = 0.2f};
+    live(&t);
+    assert_false(plays(nm_harness_get(t.h, "behavior_state"), "play_ball", "making_way"));
     nm_harness_free(t.h);
 }
 
@@ -630,6 +656,8 @@ int main(void)
         cmocka_unit_test(it_asks_for_a_strong_kick_once_and_goes_on_when_it_is_made),
         cmocka_unit_test(it_leaves_a_jam),
         cmocka_unit_test(who_is_second_at_the_ball_makes_way),
+        cmocka_unit_test(who_makes_way_shields_its_goal),
+        cmocka_unit_test(a_rival_who_must_go_around_the_ball_is_not_first),
         cmocka_unit_test(a_rival_who_only_stands_at_the_ball_is_not_waited_for),
         cmocka_unit_test(of_two_at_the_ball_one_makes_way),
         cmocka_unit_test(a_lost_ball_is_searched_where_the_team_says),

@@ -53,9 +53,9 @@ static void walk_and_kick(struct soccer *f)
 static const double DUEL = 0.85, GONE = 1;      /* m from the ball: from here on it looks who is first, and no more */
 static const double AT_BALL = 0.5, LEFT = 0.65; /* m from the ball: the rival plays it, has left it           */
 static const double SURE = 0.15;                /* m: who is nearer by this is first                          */
-static const double ROUND = 0.2;                /* m/rad, the way around the ball counts so much as one to it */
-static const double OFF = 0.5, KEEP = 0.4;      /* m from the ball while a rival plays it; at least             */
-static const double AROUND = 0.8;               /* rad that its next place is farther around the ball              */
+static const double ROUND = 0.4;                /* m/rad, the way around the ball counts so much as one to it */
+static const double OFF = 0.5, KEEP = 0.3;      /* m from the ball while a rival plays it; at least             */
+static const double CLOSE = 0.35;               /* m from the ball, where it shields its goal if it is so near    */
 static const double ROLLS = 0.4;                /* m/s: the rival has played it                                */
 static const double SHORTEST = 2, LONGEST = 4;  /* s that it waits for him                                    */
 static const double INSISTS = 2;                /* s after that in which it makes way for nobody              */
@@ -81,8 +81,8 @@ static bool is_second(const struct soccer *f, double lead)
     return f->nm->now >= f->insists && f->ball_far < DUEL && f->rival_far < AT_BALL && rival_leads(f) > lead;
 }
 
-/* Where it waits: straight on near the ball, and from there more and more on the way of the ball to the own goal,
- * unless the rival stands there, or the keeper. */
+/* Where it waits: on the way of the ball to the own goal, where it stops a shot; where the rival stands there, or the
+ * keeper, straight on near the ball. */
 static struct pose2 behind_duel(const struct soccer *f)
 {
     bool keeps = f->plan->own_role == TeamMessage_ROLE_KEEPER;
@@ -90,8 +90,8 @@ static struct pose2 behind_duel(const struct soccer *f)
     double home = atan2(-f->ball.y, -f->field.length / 2 - f->ball.x), here = to_ball_angle(f) + M_PI;
     double rival = atan2(f->rival.y - f->ball.y, f->rival.x - f->ball.x);
     bool free = fabs(angle_normal(home - rival)) > M_PI / 3 && (keeps || f->ball.x > front);
-    double from = here + (free && f->ball_far < OFF + 0.1 ? nm_within(angle_normal(home - here), AROUND) : 0);
-    return (struct pose2){f->ball.x + OFF * cos(from), f->ball.y + OFF * sin(from), from + M_PI};
+    double from = free ? home : here, off = free ? nm_clamp(f->ball_far, CLOSE, OFF) : OFF;
+    return (struct pose2){f->ball.x + off * cos(from), f->ball.y + off * sin(from), from + M_PI};
 }
 
 OPTION(play_ball)
