@@ -260,6 +260,22 @@ static void who_does_not_play_the_ball_does_not_run(void **state)
     nm_harness_free(t.h);
 }
 
+/* A quarter of a metre beside the way of a shot a defender is of no use. */
+static void a_defender_stands_exactly_at_its_place(void **state)
+{
+    (void)state;
+    const uint8_t roles[] = {TeamMessage_ROLE_DEFENDER, TeamMessage_ROLE_SUPPORTER};
+    for (int i = 0; i < 2; i++) {
+        struct toy t = toy(-3, 0.2, NULL);
+        t.plan.own_position = (Pose2D){-3, 0, 0};
+        t.plan.own_role = roles[i];
+        t.plan.may_claim_ball = false;
+        live(&t);
+        assert_true(plays(nm_harness_get(t.h, "behavior_state"), "hold_place", i ? "waiting" : "walking"));
+        nm_harness_free(t.h);
+    }
+}
+
 static void from_a_kick_off_it_does_not_shoot(void **state)
 {
     (void)state;
@@ -650,6 +666,7 @@ int main(void)
         cmocka_unit_test(it_waits_where_it_may_not_play),
         cmocka_unit_test(to_its_place_before_a_kick_off_it_walks_calmly),
         cmocka_unit_test(who_does_not_play_the_ball_does_not_run),
+        cmocka_unit_test(a_defender_stands_exactly_at_its_place),
         cmocka_unit_test(from_a_kick_off_it_does_not_shoot),
         cmocka_unit_test(who_took_the_kick_off_does_not_shoot_until_a_mate_has_played),
         cmocka_unit_test(a_strong_kick_is_not_interrupted_by_another_role_but_by_a_penalty),

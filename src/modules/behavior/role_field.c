@@ -2,7 +2,8 @@
  * of the way of the one who plays it. */
 #include "modules/behavior/notebook.h"
 
-static const double ENOUGH = 0.25, LEAVE = 0.45; /* m from its place: it stands, it walks again */
+static const double ENOUGH = 0.25, LEAVE = 0.45; /* m from its place: it stands, it walks again                 */
+static const double SHIELD = 0.1, SHIFT = 0.2;   /* the same for a defender, who stands in the way of shots */
 
 /* Stands, looks in a direction, and stirs from time to time: a robot that does not move for ten seconds counts as
  * inactive. */
@@ -32,6 +33,7 @@ OPTION(hold_place)
 {
     struct pose2 place = own_place(f);
     double far = vec2_norm(place.x - f->me.x, place.y - f->me.y);
+    bool shields = f->plan->own_role == TeamMessage_ROLE_DEFENDER;
     /* who does not play the ball keeps off it; it may cross the ball's place only where it is far */
     double keep = f->match->kicking == MatchState_KICK_RIVAL ? f->field.circle_radius + 0.2 : 1.05;
     if (!f->ball.known && f->lost_since && nm_seconds(f->nm->now - f->lost_since) > 2)
@@ -39,14 +41,14 @@ OPTION(hold_place)
 
     STATE(walking)
     {
-        if (far < ENOUGH) go(waiting, "at its place");
+        if (far < (shields ? SHIELD : ENOUGH)) go(waiting, "at its place");
         acts(f, Strategy_ACTION_POSITIONING);
         walk_to(f, place, keep);
         f->goal->velocity.linear.x = f->jog; /* fast robots meet others before they see them */
     }
     STATE(waiting)
     {
-        if (far > LEAVE) go(walking, "its place moved");
+        if (far > (shields ? SHIFT : LEAVE)) go(walking, "its place moved");
         acts(f, Strategy_ACTION_WAITING);
         play(wait_facing, f->ball.known ? to_ball_angle(f) : place.theta);
     }
