@@ -124,6 +124,21 @@ static void a_command_is_followed_in_bounded_changes(void **state)
     assert_true(e.step[0] == 0);
 }
 
+/* Who has learnt to make fast steps shorter and slows down does not step back. */
+static void slow_steps_are_not_shortened_like_fast_ones(void **state)
+{
+    (void)state;
+    struct walk_params p = usual();
+    struct walk_engine e = engine();
+    e.trim[0] = -0.03;
+    e.step[0] = 0.16;
+    walk_plan_step(&e, &p);
+    assert_true(fabs(e.land[0] - 0.13) < 1e-9);
+    e.step[0] = 0.02;
+    walk_plan_step(&e, &p);
+    assert_true(e.land[0] > 0.01);
+}
+
 /* A kick leaves nothing behind at either end of its step, and swings the leg as far as it should between. */
 static void a_kick_is_gone_at_both_ends(void **state)
 {
@@ -180,10 +195,14 @@ static void commands_are_cut_to_what_walks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_capture_point_repeats_itself), cmocka_unit_test(simple_commands_have_simple_answers),
-        cmocka_unit_test(two_steps_make_twice_the_command), cmocka_unit_test(a_command_is_followed_in_bounded_changes),
-        cmocka_unit_test(a_kick_is_gone_at_both_ends),      cmocka_unit_test(parameters_are_scaled_like_pendulums),
+        cmocka_unit_test(the_capture_point_repeats_itself),
+        cmocka_unit_test(simple_commands_have_simple_answers),
+        cmocka_unit_test(two_steps_make_twice_the_command),
+        cmocka_unit_test(a_command_is_followed_in_bounded_changes),
+        cmocka_unit_test(a_kick_is_gone_at_both_ends),
+        cmocka_unit_test(parameters_are_scaled_like_pendulums),
         cmocka_unit_test(commands_are_cut_to_what_walks),
+        cmocka_unit_test(slow_steps_are_not_shortened_like_fast_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,6 +31,21 @@ static double first_step(const struct walk_engine *e, const struct walk_params *
     return log(end / pivot) / (e->w * p->rate) + e->lag[e->support][e->leg[e->support].pitch[1]];
 }
 
+/* What is learnt at most, m, m, rad a step, for legs of WALK_LEG. Steps longer than SLOW may only become shorter, as
+ * all to the side: pushing them on makes them fall. */
+static const double MOST_TRIM[3] = {0.008, 0, 0.12}, SLOW = 0.06, MOST_SHORTER = 0.03;
+static const double STEADY = 0.02; /* m, rad: a command that changes more teaches nothing */
+enum { FIRST_TO_LEARN = 4 };       /* steps: the first ones are no measure                */
+
+/* Of a trim, what a step of this length may have: fast steps have learnt more than slow ones can bear. */
+static double bearable(const struct walk_engine *e, int axis, double step, double trim)
+{
+    double most = MOST_TRIM[axis] * (axis < 2 ? e->size : 1), shorter = fmin(MOST_SHORTER * e->size, 0.5 * fabs(step));
+    bool one_sided = axis == 1 || (axis == 0 && fabs(step) > SLOW * e->size);
+    if (!one_sided) return walk_clip(trim, -most, most);
+    return step > 0 ? walk_clip(trim, -shorter, 0) : walk_clip(trim, 0, shorter);
+}
+
 /* For a constant command the capture point repeats itself every two steps: with d the foothold, r the turn back by its
  * yaw and p the pivot of each support, and E = e^(w T),
  *     b = r_l (p_l + E a - d_l) - p_r,    a = r_r (p_r + E b - d_r) - p_l,
@@ -38,7 +53,8 @@ static double first_step(const struct walk_engine *e, const struct walk_params *
  * the ground are complex numbers. */
 void walk_plan_step(struct walk_engine *e, const struct walk_params *p)
 {
-    const double step[3] = {e->step[0] + e->trim[0], e->step[1] + e->trim[1], e->step[2] + e->trim[2]};
+    double step[3];
+    for (int i = 0; i < 3; i++) step[i] = e->step[i] + bearable(e, i, e->step[i], e->trim[i]);
     enum nm_side here = e->support, there = walk_other(here);
     double yaw, next_yaw, ahead = walk_pivot(e, p, 0);
     e->duration = p->period * (1 + p->period_speed * fabs(step[0]));
@@ -74,12 +90,6 @@ void walk_follow(struct walk_engine *e, const struct walk_params *p, const struc
     e->share = walk_clip(e->share + p->start, 0, 1);
 }
 
-/* What is learnt at most, m, m, rad a step, for legs of WALK_LEG. Steps longer than SLOW may only become shorter, as
- * all to the side: pushing them on makes them fall. */
-static const double MOST_TRIM[3] = {0.008, 0, 0.12}, SLOW = 0.06, MOST_SHORTER = 0.03;
-static const double STEADY = 0.02; /* m, rad: a command that changes more teaches nothing */
-enum { FIRST_TO_LEARN = 4 };       /* steps: the first ones are no measure                */
-
 /* Over two steps, so that what the two feet do differently cancels out. The turn is the trunk's, since feet slip. */
 void walk_learn(struct walk_engine *e, const struct walk_params *p, double heading)
 {
@@ -91,14 +101,8 @@ void walk_learn(struct walk_engine *e, const struct walk_params *p, double headi
     e->step_before = e->stepped;
     if (e->steps < FIRST_TO_LEARN || e->caught || e->kick.active) return;
     for (int i = 0; i < 3; i++) {
-        double asked = 0.5 * (e->asked[0][i] + e->asked[1][i]), scale = i < 2 ? e->size : 1;
-        double least = -MOST_TRIM[i] * scale, most = MOST_TRIM[i] * scale;
+        double asked = 0.5 * (e->asked[0][i] + e->asked[1][i]);
         if (fabs(e->asked[0][i] - e->asked[1][i]) > STEADY) continue;
-        if (i == 1 || (i == 0 && fabs(asked) > SLOW * e->size)) {
-            double shorter = fmin(MOST_SHORTER * e->size, 0.5 * fabs(asked));
-            least = asked > 0 ? -shorter : 0;
-            most = asked > 0 ? 0 : shorter;
-        }
-        e->trim[i] = walk_clip(e->trim[i] + p->trim * (asked - got[i]), least, most);
+        e->trim[i] = bearable(e, i, asked, e->trim[i] + p->trim * (asked - got[i]));
     }
 }
