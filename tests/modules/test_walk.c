@@ -138,6 +138,29 @@ static void a_kick_rides_on_one_step(void **state)
         }
 }
 
+/* A body that sways back does not kick. The ball is at its feet, and the step of that foot must not go there. */
+static void a_kick_that_waits_waits_on_the_spot(void **state)
+{
+    (void)state;
+    struct bench b;
+    begin(&b);
+    tick(&b, 40);
+    for (int i = 0; i < 20; i++) {
+        command(&b, WalkCommand_VELOCITY)->velocity.linear.x = -0.3;
+        tick(&b, 10);
+    }
+    WalkCommand *c = command(&b, WalkCommand_VELOCITY);
+    c->velocity.linear.x = -0.3;
+    c->kick = WalkCommand_KICK_FORWARD;
+    c->kick_left = b.left; /* of the foot that lifts next */
+    c->kick_strength = 1;
+    const WalkState *w = tick(&b, 1);
+    for (uint32_t steps = w->steps; w->steps == steps;) w = tick(&b, 1);
+    assert_int_not_equal(w->state, WalkState_KICKING);
+    assert_true(fabs(w->step.x) < 0.01);
+    end(&b);
+}
+
 /* The ball is elsewhere by then. */
 static void a_kick_that_found_no_step_in_time_is_forgotten(void **state)
 {
@@ -266,6 +289,7 @@ int main(void)
         cmocka_unit_test(a_target_is_reached),
         cmocka_unit_test(a_kick_that_cannot_be_is_refused_with_the_reason),
         cmocka_unit_test(a_kick_rides_on_one_step),
+        cmocka_unit_test(a_kick_that_waits_waits_on_the_spot),
         cmocka_unit_test(a_kick_that_found_no_step_in_time_is_forgotten),
         cmocka_unit_test(legs_of_somebody_else_are_left_alone),
         cmocka_unit_test(a_manager_that_forbids_walking_is_obeyed),

@@ -205,7 +205,8 @@ static void ride_kick(struct walk_engine *e, const struct walk_seen *seen)
     if (e->kick.active) e->kick.wanted = false;
 }
 
-/* The next step: the command a little nearer to what is asked, and the kick if its foot is the one to swing. */
+/* The next step: the command a little nearer to what is asked, and the kick if its foot is the one to swing. A kick
+ * that has to wait for its next turn waits on the spot: other steps would walk into the ball. */
 static void next_step(struct walk_engine *e, const struct walk_params *p, const struct walk_seen *seen,
                       const struct walk_command *command)
 {
@@ -216,7 +217,8 @@ static void next_step(struct walk_engine *e, const struct walk_params *p, const 
     e->phase = e->time = 0;
     e->caught = false;
     ride_kick(e, seen);
-    walk_follow(e, p, command);
+    bool waits = e->kick.wanted && e->kick.foot != e->support;
+    walk_follow(e, p, waits ? &(struct walk_command){.walk = true} : command);
     walk_plan_step(e, p);
 }
 
