@@ -235,6 +235,22 @@ static void a_mate_who_is_only_seen_at_the_ball_is_left_alone_while_it_moves(voi
     nm_harness_free(r.h);
 }
 
+/* He stands beside this robot, and still is not this robot. Both see who is nearer, so that one of the two plays. */
+static void of_two_beside_each_other_the_nearer_one_plays_the_ball(void **state)
+{
+    (void)state;
+    struct robot r = robot(2, -0.7, 0);
+    r.seen = true;
+    r.seen_at = (struct pose2){-0.4, 0.1, 0};
+    assert_false(think(&r)->may_claim_ball);
+    nm_harness_free(r.h);
+    r = robot(2, -0.5, 0);
+    r.seen = true;
+    r.seen_at = (struct pose2){-0.55, 0.21, 0};
+    assert_true(think(&r)->may_claim_ball);
+    nm_harness_free(r.h);
+}
+
 static void where_all_speak_nobody_is_silent(void **state)
 {
     (void)state;
@@ -544,6 +560,7 @@ int main(void)
         cmocka_unit_test(the_mutex_is_freed_by_a_fall_and_by_a_lost_ball),
         cmocka_unit_test(a_partner_without_proposals_who_plays_the_ball_is_left_alone),
         cmocka_unit_test(a_mate_who_is_only_seen_at_the_ball_is_left_alone_while_it_moves),
+        cmocka_unit_test(of_two_beside_each_other_the_nearer_one_plays_the_ball),
         cmocka_unit_test(where_all_speak_nobody_is_silent),
         cmocka_unit_test(the_keeper_comes_out_only_if_he_is_first),
         cmocka_unit_test(the_keeper_leaves_the_ball_to_a_rival_who_is_first),

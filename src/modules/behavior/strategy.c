@@ -24,6 +24,9 @@
 
 enum { NUMBERS = 20, PLAYERS = FORMATION_PLAYERS };
 
+static const double SELF_SEEN = 0.2;  /* m: what is seen so near to this robot is itself          */
+static const double WHERE_TOLD = 0.7; /* m: who is seen so near to a told place is who told it    */
+
 /* One of the team, as this robot knows it now. */
 struct player {
     uint8_t number; /* 0: a mate that is only seen, not heard */
@@ -160,20 +163,24 @@ static void add_mate(struct strategy *f, struct board *b, const TeamMate *mate)
     }
 }
 
-/* A mate that stands where none of those who speak stands. Who stands at a ball that does not move is no striker. */
+/* A mate that stands where none of those who speak stands; he may well stand beside this robot. Of the two the nearer
+ * one plays the ball, which both see alike. Who stands at a ball that does not move is no striker. */
 static void add_seen(struct strategy *f, struct board *b, const Obstacle *o)
 {
     if (o->kind != Obstacle_MATE || nm_seconds(f->nm->now - nm_stamp_ns(o->last_seen)) > 3) return;
     for (uint32_t i = 0; i < b->n; i++)
         if (o->player_number == b->players[i].number ||
-            vec2_norm(o->position.x - b->players[i].pose.x, o->position.y - b->players[i].pose.y) < 0.7)
+            vec2_norm(o->position.x - b->players[i].pose.x, o->position.y - b->players[i].pose.y) <
+                (i == b->me ? SELF_SEEN : WHERE_TOLD))
             return;
     if (o->player_number && (o->player_number == f->match->player_number || penalised(f, o->player_number))) return;
     struct pose2 at = {o->position.x, o->position.y, atan2(b->ball.y - o->position.y, b->ball.x - o->position.x)};
     bool idle = nm_seconds(f->nm->now - f->moved) > f->patience;
+    bool nearer = vec2_norm(b->ball.x - at.x, b->ball.y - at.y) <
+                  vec2_norm(b->ball.x - b->players[b->me].pose.x, b->ball.y - b->players[b->me].pose.y);
     add(f, b, (struct player){.pose = at, .role = TeamMessage_ROLE_OTHER});
     struct player *p = &b->players[b->n - 1];
-    p->claims = !idle && p->to_ball < 3;
+    p->claims = !idle && nearer && p->to_ball < 3;
     if (idle) p->to_ball += 2 * f->patience;
 }
 
