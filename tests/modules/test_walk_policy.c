@@ -13,7 +13,13 @@
 
 extern const struct nm_module walk_policy_module;
 
-enum { COMMAND = NM_GAIT_FRAMES * NM_GAIT_FRAME, SINE = COMMAND + 3, COSINE = COMMAND + 4, SHOULDER = NM_GAIT_LEGS };
+enum {
+    UP = 5,
+    COMMAND = NM_GAIT_FRAMES * NM_GAIT_FRAME,
+    SINE = COMMAND + 3,
+    COSINE = COMMAND + 4,
+    SHOULDER = NM_GAIT_LEGS
+};
 static const double LIFT = 0.15, SHOWS = 0.2; /* rad; rad of the shoulder for 1 m/s */
 static const char LIMITS[] = "forward: 0.8\nback: 0.6\nside: 0.5\nturn: 3\n";
 
@@ -50,6 +56,7 @@ struct made {
     double off;         /* rad, of the stance in its note        */
     float poison;       /* added to an action                    */
     double stride;      /* of what is asked                      */
+    double apart;       /* rad, of each hip: where it stands, one foot is ahead */
     bool slow;          /* with the input for slow walking, which the other shoulder shows */
 };
 
@@ -67,6 +74,8 @@ static struct nm_net *make(const struct nm_gait *g, const struct made *how)
     cosine[COSINE] = 1;
     shown[COMMAND * n + SHOULDER] = (float)(0.5 * SHOWS / g->scale[SHOULDER]);
     shown[SINE * n] = how->poison;
+    shown[UP * n + 2] = (float)(how->apart / g->scale[2]), shown[UP * n + 4] = -shown[UP * n + 2];
+    shown[UP * n + 8] = -shown[UP * n + 2], shown[UP * n + 10] = shown[UP * n + 2];
     double swing = how->stride / (4 * g->rate * 0.265); /* rad for 1 m/s, with legs of 0.265 m from hip to ankle */
     for (uint32_t side = 0; side < 2; side++) {
         double turn = side ? -swing : swing;
@@ -244,6 +253,30 @@ static void it_walks_by_the_policy_and_stands_by_itself(void **state)
     memcpy(before, s.b.q, sizeof before);
     run(&s, 200);
     for (uint32_t j = 0; j < s.b.body->n_joints; j++) assert_near(s.b.q[j], before[j], 2e-3);
+    end(&s.b);
+}
+
+/* A policy that ends with its feet far apart is asked for steps on the spot before the other engine makes them. */
+static void who_cannot_stand_so_steps_on_the_spot_first(void **state)
+{
+    (void)state;
+    struct made how = good;
+    struct stage s;
+    how.apart = 0.25;
+    begin_as(&s, &how, "");
+    run(&s, 40);
+    uint32_t steps = walk_at(&s, 0.2, 20)->steps;
+    command(&s.b, WalkCommand_STAND);
+    const WalkState *w = run(&s, 100);
+    uint32_t stopped = w->steps; /* after 0.8 s both feet are down */
+    assert_in_range(stopped - steps, 0, 4);
+    for (int i = 0; i < 150; i++) { /* the other engine would put one foot beside the other */
+        w = run(&s, 1);
+        assert_true(fabs(goal(&s, "left_hip_pitch") - goal(&s, "right_hip_pitch")) > 0.05);
+    }
+    assert_true(w->steps > stopped);
+    w = run(&s, 600);
+    assert_int_equal(w->state, WalkState_STANDING);
     end(&s.b);
 }
 
@@ -640,6 +673,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_that_is_no_policy_of_this_robot_is_refused_with_the_remedy),
         cmocka_unit_test(it_walks_by_the_policy_and_stands_by_itself),
+        cmocka_unit_test(who_cannot_stand_so_steps_on_the_spot_first),
         cmocka_unit_test(both_feet_take_turns),
         cmocka_unit_test(it_is_asked_for_no_more_than_was_trained),
         cmocka_unit_test(the_command_is_the_speed),

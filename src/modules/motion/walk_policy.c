@@ -40,8 +40,10 @@ static const double HALTS = 0.5; /* of the speeds: slower than this it is told s
 /* at a target: the same; of what the model-based walk leaves of the way; s, how far the mass carries the robot on while
  * it puts its feet down; m, how far outwards the last foot comes down; 1/s, how it still turns; what that leaves */
 static const double CALM = 0.25, PRECISE = 0.75, CARRIES = 0.12, OUTWARDS = 0.011, TURNS_IN = 4, TURN_LEFT = 0.5;
-static const double PUT_DOWN = 0.1, GAVE_UP = 0.5; /* s since then: both feet are down; they stand where they must not */
-static const double AGAIN = 0.5;                   /* s that it then steps on the spot                                 */
+static const double PUT_DOWN = 0.1,
+                    GAVE_UP = 0.5; /* s since then: both feet are down; they stand where they must not */
+static const double AGAIN = 0.5;   /* s that it then steps on the spot, at most so often: */
+enum { TRIES = 2 };
 
 /* s that a robot steps which stood and was about to tip over; that it stands before: the last step sways */
 static const double CATCHES = 1, STOOD = 0.5;
@@ -93,6 +95,7 @@ struct walk_policy {
     double steady;                  /* s since that changed                         */
     bool halts;                     /* is told nothing, so that it puts both feet down */
     double halted;                  /* s since it has                               */
+    uint32_t tries;                 /* stops after which it did not come to rest    */
     double stood, rest;             /* s, that it stands; m, its capture point is then ahead */
     double catches;                 /* s left in which it steps, because it stood and was struck */
     double factor[WAYS], offset[3]; /* learnt: forwards, back, left, right, turns left and right */
@@ -353,7 +356,7 @@ static void ask(struct walk_policy *f, const struct walk_sense *s, double share,
     if (w->wish.mode == WalkCommand_TARGET)
         drive(f, v);
     else if (w->wish.mode == WalkCommand_VELOCITY)
-        memcpy(v, w->wish.velocity, sizeof v);
+        memcpy(v, w->wish.velocity, sizeof v), f->tries = 0;
     if (leaves) walk_limit(&w->tuned, v);
     share = share > 0 ? share : CAREFUL;
     limit(f, v, share, CROSSES); /* but neither trim nor reflex */
@@ -505,6 +508,7 @@ static void to_policy(struct walk_policy *f)
     f->stood = 0;
     f->steady = 0;
     f->halts = false;
+    f->tries = 0;
     memcpy(f->moves, w->speed, sizeof f->moves);
     memset(f->away, 0, sizeof f->away);
     memset(f->flows, 0, sizeof f->flows);
@@ -527,16 +531,20 @@ static void to_model(struct walk_policy *f, const struct walk_sense *s)
 }
 
 /* Both feet are down: the other engine stands, with the feet where they are. A robot that does not come to rest so, or
- * whose feet are far apart, steps on the spot and tries again. */
+ * whose feet are far apart, steps on the spot and tries again: the steps of the other engine begin badly from there. It
+ * makes them only if that does not help. */
 static void halt(struct walk_policy *f, const struct walk_sense *s)
 {
     struct walk_engine *e = &f->front.engine;
     f->halted = f->state.stands ? f->halted + nm_seconds(f->nm->dt) : 0;
     bool rests = f->halted > PUT_DOWN && walk_engine_rests(e);
-    if (!rests && f->halted > GAVE_UP) f->catches = AGAIN;
-    if (!rests) return;
+    if (!rests && f->halted < GAVE_UP) return;
+    if (!rests && f->tries++ < TRIES) {
+        f->catches = AGAIN;
+        return;
+    }
     to_model(f, s);
-    e->mode = WALK_STAND, e->stays = true;
+    if (rests) e->mode = WALK_STAND, e->stays = true;
 }
 
 /* Slow enough for the model-based walk; a kick does not wait for that much. */
