@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "learn/trainer.h"
+#include "nn/onnx.h"
 
 struct rig {
     struct nm_arena arena;
@@ -32,3 +33,14 @@ static inline void rig_begin(struct rig *rig, const char *robot)
 }
 
 static inline void rig_end(struct rig *rig) { nm_arena_free(&rig->arena); }
+
+/* The policy as its file, to be freed. */
+static inline void *rig_policy(const struct nm_trainer *t, size_t *n)
+{
+    struct nm_err err = {0};
+    struct nm_net *net = nm_trainer_net(t, &err);
+    if (!net) fail_msg("%s", err.text);
+    void *bytes = nm_onnx_write(net, n);
+    nm_net_free(net);
+    return bytes;
+}

@@ -129,20 +129,10 @@ static void play(struct member members[CREW], const struct rig *rig)
     }
 }
 
-static void *policy(struct nm_trainer *t, size_t *n)
-{
-    struct nm_err err = {0};
-    struct nm_net *net = nm_trainer_net(t, &err);
-    if (!net) fail_msg("%s", err.text);
-    void *bytes = nm_onnx_write(net, n);
-    nm_net_free(net);
-    return bytes;
-}
-
 static void assert_same(struct nm_trainer *a, struct nm_trainer *b)
 {
     size_t n, m;
-    void *one = policy(a, &n), *two = policy(b, &m);
+    void *one = rig_policy(a, &n), *two = rig_policy(b, &m);
     assert_int_equal(n, m);
     assert_memory_equal(one, two, n);
     free(one);

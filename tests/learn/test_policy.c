@@ -80,16 +80,6 @@ static struct nm_trainer *begin(const struct rig *rig, bool slow)
     return t;
 }
 
-static void *written(const struct nm_trainer *t, size_t *n)
-{
-    struct nm_err err = {0};
-    struct nm_net *net = nm_trainer_net(t, &err);
-    if (!net) fail_msg("%s", err.text);
-    void *bytes = nm_onnx_write(net, n);
-    nm_net_free(net);
-    return bytes;
-}
-
 static void assert_same(const void *a, size_t n, const void *b, size_t m)
 {
     assert_int_equal(n, m);
@@ -111,7 +101,7 @@ static void both_networks_are_kept(void **state)
     assert_int_equal(nm_trainer_inherit(slow, rig.body, own, &err), 0);
     int32_t at = -1;
     size_t n, m;
-    void *first = written(slow, &n);
+    void *first = rig_policy(slow, &n);
     struct nm_net *two = nm_onnx_read(first, n, "first", &err);
     if (!two || (at = nm_net_find(two, NM_POLICY_SLOW "b2")) < 0) fail_msg("%s", err.text);
     for (uint32_t i = 0; i < two->values[at].n; i++) two->values[at].at[i] += 0.5f;
@@ -122,14 +112,14 @@ static void both_networks_are_kept(void **state)
     struct nm_trainer *each[2] = {fast, again};
     for (int i = 0; i < 2; i++) {
         assert_int_equal(nm_trainer_inherit(each[i], rig.body, two, &err), 0);
-        void *second = written(each[i], &m);
+        void *second = rig_policy(each[i], &m);
         assert_same(first, n, second, m);
         free(second);
     }
     /* and go on from a checkpoint; one of the other kind is refused */
     assert_int_equal(nm_trainer_save(again, path, &err), 0);
     assert_int_equal(nm_trainer_load(slow, path, &err), 0);
-    void *third = written(slow, &m);
+    void *third = rig_policy(slow, &m);
     assert_same(first, n, third, m);
     assert_int_equal(nm_trainer_load(fast, path, &err), -1);
     assert_non_null(strstr(err.text, "--slow"));

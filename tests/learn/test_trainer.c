@@ -25,17 +25,6 @@ static void batches(struct nm_trainer *t, int n)
         if (nm_trainer_batch(t, &err)) fail_msg("%s", err.text);
 }
 
-/* The policy as its file, to be freed. */
-static void *policy(struct nm_trainer *t, size_t *n)
-{
-    struct nm_err err = {0};
-    struct nm_net *net = nm_trainer_net(t, &err);
-    if (!net) fail_msg("%s", err.text);
-    void *bytes = nm_onnx_write(net, n);
-    nm_net_free(net);
-    return bytes;
-}
-
 static void same_bits_with_any_threads(void **state)
 {
     (void)state;
@@ -46,7 +35,7 @@ static void same_bits_with_any_threads(void **state)
     for (uint32_t i = 0; i < 3; i++) {
         struct nm_trainer *t = begin(&rig, 8, i == 1 ? 3 : 1, i == 2 ? 6 : 5);
         batches(t, 2);
-        bytes[i] = policy(t, &n[i]);
+        bytes[i] = rig_policy(t, &n[i]);
         nm_trainer_free(t);
     }
     assert_int_equal(n[0], n[1]);
@@ -105,7 +94,7 @@ static void a_checkpoint_goes_on(void **state)
     assert_int_equal(nm_trainer_load(again, path, &err), 0);
     size_t n, m;
     uint32_t rows, same;
-    void *one = policy(t, &n), *two = policy(again, &m);
+    void *one = rig_policy(t, &n), *two = rig_policy(again, &m);
     assert_int_equal(n, m);
     assert_memory_equal(one, two, n);
     const struct nm_learned *curve = nm_trainer_curve(t, &rows), *kept = nm_trainer_curve(again, &same);
@@ -115,8 +104,8 @@ static void a_checkpoint_goes_on(void **state)
     batches(again, 1);
     assert_int_equal(nm_trainer_load(once_more, path, &err), 0); /* whoever goes on from a file goes on alike */
     batches(once_more, 1);
-    void *three = policy(once_more, &n);
-    two = policy(again, &m);
+    void *three = rig_policy(once_more, &n);
+    two = rig_policy(again, &m);
     assert_int_equal(n, m);
     assert_memory_equal(two, three, n);
     free(three);
