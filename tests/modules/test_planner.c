@@ -45,6 +45,7 @@ struct toy {
     struct {
         double x, y, radius, vx, vy;
         uint8_t kind;
+        double unseen; /* s; 0: it does not say */
     } obstacles[OBSTACLES];
     NavigationGoal goal;
     /* counted */
@@ -100,6 +101,7 @@ static void tell(struct toy *toy)
             out->velocity = (Vector3){c * toy->obstacles[i].vx + s * toy->obstacles[i].vy,
                                       c * toy->obstacles[i].vy - s * toy->obstacles[i].vx, 0};
             out->radius = (float)toy->obstacles[i].radius;
+            if (toy->obstacles[i].unseen > 0) out->last_seen = nm_stamp(nm_ns(toy->time - toy->obstacles[i].unseen));
         }
     }
 }
@@ -481,6 +483,36 @@ static void it_backs_off_instead_of_pushing(void **state)
     nm_harness_free(toy.h);
 }
 
+/* m that it comes near to a ball, beside which somebody was seen so many s ago. */
+static double stays_off(uint8_t kind, double unseen)
+{
+    struct toy toy;
+    toy_open(&toy, NULL);
+    toy.goal.mode = NavigationGoal_DIRECT;
+    toy.has_ball = true;
+    toy.ball_x = 1;
+    toy.n = 1;
+    toy.obstacles[0].x = 1, toy.obstacles[0].y = 0.9;
+    toy.obstacles[0].kind = kind;
+    toy.obstacles[0].radius = 0.15;
+    for (double t = 0; t < 3; t += TICK) tick(&toy);
+    toy.obstacles[0].unseen = unseen;
+    toy.goal.target = (Pose2D){1, 0, 0};
+    for (double t = 0; t < 6; t += TICK) tick(&toy);
+    double left = hypot(toy.robot.x - 1, toy.robot.y);
+    nm_harness_free(toy.h);
+    return left;
+}
+
+/* Who plays the ball sees the ball, not who comes to it. */
+static void a_rival_who_is_not_seen_comes_to_the_ball(void **state)
+{
+    (void)state;
+    assert_true(stays_off(Obstacle_RIVAL, 0.02) < 0.1);
+    assert_true(stays_off(Obstacle_MATE, 2) < 0.1);
+    assert_true(stays_off(Obstacle_RIVAL, 2) > 0.15);
+}
+
 /* ---- the ball ---- */
 
 struct approach {
@@ -713,6 +745,7 @@ int main(void)
         cmocka_unit_test(who_stands_too_near_to_the_ball_leaves_it),
         cmocka_unit_test(mates_leave_more_room),
         cmocka_unit_test(it_backs_off_instead_of_pushing),
+        cmocka_unit_test(a_rival_who_is_not_seen_comes_to_the_ball),
         cmocka_unit_test(a_ball_is_kicked_from_any_side_without_a_stop),
         cmocka_unit_test(for_a_standing_kick_it_stands_behind_the_ball),
         cmocka_unit_test(who_dribbles_walks_on_with_the_ball),

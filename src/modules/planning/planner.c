@@ -45,6 +45,8 @@ static const double POST_ROOM = 2. / 3;          /* of the room that other robot
 static const double NARROW_ROOM = 0.6;           /* of it where there is no other way                              */
 static const double SQUEEZES = 3;                /* s that it then keeps to such ways                              */
 static const double COMES = 0.5;                 /* of the speed at which the other one comes nearer              */
+/* m from the ball: from here a rival comes to it, and there he is; s, m/s: since when he was not seen, and how fast */
+static const double HUNTS = 1.2, HAS_IT = 0.25, UNSEEN = 0.1, HUNT_SPEED = 0.35;
 static const double NARROW = 0.06,
                     FUNNEL = 0.7;   /* m, 1: half width of the lane behind the ball, at its end and growing */
 static const double LINED_UP = 0.9; /* rad, direction in the lane                                    */
@@ -200,6 +202,20 @@ static void take_ball(struct planner *f)
     f->ball_at = pose2_mul(then, (struct pose2){p->x, p->y, 0});
 }
 
+/* Whoever plays the ball looks at it and does not see who comes to it from a side: a rival near the ball is taken to
+ * come nearer to it while nobody sees him. */
+static void hunt_ball(const struct planner *f, const Obstacle *o, struct pose2 *at)
+{
+    double dx = f->ball_at.x - at->x, dy = f->ball_at.y - at->y, far = vec2_norm(dx, dy);
+    double unseen = nm_seconds(f->nm->now - nm_stamp_ns(o->last_seen)) - UNSEEN;
+    bool known = f->ball->valid && nm_seconds(f->nm->now - nm_stamp_ns(f->ball->last_seen)) < NEWS;
+    if (o->kind != Obstacle_RIVAL || o->fallen || !nm_stamp_ns(o->last_seen)) return;
+    if (!known || far > HUNTS || far < HAS_IT || unseen < 0) return;
+    double gone = fmin(HUNT_SPEED * unseen, far - HAS_IT);
+    at->x += gone * dx / far;
+    at->y += gone * dy / far;
+}
+
 static void take_obstacles(struct planner *f)
 {
     if (!nm_fresh(f->nm, f->obstacles)) return;
@@ -211,6 +227,7 @@ static void take_obstacles(struct planner *f)
         bool sound = isfinite(o->position.x + o->position.y + o->velocity.x + o->velocity.y) && o->radius >= 0;
         if (!sound || o->kind == Obstacle_BALL) continue;
         struct pose2 at = pose2_mul(then, (struct pose2){o->position.x, o->position.y, 0});
+        hunt_ball(f, o, &at);
         f->others[f->n_others++] = (struct robot){.x = at.x,
                                                   .y = at.y,
                                                   .radius = fmin(o->radius, 1),
