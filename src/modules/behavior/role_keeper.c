@@ -63,8 +63,11 @@ static OPTION(guard)
         if (!m.comes && state_time() > 0.5) go(walking, "the ball does not come any more");
         if (f->dives && aside && dive && state_time() > LOOKS) go(diving, "only a dive reaches the ball");
         /* who can dive stands until then: between the legs of one who steps aside a ball rolls through */
-        bool waits = f->dives && near && isfinite(c.time);
-        if (m.comes && !waits) walk_to_meeting(f, &m);
+        if (f->dives && isfinite(c.time)) {
+            if (aside && !near) walk_with(f, 0, nm_within(4 * c.feet, f->save_speed), 0);
+        } else if (m.comes) {
+            walk_to_meeting(f, &m);
+        }
     }
     STATE(diving)
     {
