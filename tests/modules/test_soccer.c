@@ -601,6 +601,16 @@ static void the_keeper_steps_back_where_that_gives_him_time(void **state)
     assert_int_equal(g->mode, NavigationGoal_VELOCITY);
     assert_true(g->velocity.linear.x < -0.1 && g->velocity.linear.y > 0.25);
     nm_harness_free(t.h);
+    /* who can dive only steps aside: on his way back he would not dive */
+    t = keeper("reach=0.3");
+    t.me.x = -3.9;
+    t.x = -2.4;
+    t.y = 0.4;
+    t.vx = -1.5;
+    g = live(&t);
+    assert_int_equal(g->mode, NavigationGoal_VELOCITY);
+    assert_true(g->velocity.linear.x == 0 && g->velocity.linear.y > 0.1);
+    nm_harness_free(t.h);
 }
 
 /* He does not see it himself, but his mates do. */
