@@ -614,9 +614,8 @@ static void the_keeper_steps_back_where_that_gives_him_time(void **state)
 }
 
 /* He does not see it himself, but his mates do. */
-static void the_keeper_blocks_a_shot_that_mates_see(void **state)
+static bool blocks_what_mates_see(double speed)
 {
-    (void)state;
     struct toy t = keeper("dives=false");
     t.sees = false;
     for (int i = 0; i < 3; i++) {
@@ -624,13 +623,21 @@ static void the_keeper_blocks_a_shot_that_mates_see(void **state)
         b->source = TeamBall_SOURCE_MATE;
         b->ball.valid = true;
         b->ball.position = (Point){-2, 0.5, 0};
-        b->ball.velocity.x = -1.8;
+        b->ball.velocity.x = speed;
         b->ball.destination = (Point){-5, 0.5, 0};
         b->ball.last_seen = nm_stamp(t.now - nm_ns(0.1));
         live(&t);
     }
-    assert_true(plays(nm_harness_get(t.h, "behavior_state"), "guard", "blocking"));
+    bool blocks = plays(nm_harness_get(t.h, "behavior_state"), "guard", "blocking");
     nm_harness_free(t.h);
+    return blocks;
+}
+
+static void the_keeper_blocks_a_shot_that_mates_see(void **state)
+{
+    (void)state;
+    assert_true(blocks_what_mates_see(-1.8));
+    assert_false(blocks_what_mates_see(NAN)); /* they do not know how it rolls */
 }
 
 static void a_field_player_steps_into_the_way_of_a_shot(void **state)

@@ -118,6 +118,9 @@ void ask_animation(struct soccer *f, const char *name);
 
 /* ---- shots at the own goal ---- */
 
+double farthest_roll(const struct known_ball *ball); /* m; it may roll farther than is believed          */
+bool rolls_into_goal(const struct soccer *f);        /* our own, as it seems; it does not stop before it */
+
 /* Where this robot can best be in the way of a ball that rolls into its own goal. */
 struct meeting {
     double x, y; /* m, in its own frame                          */

@@ -5,7 +5,6 @@
 
 static const double UP_AGAIN = 5; /* s after a dive                                                    */
 static const double BEHIND = 0.2; /* m, he lies so far behind the place where he stood                 */
-static const double UNSURE = 1.7; /* a ball may roll so many times as far as is believed               */
 static const double SEEN = 0.5;   /* s; a ball that he has not seen for longer is perhaps none         */
 static const double LOOKS = 0.1;  /* s that he watches a ball before he dives                          */
 static const double LAST = 0.75;  /* of dive_time: later than this he does not step nearer to the ball */
@@ -26,13 +25,9 @@ static struct crossing crossing_of(const struct soccer *f)
     double vx = c * b->vx + s * b->vy, vy = -s * b->vx + c * b->vy, speed = vec2_norm(vx, vy);
     double lying = at.x + nm_clamp(f->me.x - goal_x, 0, BEHIND); /* behind the goal line there is nothing to save */
     struct crossing none = {0, 0, INFINITY};
-    if (!b->known || !b->own || b->age > SEEN || vx > -0.1 || lying <= 0 || b->vx >= -0.05) return none;
-    double in_goal = b->y + (goal_x - b->x) * b->vy / b->vx;
-    double way = UNSURE * b->way;
-    if (fabs(in_goal) > f->field.goal_width / 2 + 0.1) return none;  /* it misses the goal */
-    if (vec2_norm(b->x - goal_x, b->y - in_goal) > way) return none; /* it stops before    */
+    if (!b->known || !b->own || b->age > SEEN || vx > -0.1 || lying <= 0 || !rolls_into_goal(f)) return none;
     return (struct crossing){at.y + lying * vy / -vx, at.y + at.x * vy / -vx,
-                             time_to_roll(lying * speed / -vx, speed, way)};
+                             time_to_roll(lying * speed / -vx, speed, farthest_roll(b))};
 }
 
 static OPTION(guard)

@@ -10,14 +10,24 @@ static const double SHOT = 0.5;   /* m/s, slower balls are played               
 static const double LATE = 0.3;   /* s; who is later than this does not stop the ball     */
 static const int PLACES = 12;     /* on the way that are compared                         */
 
+double farthest_roll(const struct known_ball *ball) { return UNSURE * ball->way; }
+
+bool rolls_into_goal(const struct soccer *f)
+{
+    const struct known_ball *b = &f->ball;
+    if (b->vx >= -0.05) return false;
+    double goal_x = -f->field.length / 2, in_goal = b->y + (goal_x - b->x) * b->vy / b->vx;
+    bool misses = fabs(in_goal) > f->field.goal_width / 2 + 0.1;
+    return !misses && vec2_norm(b->x - goal_x, b->y - in_goal) <= farthest_roll(b);
+}
+
 struct meeting meeting_of(const struct soccer *f)
 {
     const struct known_ball *b = &f->ball;
-    double goal_x = -f->field.length / 2, speed = vec2_norm(b->vx, b->vy), way = UNSURE * b->way;
+    double goal_x = -f->field.length / 2, speed = vec2_norm(b->vx, b->vy), way = farthest_roll(b);
     struct meeting best = {0, 0, INFINITY, false};
-    if (!b->known || b->age > FRESH || b->x < goal_x || b->vx > -0.05) return best;
-    double end = (goal_x - b->x) * speed / b->vx, in_goal = b->y + (goal_x - b->x) * b->vy / b->vx;
-    if (fabs(in_goal) > f->field.goal_width / 2 + 0.1 || end > way) return best; /* it misses the goal, stops before */
+    if (!b->known || b->age > FRESH || b->x < goal_x || !rolls_into_goal(f)) return best;
+    double end = (goal_x - b->x) * speed / b->vx;
     for (int k = 0; k <= PLACES; k++) {
         double rolled = end * k / PLACES;
         struct pose2 on_way = {b->x + rolled * b->vx / speed, b->y + rolled * b->vy / speed, 0};
