@@ -2,6 +2,7 @@
  * pictures would have come. */
 #include <math.h>
 
+#include "body/state.h"
 #include "nutmeg_msgs/CameraPose.h"
 #include "sensor_msgs/CameraInfo.h"
 #include "sim/feed.h"
@@ -31,13 +32,7 @@ struct pose2 nm_stage_footprint(const struct nm_stage *stage, uint32_t robot)
 {
     const struct nm_body *body = stage->actors[robot].body;
     if (stage->flat) return stage->flat->robots[robot].pose;
-    const struct nm_kin *kin = &stage->kin[robot];
-    if (!body->leg[0].n || !body->leg[1].n)
-        return (struct pose2){kin->pose[0].pos.x, kin->pose[0].pos.y, quat_yaw(kin->pose[0].rot)};
-    struct pose3 left = kin->pose[body->foot[0].sole], right = kin->pose[body->foot[1].sole];
-    double a = quat_yaw(left.rot), b = quat_yaw(right.rot);
-    return (struct pose2){(left.pos.x + right.pos.x) / 2, (left.pos.y + right.pos.y) / 2,
-                          angle_normal(a + angle_normal(b - a) / 2)};
+    return nm_robot_to_odom(body, &stage->kin[robot]);
 }
 
 static void look(struct nm_stage *stage, uint32_t robot)

@@ -61,6 +61,50 @@ static void sensors_speak_as_the_hardware_does(void **state)
     close_theatre(&t, stage);
 }
 
+/* Turns the left hip, so that feet and torso look in different directions, as in a step of a turn. */
+struct hip_turner {
+    struct nm *nm;
+    JointGoals *goals;
+};
+
+static void turn_hip(struct hip_turner *f)
+{
+    nm_text(f->goals->name.at[0], "left_hip_yaw");
+    f->goals->position.at[0] = 0.5;
+    f->goals->name.n = f->goals->position.n = 1;
+    nm_put(f->nm, f->goals);
+}
+
+#define SELF struct hip_turner
+static const struct nm_port turner_ports[] = {NM_OUT(goals, JointGoals, "servo_goals"), {0}};
+NM_MODULE(hip_turner, "Turns a hip.", NM_PORTS(turner_ports), .step = NM_CALL(turn_hip))
+#undef SELF
+
+/* base_footprint points where the torso does, as body_model and the odometry have it. */
+static void percepts_are_in_the_frame_of_the_odometry(void **state)
+{
+    (void)state;
+    struct theatre t;
+    open_theatre(&t);
+    t.options.fidelity = NM_FIDELITY_PERCEPT;
+    struct nm_stage_robot robots[] = {robot("kid", KID, lineup(&t, "seer, hip_turner"), 0, 0)};
+    struct nm_stage *stage = play(&t, robots, 1);
+    nm_stage_put_ball(stage, (struct vec3){1.5, 0.3, 0}, (struct vec3){0, 0, 0});
+    run(stage, 1.5);
+    struct nm_whereabouts w;
+    nm_stage_whereabouts(stage, 0, &w);
+    struct vec3 ball = nm_stage_ball(stage, NULL);
+    double torso = quat_yaw(w.base_to_field.rot), turned = joint(stage, 0, "left_hip_yaw");
+    assert_false(w.fallen);
+    assert_true(fabs(turned) > 0.4); /* the middle of the feet's directions is half of it beside the torso's */
+    struct pose2 seen = pose2_mul((struct pose2){w.base_to_field.pos.x, w.base_to_field.pos.y, torso},
+                                  (struct pose2){notes[0].ball.ball_relative.x, notes[0].ball.ball_relative.y, 0});
+    assert_true(notes[0].ball.confidence > 0);
+    double bearing = atan2(ball.y - w.base_to_field.pos.y, ball.x - w.base_to_field.pos.x);
+    assert_near(atan2(seen.y - w.base_to_field.pos.y, seen.x - w.base_to_field.pos.x), bearing, 0.08);
+    close_theatre(&t, stage);
+}
+
 static void servos_keep_the_last_goal_when_goals_stop(void **state)
 {
     (void)state;
@@ -209,6 +253,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_robots_rise_and_stand),
         cmocka_unit_test(sensors_speak_as_the_hardware_does),
+        cmocka_unit_test(percepts_are_in_the_frame_of_the_odometry),
         cmocka_unit_test(servos_keep_the_last_goal_when_goals_stop),
         cmocka_unit_test(motors_without_power_let_go),
         cmocka_unit_test(faults_last_as_long_as_they_are_told_to),
