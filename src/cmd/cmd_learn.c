@@ -10,6 +10,7 @@
 #include "cmd/commands.h"
 #include "cmd/console.h"
 #include "cmd/learn_plot.h"
+#include "cmd/learn_polish.h"
 #include "cmd/logging.h"
 #include "cmd/progress.h"
 #include "cmd/setup.h"
@@ -21,16 +22,15 @@
 
 #define DONOR "kid70"
 
-enum { TEST_SEED = 50001, TEST_RUNS = 4 };
-static const double TEST_SECONDS = 8;
+static const double POLISH_SECONDS = 10;                      /* of a walk of a candidate */
 static const double SAVE_EVERY = 60, SAVE_EVERY_TOGETHER = 5; /* s: the more processes, the more can be lost */
 static const char *const KINDS[NM_LEARN_SCORES] = {"forward", "back", "side", "turn", "stand", "pushed on the spot"};
 
 struct order {
     const char *robot, *output, *from;
     double minutes;
-    int64_t seed, worlds, threads;
-    bool resume, slow;
+    int64_t seed, worlds, candidates, threads;
+    bool resume, slow, polish;
 };
 
 struct job {
@@ -40,6 +40,7 @@ struct job {
     struct nm_trainer *trainer;
     struct nm_crew *crew; /* NULL: this process learns alone */
     bool parted;          /* the others may still be learning */
+    const char *policy;   /* that the robot has */
     const char *output, *state, *plot, *card;
     const char *from; /* robot whose policy it began with; NULL: none */
 };
@@ -59,7 +60,8 @@ static int inherit(struct job *job, const char *name, struct nm_err *err)
     return bad;
 }
 
-static int prepare(struct job *job, const struct order *o, struct nm_err *err)
+/* The robot, the field, and what the files are called. */
+static int open_job(struct job *job, const struct order *o, struct nm_err *err)
 {
     struct nm_arena *arena = &job->setup.arena;
     const char *folder = setup_robot(&job->setup, o->robot, err);
@@ -67,14 +69,20 @@ static int prepare(struct job *job, const struct order *o, struct nm_err *err)
     if (!folder || nm_pitch_read(&job->pitch, field, err)) return -1;
     if (!(job->body = nm_body_load(arena, folder, err))) return -1;
     size_t n = strlen(o->output ? o->output : "");
+    job->policy = nm_path(arena, folder, "walk.onnx");
     job->output = o->output ? o->output : nm_take_format(arena, "out/learn/%s/walk.onnx", job->body->name);
     if (o->output && (n < 6 || strcmp(o->output + n - 5, ".onnx")))
         return nm_fail(err, "%s: the file of a policy ends with .onnx", o->output);
     const char *stem = nm_take_format(arena, "%.*s", (int)strlen(job->output) - 5, job->output);
-    job->state = nm_take_format(arena, "%s.state", stem);
+    job->state = nm_take_format(arena, "%s.%s", stem, o->polish ? "polish" : "state");
     job->plot = nm_take_format(arena, "%s.svg", stem);
     job->card = nm_take_format(arena, "%s.txt", stem);
-    if (speaks(job) && nm_make_folders(job->output, err)) return -1;
+    return speaks(job) ? nm_make_folders(job->output, err) : 0;
+}
+
+static int prepare(struct job *job, const struct order *o, struct nm_err *err)
+{
+    if (open_job(job, o, err)) return -1;
     struct nm_learn_options options = {
         (uint64_t)o->seed, (uint32_t)o->worlds, (uint32_t)o->threads, job->crew, stopping, o->slow};
     job->trainer = nm_trainer_new(job->body, &job->pitch, &options, err);
@@ -153,7 +161,7 @@ static int try_out(struct job *job, struct attempt *to, struct nm_err *err)
     to->bytes = memcpy(nm_take(&job->setup.arena, to->n), bytes, to->n);
     free(bytes);
     nm_net_free(net);
-    return nm_trainer_test(job->trainer, TEST_SEED, TEST_RUNS, TEST_SECONDS, to->scores, err);
+    return nm_trainer_test(job->trainer, LEARN_TEST_SEED, LEARN_TEST_RUNS, LEARN_TEST_SECONDS, to->scores, err);
 }
 
 /* Speeds in shares of what was asked first, without the runs that fell. */
@@ -168,7 +176,7 @@ static double worth(const struct attempt *a, const struct attempt *first)
     return sum;
 }
 
-static void print_scores(const struct nm_learn_score *scores, FILE *to)
+void learn_print_scores(const struct nm_learn_score *scores, FILE *to)
 {
     const char *heads[] = {"asked for", ">asked", ">speed", ">falls", ">power", NULL};
     struct table table;
@@ -209,8 +217,9 @@ static int write_card(const struct job *job, const struct order *o, const struct
             : job->from ? job->from
                         : "nothing",
             (long long)o->seed, (long long)o->worlds, curve[n - 1].steps * 1e-6, NM_GAIT_PERIOD * 1e3,
-            curve[n - 1].seconds / 60, curve[n - 1].limits.push, TEST_SEED, TEST_SEED + TEST_RUNS - 1, TEST_SECONDS);
-    print_scores(scores, to);
+            curve[n - 1].seconds / 60, curve[n - 1].limits.push, LEARN_TEST_SEED, LEARN_TEST_SEED + LEARN_TEST_RUNS - 1,
+            LEARN_TEST_SECONDS);
+    learn_print_scores(scores, to);
     int bad =
         fclose(to) ? nm_fail(err, "%s cannot be written", job->card) : nm_file_replace(job->card, text, size, err);
     free(text);
@@ -239,14 +248,36 @@ static int learn(struct job *job, const struct order *o, struct nm_err *err)
     printf("%.2f million steps in %.1f minutes; tested in worlds that training did not see:\n",
            curve[n - 1].steps * 1e-6, curve[n - 1].seconds / 60);
     if (worse) printf("It walks worse than before: the policy is still that of %s. --resume continues.\n", job->from);
-    print_scores(best->scores, stdout);
+    learn_print_scores(best->scores, stdout);
     printf("%s, its card %s, curve %s, checkpoint %s\n", job->output, job->card, job->plot, job->state);
     return EXIT_OK;
 }
 
+static int polish(struct job *job, const struct order *o, struct nm_err *err)
+{
+    if (job->crew) return nm_fail(err, "--polish works on one machine: start it without mpirun");
+    if (open_job(job, o, err)) return -1;
+    const struct polish_job to = {.body = job->body,
+                                  .pitch = &job->pitch,
+                                  .policy = job->policy,
+                                  .output = job->output,
+                                  .state = job->state,
+                                  .plot = job->plot,
+                                  .card = job->card,
+                                  .minutes = o->minutes,
+                                  .resume = o->resume,
+                                  .options = {.seed = (uint64_t)o->seed,
+                                              .worlds = (uint32_t)o->worlds,
+                                              .candidates = (uint32_t)o->candidates,
+                                              .threads = (uint32_t)o->threads,
+                                              .seconds = POLISH_SECONDS,
+                                              .quit = stopping}};
+    return learn_polish(&to, err);
+}
+
 static int walk(int argc, char **argv)
 {
-    struct order o = {.minutes = 60, .seed = 1, .worlds = 256};
+    struct order o = {.minutes = 60, .seed = 1};
     const struct flag flags[] = {
         TEXT("robot", &o.robot, "NAME", "folder in robots/", .letter = 'r'),
         NUMBER("minutes", &o.minutes, 0.01, 1e5, "N", "minutes of learning (default: 60)", .letter = 'm'),
@@ -257,8 +288,14 @@ static int walk(int argc, char **argv)
         SWITCH("slow", &o.slow,
                "learns a second network for slow walking and steps on the spot, which is harder to push over; the "
                "robot's own policy walks the rest"),
+        SWITCH("polish", &o.polish,
+               "the last stage: searches a small change of the robot's own policy that makes full speed ahead softer "
+               "and cheaper, without noise, and leaves other walking as it is"),
         WHOLE("seed", &o.seed, 0, 1e15, "N", "seed of bodies, commands and noise (default: 1)"),
-        WHOLE("worlds", &o.worlds, 8, 65536, "N", "robots that learn at the same time (default: 256)"),
+        WHOLE("worlds", &o.worlds, 8, 65536, "N",
+              "robots that learn at the same time (default: 256); with --polish, in how many worlds each candidate "
+              "walks (default: 16)"),
+        WHOLE("candidates", &o.candidates, 4, 1024, "N", "with --polish, policies of a generation (default: 24)"),
         WHOLE("threads", &o.threads, 1, 64, "N", "threads (default: one for each core)", .letter = 'j'),
         TEXT("output", &o.output, "FILE.onnx",
              "the policy (default: out/learn/ROBOT/walk.onnx); its card (.txt), learning curve (.svg) and checkpoint "
@@ -276,6 +313,12 @@ static int walk(int argc, char **argv)
     if (!o.robot) return usage_wrong(&usage, "--robot is missing");
     if (o.from && o.slow) return usage_wrong(&usage, "--slow begins with the robot's own policy: leave out --from");
     if (o.from && o.resume) return usage_wrong(&usage, "use either --from or --resume, not both");
+    if (o.polish && (o.from || o.slow))
+        return usage_wrong(&usage, "--polish begins with the robot's own policy: leave out --from and --slow");
+    if (o.candidates && !o.polish) return usage_wrong(&usage, "--candidates is for --polish");
+    if (o.polish && o.worlds > 1024) return usage_wrong(&usage, "--polish walks in at most 1024 worlds");
+    if (!o.worlds) o.worlds = o.polish ? 16 : 256;
+    if (!o.candidates) o.candidates = 24;
     struct nm_err err = {0};
     struct job *job = nm_calloc(1, sizeof *job);
     setup_begin(&job->setup);
@@ -283,7 +326,7 @@ static int walk(int argc, char **argv)
     job->crew = nm_crew_mpi(stopping, &err);
     if (!o.threads) o.threads = sysconf(_SC_NPROCESSORS_ONLN) / (job->crew ? nm_crew_on_this_machine(job->crew) : 1);
     o.threads = o.threads < 1 ? 1 : o.threads > 64 ? 64 : o.threads;
-    int bad = err.n ? -1 : learn(job, &o, &err); /* an exit code, or -1 with sentences */
+    int bad = err.n ? -1 : o.polish ? polish(job, &o, &err) : learn(job, &o, &err); /* exit code, or -1: sentences */
     if (speaks(job)) complain(&err);
     nm_trainer_free(job->trainer);
     nm_crew_leave(job->crew, !job->parted);

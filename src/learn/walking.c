@@ -4,6 +4,7 @@
 
 #include "base/clamp.h"
 #include "body/kinematics.h"
+#include "sim/scenario.h"
 
 static const double GRAVITY = 9.81;
 /* ns; short ones of slow walking, which begins with a robot that stands and may be pushed at once */
@@ -68,23 +69,32 @@ static const struct {
 
 static double between(struct nm_dice *d, double a, double b) { return a + (b - a) * nm_dice_roll(d); }
 
+/* Wider than the hard conditions, so that what is learned holds there. */
+static void draw_options(struct nm_walking *w, struct nm_world_options *options)
+{
+    struct nm_dice *d = &w->dice;
+    options->random = 1.5;
+    options->command_delay = options->sensor_delay = 4000000;
+    options->spread.command_delay = options->spread.sensor_delay = 0.011; /* with `random`, 4 to 20 ms each way */
+    options->turf = 0.03 * sqrt(nm_dice_roll(d));                         /* fields are turf more often than floor */
+    options->friction = between(d, 0.5, 1);
+    options->backlash = nm_dice_roll(d) < 0.55; /* costs twice, so not all worlds have it */
+    for (int axis = 0; axis < 2; axis++)
+        w->slope[axis] = w->next_slope[axis] = options->slope[axis] = STEEP * nm_dice_both(d);
+    options->play = between(d, 0.004, 0.022);
+}
+
 /* Another world with another body in place of the one that is there, if any; -1 leaves that one. */
 static int draw_world(struct nm_walking *w, uint64_t seed, struct nm_err *err)
 {
     struct nm_world_options options = NM_WORLD_OPTIONS;
     const struct nm_gait *gait = w->gait;
-    struct nm_dice *d = &w->dice;
+    if (w->hard)
+        nm_conditions("hard", &options);
+    else
+        draw_options(w, &options);
     options.seed = seed;
-    options.random = 1.5;
-    options.command_delay = options.sensor_delay = 4000000;
-    options.spread.command_delay = options.spread.sensor_delay = 0.011; /* with `random`, 4 to 20 ms each way */
-    options.turf = 0.03 * sqrt(nm_dice_roll(d));                        /* fields are turf more often than floor */
-    options.friction = between(d, 0.5, 1);
-    options.backlash = nm_dice_roll(d) < 0.55; /* costs twice, so not all worlds have it */
     options.bare = true;
-    for (int axis = 0; axis < 2; axis++)
-        w->slope[axis] = w->next_slope[axis] = options.slope[axis] = STEEP * nm_dice_both(d);
-    options.play = between(d, 0.004, 0.022);
     struct nm_world_robot robot = {.body = gait->body, .joints = gait->stance, .rigid = gait->still};
     struct nm_world *world = nm_world_new(w->pitch, &robot, 1, &options, err);
     if (!world) return -1;
@@ -98,12 +108,25 @@ static int draw_world(struct nm_walking *w, uint64_t seed, struct nm_err *err)
     return 0;
 }
 
+static int begin(struct nm_walking *w, const struct nm_gait *gait, const struct nm_pitch *pitch, uint64_t seed,
+                 bool hard, struct nm_err *err)
+{
+    *w = (struct nm_walking){
+        .gait = gait, .pitch = pitch, .dice = nm_dice_new(seed, 40, 0), .hurry = USUAL_HURRY, .hard = hard};
+    w->standing = nm_standing_height(gait->body, QUAT_IDENTITY, gait->stance);
+    return draw_world(w, nm_spread(seed), err);
+}
+
 int nm_walking_new(struct nm_walking *w, const struct nm_gait *gait, const struct nm_pitch *pitch, uint64_t seed,
                    struct nm_err *err)
 {
-    *w = (struct nm_walking){.gait = gait, .pitch = pitch, .dice = nm_dice_new(seed, 40, 0), .hurry = USUAL_HURRY};
-    w->standing = nm_standing_height(gait->body, QUAT_IDENTITY, gait->stance);
-    return draw_world(w, nm_spread(seed), err);
+    return begin(w, gait, pitch, seed, false, err);
+}
+
+int nm_walking_new_hard(struct nm_walking *w, const struct nm_gait *gait, const struct nm_pitch *pitch, uint64_t seed,
+                        struct nm_err *err)
+{
+    return begin(w, gait, pitch, seed, true, err);
 }
 
 void nm_walking_free(struct nm_walking *w) { nm_world_free(w->world); }
@@ -309,7 +332,7 @@ void nm_walking_reset(struct nm_walking *w)
     nm_apply_mimics(body, q);
     struct quat rot = quat_rpy(tilt * nm_dice_both(d), tilt * nm_dice_both(d), 0);
     nm_world_put(w->world, 0, (struct pose3){rot, {0, 0, nm_standing_height(body, rot, q)}}, q);
-    nm_world_charge(w->world, 0, between(d, 0.2, 1));
+    if (!w->hard) nm_world_charge(w->world, 0, between(d, 0.2, 1));
     /* what is still on its way to the motors, and in the sensors, belongs to the life before */
     nm_tilt_start(&w->tilt);
     for (int i = 0; i < 6; i++) {

@@ -58,6 +58,7 @@ struct nm_walking {
     int64_t begun;                       /* ns, of this episode */
     const struct nm_walk_limits *limits; /* NULL: somebody else sets the target, and nobody pushes */
     bool slow;                           /* most commands are slow, or steps on the spot           */
+    bool hard;                           /* the world is one of the hard conditions                */
 
     /* of the last period, seen from the robot */
     struct vec3 velocity;  /* m/s                                  */
@@ -74,6 +75,9 @@ struct nm_walking {
 /* A robot with a world of its own, as the seed draws it. -1 with a sentence. */
 int nm_walking_new(struct nm_walking *w, const struct nm_gait *gait, const struct nm_pitch *pitch, uint64_t seed,
                    struct nm_err *err);
+/* The same in a world of the simulator's hard conditions, in which walks are compared (nm_conditions). */
+int nm_walking_new_hard(struct nm_walking *w, const struct nm_gait *gait, const struct nm_pitch *pitch, uint64_t seed,
+                        struct nm_err *err);
 void nm_walking_free(struct nm_walking *w);
 
 /* Up again, in the stance, a little shaken, with another charge of the battery; in training now and then with another
