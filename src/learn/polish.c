@@ -26,9 +26,9 @@ enum {
     MOST_NUMBERS = NM_GAIT_ACTS * CURVES,
     RECORDS = 24, /* walks from which the neurons' curves are learned */
 };
-static const double RECORD_SECONDS = 10;
+static const double RECORD_SECONDS = 5;
 static const double RIDGE = 1e-4; /* of the neurons' mean square: without it curves are made of small differences */
-static const double STEP = 0.03;  /* of an action: of each number at first; all together move a joint by 0.08 */
+static const double STEP = 0.02;  /* of an action: of each number at first; all together move a joint by 0.05 */
 static const double GRAVITY = 9.81;
 
 /* The correction begins at the first share of the speed ahead that was trained and is whole from the second on, less
@@ -623,6 +623,26 @@ int nm_polish_save(const struct nm_polish *p, const char *path, struct nm_err *e
     return bad;
 }
 
+/* A checksum shows that a file is whole, not that its numbers can be searched with. The arrays after the weights are of
+ * doubles, as is the curve. */
+static bool sane(const struct nm_polish *p, const struct header *h, const char *arrays, size_t n)
+{
+    size_t floats = (h->has_slow ? 2 : 1) * p->actor.n * sizeof(float);
+    bool good = h->sigma > 0 && h->seconds >= 0 && h->walked >= 0;
+    for (size_t i = 0; i < floats && good; i += sizeof(float)) {
+        float x;
+        memcpy(&x, arrays + i, sizeof x);
+        good = isfinite(x);
+    }
+    for (size_t i = floats; i < n && good; i += sizeof(double)) {
+        double x;
+        memcpy(&x, arrays + i, sizeof x);
+        good = fabs(x) < 1e15;
+    }
+    for (int i = 0; i < NM_WALK_WAYS && good; i++) good = h->limits.most[i] > 0 && h->limits.most[i] < 20;
+    return good && h->sigma < 1e15 && h->seconds < 1e15 && h->walked < 1e15 && h->generation < 1ull << 53;
+}
+
 static int check_file(const struct nm_polish *p, const char *path, const char *bytes, size_t n, struct nm_err *err)
 {
     struct header h;
@@ -640,8 +660,10 @@ static int check_file(const struct nm_polish *p, const char *path, const char *b
                        (unsigned long long)h.candidates, (unsigned long long)h.worlds, (unsigned long long)h.seed,
                        h.walk);
     if (h.numbers != p->cma->n || h.n_curve > 10000000 || h.has_slow != (p->slow != NULL) ||
-        n != file_size(p, h.n_curve, h.has_slow) || sum != nm_crc32(0, bytes, n - sizeof sum) || !(h.sigma > 0))
+        n != file_size(p, h.n_curve, h.has_slow) || sum != nm_crc32(0, bytes, n - sizeof sum))
         return nm_fail(err, "%s is damaged, or was written by another version: start again without --resume", path);
+    if (!sane(p, &h, bytes + sizeof h, n - sizeof h - sizeof sum))
+        return nm_fail(err, "%s has numbers that nobody can search with: start again without --resume", path);
     return 0;
 }
 
