@@ -37,9 +37,10 @@ static const double BEGINS = 0.45, WHOLE = 0.8;
 
 /* Goals, in scales of the body: footfalls in weights; energy for each metre and weight. */
 static const double SOFT = 2.5, CHEAP = 1.25;
-/* Prices: of the mean square by which footfalls are harder than that; of energy beyond it, speed and start behind those
- * of the policy that it began with, as shares; of a fall in each run; of reward that is lost; of a correction of 1. */
-static const double FOOTFALL = 1, ENERGY = 10, SPEED = 40, START = 10, FALL = 10, REWARD = 30, SIZE = 0.5;
+/* Prices: of the mean square by which footfalls are harder than that, and of the hardest of each run, without which
+ * rare ones would hardly count; of energy beyond it, speed and start behind those of the policy that it began with, as
+ * shares; of a fall in each run; of reward that is lost; of a correction of 1. */
+static const double FOOTFALL = 1, HARDEST = 1, ENERGY = 10, SPEED = 40, START = 10, FALL = 10, REWARD = 30, SIZE = 0.5;
 static const double STARTS = 2; /* s */
 /* Of the hardest push in training: harder ones fell by chance more often than by what is searched here. */
 static const double PUSH = 0.3;
@@ -135,10 +136,16 @@ static int begin_walk(const struct nm_polish *p, struct nm_walking *w, enum driv
     return 0;
 }
 
+/* By how many of its weights a footfall is harder than it should be. */
+static double too_hard(const struct nm_polish *p, double force)
+{
+    return fmax(0, force / (p->body->mass * GRAVITY) - SOFT);
+}
+
 /* The largest force of each step counts; a half turn of the clock is a step. */
 static void end_step(const struct nm_polish *p, struct run *r, double force)
 {
-    double beyond = fmax(0, force / (p->body->mass * GRAVITY) - SOFT);
+    double beyond = too_hard(p, force);
     r->footfalls += force;
     r->square += beyond * beyond;
     r->hardest = fmax(r->hardest, force);
@@ -185,10 +192,10 @@ static void walk_one(void *user, uint32_t i, uint32_t hand)
          p->first_seed + world, &p->runs[i]);
 }
 
-static struct nm_polish_figures sum_up(const struct run *runs, uint32_t worlds)
+static struct nm_polish_figures sum_up(const struct nm_polish *p, const struct run *runs, uint32_t worlds)
 {
     struct nm_polish_figures f = {0};
-    double time = 0, way = 0, steps = 0, square = 0, ahead = 0, others = 0;
+    double time = 0, way = 0, steps = 0, square = 0, hardest = 0, ahead = 0, others = 0;
     for (uint32_t w = 0; w < worlds; w++) {
         const struct run *r = &runs[w];
         if (drive_of(w, worlds) != AHEAD) {
@@ -200,6 +207,7 @@ static struct nm_polish_figures sum_up(const struct run *runs, uint32_t worlds)
         f.joules += r->joules;
         f.footfall += r->footfalls;
         f.hardest = fmax(f.hardest, r->hardest);
+        hardest += too_hard(p, r->hardest);
         f.falls += r->fell;
         f.started += r->started;
     }
@@ -209,7 +217,7 @@ static struct nm_polish_figures sum_up(const struct run *runs, uint32_t worlds)
     f.falls /= ahead;
     f.started /= ahead;
     f.reward /= others;
-    f.cost = FOOTFALL * square / fmax(steps, 1);
+    f.cost = FOOTFALL * square / fmax(steps, 1) + HARDEST * hardest / ahead;
     return f;
 }
 
@@ -234,7 +242,7 @@ static int compare(struct nm_polish *p, uint32_t policies, uint64_t first_seed, 
     int bad = quits(p);
     for (uint32_t i = 0; i < policies * worlds && !bad; i++)
         if (p->runs[i].failed) bad = nm_fail(err, "%s", p->runs[i].err.text);
-    for (uint32_t k = 0; k < policies && !bad; k++) figures[k] = sum_up(p->runs + (size_t)k * worlds, worlds);
+    for (uint32_t k = 0; k < policies && !bad; k++) figures[k] = sum_up(p, p->runs + (size_t)k * worlds, worlds);
     for (uint32_t k = 0; k < policies && !bad; k++)
         if (k + 1 < policies) judge(p, &figures[k], &figures[policies - 1]);
     if (!bad) judge(p, &figures[policies - 1], &figures[policies - 1]);
