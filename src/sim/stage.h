@@ -125,7 +125,8 @@ struct nm_whereabouts {
     double pan, tilt;                       /* rad, of its head: left and down are positive            */
 };
 void nm_stage_whereabouts(const struct nm_stage *stage, uint32_t robot, struct nm_whereabouts *where);
-/* Between its feet, on the ground, turned as the torso (body/state.h): the frame of all percepts. Of a body with physics as of the last nm_stage_scene. */
+/* Between its feet, on the ground, turned as the torso (body/state.h): the frame of all percepts. Of a body with
+ * physics as of the last nm_stage_scene. */
 struct pose2 nm_stage_footprint(const struct nm_stage *stage, uint32_t robot);
 /* Who touched whom in the last step. */
 const struct nm_touches *nm_stage_touches(const struct nm_stage *stage);

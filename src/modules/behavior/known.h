@@ -3,6 +3,7 @@
 
 #include "base/geometry.h"
 #include "base/pitch.h"
+#include "base/rolling.h"
 #include "core/nm.h"
 #include "core/stamp.h"
 #include "geometry_msgs/PoseWithCovarianceStamped.h"
@@ -66,6 +67,11 @@ static inline struct known_ball known_ball(const struct nm *nm, struct pose2 me,
     return (struct known_ball){
         true,          false,         b->position.x, b->position.y,
         b->velocity.x, b->velocity.y, way_of(b),     nm_seconds(nm->now - nm_stamp_ns(b->last_seen))};
+}
+
+static inline struct nm_rolling known_rolling(const struct known_ball *ball)
+{
+    return (struct nm_rolling){ball->x, ball->y, ball->vx, ball->vy, ball->way};
 }
 
 /* In the own goal area, which is the keeper's. */

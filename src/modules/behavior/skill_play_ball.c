@@ -15,18 +15,34 @@ static void add_robots(const struct soccer *f, struct choice_world *w)
     }
 }
 
+static double time_to_place(const void *user, struct pose2 at)
+{
+    const struct soccer *f = user;
+    return vec2_norm(at.x - f->me.x, at.y - f->me.y) / f->speed;
+}
+
+/* Where it meets the ball. */
+static struct pose2 kick_place(const struct soccer *f)
+{
+    const struct nm_rolling rolling = known_rolling(&f->ball);
+    struct pose2 at;
+    nm_rolling_met(&rolling, time_to_place, f, &at);
+    return at;
+}
+
 /* Chooses what to do with the ball; not in every step, so that the robot does not dither. */
 static void think_about_kick(struct soccer *f)
 {
     if (f->choice.way != KICK_WAY_NONE && nm_seconds(f->nm->now - f->chosen) < THINK) return;
+    struct pose2 ball = kick_place(f);
     struct choice_world w = {
         .field = &f->field,
         .ways = {[KICK_WAY_DRIBBLE] = {f->dribble_reach, f->walk_spread, 2.5},
                  [KICK_WAY_IN_WALK] = {f->walk_reach, f->walk_spread, 0.8},
                  [KICK_WAY_STANDING] = {f->stand_reach, f->stand_spread, f->stand_time}},
         .me = f->me,
-        .ball_x = f->ball.x,
-        .ball_y = f->ball.y,
+        .ball_x = ball.x,
+        .ball_y = ball.y,
         .speed = f->speed,
         .last_time = f->match->kicking == MatchState_KICK_OWN ? INFINITY : f->rival_first,
         .direct_goal = f->goal_counts,

@@ -345,7 +345,7 @@ static const struct nm_param params[] = {
              "how far the ball rolls when it is dribbled; 0: the robot does not dribble"),
     NM_PARAM(walk_reach, 1.5, 0, 20, "m", "how far a kick while walking goes; 0: there is none"),
     NM_PARAM(calm, 0.5, 0.05, 3, "m/s", "fastest walk to the places before a kick-off"),
-    NM_PARAM(jog, 0.65, 0.05, 3, "m/s", "fastest walk of who does not play the ball"),
+    NM_PARAM(jog, 0.5, 0.05, 3, "m/s", "fastest walk of who does not play the ball"),
     NM_PARAM(walk_spread, 0.25, 0.01, 1, "rad", "error of its direction, 1 sigma"),
     NM_PARAM(stand_reach, 6, 0, 30, "m", "how far a standing kick goes; 0: there is none"),
     NM_PARAM(stand_spread, 0.07, 0.01, 1, "rad", "error of its direction, 1 sigma"),

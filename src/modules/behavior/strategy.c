@@ -109,29 +109,31 @@ static bool penalised(const struct strategy *f, uint8_t number)
     return f->match->penalties[number - 1] != MatchState_PENALTY_NONE;
 }
 
-/* Until the robot stands behind a ball that rests there, with the opponents' goal before it. */
-static double time_behind(const struct strategy *f, struct pose2 from, double ball_x, double ball_y)
+/* Somebody on the way behind the ball. */
+struct runner {
+    const struct strategy *f;
+    struct pose2 from;
+};
+
+/* Until he stands behind a ball that rests there, with the opponents' goal before him. */
+static double time_behind(const void *user, struct pose2 ball)
 {
-    double to_ball = atan2(ball_y - from.y, ball_x - from.x);
-    double to_goal = atan2(-ball_y, f->field.length / 2 - ball_x);
-    double around = fabs(angle_normal(to_goal - to_ball)), facing = fabs(angle_normal(to_ball - from.theta));
-    double way = vec2_norm(ball_x - from.x, ball_y - from.y) + 0.3 * around;
+    const struct runner *r = user;
+    const struct strategy *f = r->f;
+    double to_ball = atan2(ball.y - r->from.y, ball.x - r->from.x);
+    double to_goal = atan2(-ball.y, f->field.length / 2 - ball.x);
+    double around = fabs(angle_normal(to_goal - to_ball)), facing = fabs(angle_normal(to_ball - r->from.theta));
+    double way = vec2_norm(ball.x - r->from.x, ball.y - r->from.y) + 0.3 * around;
     return way / f->speed + (0.5 * facing + 0.2 * around) / f->turn;
 }
 
-/* The same for a ball that rolls, which gets slower evenly: it is met where the robot is not later than the ball. */
+/* The same for a ball that may roll: he goes to where he meets it. */
 static double time_to(const struct strategy *f, struct pose2 from, const struct known_ball *ball)
 {
-    const int steps = 8;
-    const double rests = 0.15; /* m/s */
-    double speed = vec2_norm(ball->vx, ball->vy), lasts = speed > rests ? 2 * ball->way / speed : 0, need = INFINITY;
-    if (!ball->known) return INFINITY;
-    for (int k = 0; k <= steps; k++) {
-        double u = (double)k / steps, rolled = lasts > 0 ? ball->way * u * (2 - u) / speed : 0;
-        need = time_behind(f, from, ball->x + rolled * ball->vx, ball->y + rolled * ball->vy);
-        if (need <= u * lasts || !(lasts > 0)) break;
-    }
-    return need;
+    const struct runner runner = {f, from};
+    const struct nm_rolling rolling = known_rolling(ball);
+    struct pose2 at;
+    return ball->known ? nm_rolling_met(&rolling, time_behind, &runner, &at) : INFINITY;
 }
 
 static void add(struct strategy *f, struct board *b, struct player player)

@@ -9,6 +9,7 @@
 
 #include "base/clamp.h"
 #include "base/pitch.h"
+#include "base/rolling.h"
 #include "core/nm.h"
 #include "core/stamp.h"
 #include "geometry_msgs/PointStamped.h"
@@ -107,6 +108,7 @@ struct planner {
     bool in_map; /* the goal's frame is map; otherwise odom   */
     char unknown_frame[32];
     struct pose2 ball_at;          /* in odom                                   */
+    struct nm_rolling rolling;     /* the same ball, as it rolls, in odom       */
     double ball_aside, ball_ahead; /* m, where the ball lies best before a foot */
     struct robot {
         double x, y, radius; /* in odom, m; without our own               */
@@ -200,6 +202,12 @@ static void take_ball(struct planner *f)
     if (!nm_fresh(f->nm, f->ball) || !f->ball->valid || !isfinite(p->x + p->y)) return;
     struct pose2 then = robot_then(f, nm_stamp_ns(f->ball->header.stamp));
     f->ball_at = pose2_mul(then, (struct pose2){p->x, p->y, 0});
+    const Vector3 *v = &f->ball->velocity;
+    const Point *rest = &f->ball->destination;
+    double c = cos(then.theta), s = sin(then.theta), way = vec2_norm(rest->x - p->x, rest->y - p->y);
+    bool rolls = isfinite(v->x + v->y + way);
+    f->rolling = (struct nm_rolling){f->ball_at.x, f->ball_at.y, rolls ? c * v->x - s * v->y : 0,
+                                     rolls ? s * v->x + c * v->y : 0, rolls ? way : 0};
 }
 
 /* Whoever plays the ball looks at it and does not see who comes to it from a side: a rival near the ball is taken to
@@ -422,12 +430,30 @@ static void plan_place(struct planner *f, const struct plan *p, double room)
 
 /* ---- behind the ball ---- */
 
-/* The ball with the direction in which the robot is to look when it kicks. */
-static struct pose2 ball_and_aim(const struct planner *f)
+/* A place of the ball with the direction in which the robot is to look when it kicks from there. */
+static struct pose2 aimed(const struct planner *f, struct pose2 ball)
 {
     struct pose2 target = goal_to_odom(f, f->kick_target);
-    double aim = atan2(target.y - f->ball_at.y, target.x - f->ball_at.x);
-    return (struct pose2){f->ball_at.x, f->ball_at.y, angle_normal(aim - f->goal->kick_direction)};
+    double aim = atan2(target.y - ball.y, target.x - ball.x);
+    return (struct pose2){ball.x, ball.y, angle_normal(aim - f->goal->kick_direction)};
+}
+
+/* s, until it is there; the way around the ball is longer the more it comes from before it. */
+static double time_to_ball(const void *user, struct pose2 ball)
+{
+    const struct planner *f = user;
+    double dx = ball.x - f->robot.x, dy = ball.y - f->robot.y, bearing = atan2(dy, dx);
+    double around = fabs(angle_normal(aimed(f, ball).theta - bearing));
+    double facing = fabs(angle_normal(bearing - f->robot.theta));
+    return (vec2_norm(dx, dy) + f->ball_room * around) / f->forward + TURNS_FIRST * facing / f->turn;
+}
+
+/* Where it meets the ball, and the aim from there. */
+static struct pose2 ball_and_aim(const struct planner *f)
+{
+    struct pose2 at;
+    nm_rolling_met(&f->rolling, time_to_ball, f, &at);
+    return aimed(f, at);
 }
 
 /* m, so far to the left of the robot the ball is to lie. */
@@ -633,12 +659,13 @@ static bool before_foot(const struct planner *f, struct pose2 ball)
 
 /* Whether the foot that kicks is the next one to lift, and will find the ball where it swings. What counts is where the
  * ball lies when that step begins. */
-static bool in_reach(const struct planner *f, struct pose2 ball)
+static bool in_reach(const struct planner *f)
 {
     bool now = nm_seconds(f->nm->now - nm_stamp_ns(f->ball->last_seen)) < SEEN_NOW;
     double left = nm_clamp(0.5 * f->step - nm_seconds(f->nm->now - f->stepped), 0, 1);
-    struct pose2 begin = pose2_mul(f->here, walked(f, walk_answers(f) ? left : f->delay));
-    struct pose2 at = pose2_mul(pose2_inv(begin), ball);
+    double soon = walk_answers(f) ? left : f->delay;
+    struct pose2 begin = pose2_mul(f->here, walked(f, soon));
+    struct pose2 at = pose2_mul(pose2_inv(begin), aimed(f, nm_rolling_at(&f->rolling, soon)));
     bool reached = at.x < ahead_of(f) + f->kick_reach && before_foot(f, at);
     bool next = f->walk->left_support == (f->foot > 0) && f->walk->phase > LATE;
     bool again = f->kicked && nm_seconds(f->nm->now - f->kicked) < AGAIN;
@@ -674,7 +701,7 @@ static void run_up(struct planner *f, const struct plan *p, struct pose2 ball)
     put_velocity(f, v);
     f->state->remaining_distance = (float)fmax(x, 0);
     f->state->remaining_time = (float)(fmax(x, 0) / f->kick_speed);
-    if (!in_reach(f, ball)) return;
+    if (!in_reach(f)) return;
     f->asked = f->nm->now;
     ask_for_kick(f, f->goal->kick_direction + wrong);
 }

@@ -125,7 +125,8 @@ struct game_state {
 #define RECENT    2.0  /* s, older whistles do not count                                       */
 #define ANSWER    1.2  /* s, by then mates have told of a whistle                              */
 #define ROLLS     0.3  /* m/s: a ball that is seen to roll so fast ...                         */
-#define ROLLED    0.15 /* m: ... is in play when it is so far from where it lay                */
+#define ROLLED    0.15 /* m: ... is in play when it is so far from where it lay ...            */
+#define KICKED    1.0  /* m/s: ... and sooner when it is as fast as after a kick               */
 #define NEARBY    1.5  /* m: of a ball so near to the robot ...                                */
 #define MOVED     0.2  /* m: ... it sees that it has moved so little                           */
 #define SHIFTED   0.12 /* m: ... or so little from where it saw it at the whistle              */
@@ -510,8 +511,9 @@ static bool ball_moved(struct game_state *f)
     bool near = vec2_norm(f->ball->position.x, f->ball->position.y) < NEARBY;
     bool shifted = near && is_kick_off(f) && vec2_norm(x - k->seen_x, y - k->seen_y) > SHIFTED;
     double most = near ? fmin(f->moved, MOVED) : f->moved;
-    bool rolls = far > ROLLED && vec2_norm(f->ball->velocity.x, f->ball->velocity.y) > ROLLS;
-    return is_away(k, far >= most || shifted || rolls, f->nm->now, rolls ? 0.15 : 0.3);
+    double speed = vec2_norm(f->ball->velocity.x, f->ball->velocity.y);
+    bool rolls = far > ROLLED && speed > ROLLS;
+    return is_away(k, far >= most || shifted || rolls, f->nm->now, rolls ? (speed > KICKED ? 0.06 : 0.15) : 0.3);
 }
 
 static void judge_kick(struct game_state *f)
