@@ -575,7 +575,16 @@ static void test_rivals_kick_off_first(void **state)
         change(MatchState_PLAYING);
         assert_false(watch_ball(2, 0.15, 0.05)->may_play);
         r.roll = 0.6; /* it has not come farther, but rolls */
-        assert_true(watch_ball(0.3, 0.15, 0.05)->may_play);
+        assert_false(watch_ball(0.1, 0.15, 0.05)->may_play);
+        assert_true(watch_ball(0.2, 0.15, 0.05)->may_play);
+        end();
+        begin(versions[v]);
+        kick_off_of(THEM);
+        change(MatchState_SET);
+        change(MatchState_PLAYING);
+        assert_false(watch_ball(2, 0.15, 0.05)->may_play);
+        r.roll = 1.5; /* as fast as after a kick */
+        assert_true(watch_ball(0.1, 0.15, 0.05)->may_play);
         end();
         begin(versions[v]);
         kick_off_of(THEM);
