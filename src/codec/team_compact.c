@@ -5,7 +5,7 @@
 
 #include "base/crc32.h"
 
-enum { MAGIC = 'N', VERSION = 1, CHECK = 2 /* bytes */ };
+enum { MAGIC = 'N', OLDEST = 1, VERSION = 2, CHECK = 2 /* bytes */ };
 
 /* ---- bits, the most significant first ---- */
 
@@ -129,6 +129,9 @@ static const struct row ball[] = {
 static const struct row target[] = {
     PLACE(AT(target_x)), PLACE(AT(target_y)), {AT(target_theta), 10, EVEN, -512 * TURN, TURN}};
 static const struct row role[] = {{0, 3, WHOLE, NM_NEWS_ROLES - 1, 0}};
+static const struct row echo[] = {{AT(echo_player), 5, WHOLE, NM_NEWS_PLAYERS, 0},
+                                  {AT(echo_number), 8, WHOLE, 255, 0},
+                                  {AT(echo_held), 12, EVEN, 0, 0.001f}};
 static const struct row point[] = {{offsetof(struct nm_news_point, x), 12, GAPS, -20.48f, 0.01f},
                                    {offsetof(struct nm_news_point, y), 12, GAPS, -20.48f, 0.01f}};
 static const struct row kick[] = {PLACE(AT(kick_x)), PLACE(AT(kick_y))};
@@ -155,18 +158,20 @@ static const struct section {
     uint8_t n_rows;
     uint8_t count_bits, most; /* of elements     */
     uint16_t count, at, size; /* members, and bytes of an element */
+    uint8_t since;            /* version                          */
 } sections[] = {
     /* in the order of importance */
-    {ROWS(pose), 1, 1, AT(knows_pose), 0, 0},
-    {ROWS(ball), 1, 1, AT(knows_ball), 0, 0},
-    {ROWS(target), 1, 1, AT(has_target), 0, 0},
-    {ROWS(role), 5, NM_NEWS_PLAYERS, AT(n_roles), AT(roles), 1},
-    {ROWS(point), 5, NM_NEWS_PLAYERS, AT(n_search), AT(search), sizeof(struct nm_news_point)},
-    {ROWS(kick), 1, 1, AT(has_kick), 0, 0},
-    {ROWS(look), 1, 1, AT(looks), 0, 0},
-    {ROWS(obstacle), 4, NM_NEWS_OBSTACLES, AT(n_obstacles), AT(obstacles), sizeof(struct nm_news_obstacle)},
-    {ROWS(body), 1, 1, AT(measured), 0, 0},
-    {ROWS(letter), 6, NM_NEWS_ERRORS, AT(n_errors), AT(errors), 1},
+    {ROWS(pose), 1, 1, AT(knows_pose), 0, 0, 1},
+    {ROWS(ball), 1, 1, AT(knows_ball), 0, 0, 1},
+    {ROWS(target), 1, 1, AT(has_target), 0, 0, 1},
+    {ROWS(role), 5, NM_NEWS_PLAYERS, AT(n_roles), AT(roles), 1, 1},
+    {ROWS(echo), 1, 1, AT(echoes), 0, 0, 2},
+    {ROWS(point), 5, NM_NEWS_PLAYERS, AT(n_search), AT(search), sizeof(struct nm_news_point), 1},
+    {ROWS(kick), 1, 1, AT(has_kick), 0, 0, 1},
+    {ROWS(look), 1, 1, AT(looks), 0, 0, 1},
+    {ROWS(obstacle), 4, NM_NEWS_OBSTACLES, AT(n_obstacles), AT(obstacles), sizeof(struct nm_news_obstacle), 1},
+    {ROWS(body), 1, 1, AT(measured), 0, 0, 1},
+    {ROWS(letter), 6, NM_NEWS_ERRORS, AT(n_errors), AT(errors), 1, 1},
 };
 enum { SECTIONS = sizeof sections / sizeof *sections };
 
@@ -229,13 +234,16 @@ bool nm_compact_decode(const void *bytes, size_t n, struct nm_team_news *news)
     *news = (struct nm_team_news){.numbered = true, .stamped = true};
     if (n < CHECK + FIRST_BITS / 8 || n > 1 << 16) return false;
     struct bits b = {.bytes = (uint8_t *)(uintptr_t)bytes, .end = (uint32_t)(n - CHECK) * 8};
-    if (get_bits(&b, 8) != MAGIC || get_bits(&b, 8) != VERSION) return false;
+    if (get_bits(&b, 8) != MAGIC) return false;
+    uint32_t version = get_bits(&b, 8);
+    if (version < OLDEST || version > VERSION) return false;
     if (check_of(wire, n - CHECK) != (wire[n - 2] << 8 | wire[n - 1])) return false;
     news->number = (uint16_t)get_bits(&b, 16);
     news->stamp = (int64_t)get_bits(&b, 32) * 1000000;
     get_rows(&b, ROWS(head), news);
     for (int i = 0; i < SECTIONS && !b.bad; i++) {
         const struct section *s = &sections[i];
+        if (version < s->since) continue;
         uint32_t count = get_bits(&b, s->count_bits);
         if (count > s->most) return false;
         *((uint8_t *)news + s->count) = (uint8_t)count;

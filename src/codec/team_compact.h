@@ -1,9 +1,10 @@
 /* Our own team message: quantised and packed to bits, so that all that matters fits into the 128 bytes of the SPL.
  *
- *   'N', version, team, player, number, time, state | pose | ball | target | roles | search | kick | look | obstacles |
- *   body | errors | check of 16 bits
+ *   'N', version, team, player, number, time, state | pose | ball | target | roles | echo | search | kick | look |
+ *   obstacles | body | errors | check of 16 bits
  *
- * Each section begins with a count, which is 0 for one that was dropped; the later it stands, the less it matters. */
+ * Each section begins with a count, which is 0 for one that was dropped; the later it stands, the less it matters.
+ * Version 1, which has no echo, is still read, for the sake of old logs. */
 #pragma once
 
 #include "codec/team_news.h"

@@ -60,12 +60,15 @@ struct nm_news_point {
 };
 
 struct nm_team_news {
-    uint8_t team;    /* 0: the protocol does not say it                        */
-    uint8_t player;  /* the sender                                             */
-    bool numbered;   /* the protocol counts messages                           */
-    uint16_t number; /* of this message, wraps                                 */
-    bool stamped;    /* the protocol has the time                              */
-    int64_t stamp;   /* ns, on the sender's clock                              */
+    uint8_t team;                     /* 0: the protocol does not say it                        */
+    uint8_t player;                   /* the sender                                             */
+    bool numbered;                    /* the protocol counts messages                           */
+    uint16_t number;                  /* of this message, wraps                                 */
+    bool stamped;                     /* the protocol has the time                              */
+    int64_t stamp;                    /* ns, on the sender's clock                              */
+    bool echoes;                      /* it answers a message of a mate, so that he can measure the round trip */
+    uint8_t echo_player, echo_number; /* whose message that was; the last 8 bits of its number */
+    float echo_held;                  /* s, from when it was heard until this message           */
 
     uint8_t state, role, action, side;
     bool whistle;       /* heard within the last seconds               */

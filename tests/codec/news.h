@@ -26,6 +26,9 @@ static inline struct nm_team_news random_news(struct nm_dice *d, bool full)
         .team = one_of(d, 255), .player = (uint8_t)(1 + one_of(d, 20)), .numbered = true, .stamped = true};
     n.number = (uint16_t)nm_dice_bits(d);
     n.stamp = (int64_t)(nm_dice_bits(d) % 1000000000) * 1000000;
+    n.echoes = true;
+    n.echo_player = (uint8_t)(1 + one_of(d, 20)), n.echo_number = (uint8_t)nm_dice_bits(d);
+    n.echo_held = between(d, 0, 4);
     n.state = one_of(d, NM_NEWS_STATES);
     n.role = one_of(d, NM_NEWS_ROLES);
     n.action = one_of(d, NM_NEWS_ACTIONS);

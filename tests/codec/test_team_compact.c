@@ -36,6 +36,11 @@ static void check_news(const struct nm_team_news *a, const struct nm_team_news *
         assert_ratio(a->ball_sigma_y, b->ball_sigma_y);
         assert_near(a->ball_age, b->ball_age, 0.0501);
     }
+    if (a->echoes) {
+        assert_int_equal(a->echo_player, b->echo_player);
+        assert_int_equal(a->echo_number, b->echo_number);
+        assert_near(a->echo_held, b->echo_held, 0.000501);
+    }
     if (a->has_target) assert_near(a->target_theta, b->target_theta, 0.0032);
     if (a->has_kick) assert_near(a->kick_y, b->kick_y, 0.00501);
     if (a->looks) assert_near(a->head_pan, b->head_pan, 0.0032);
@@ -62,8 +67,8 @@ static void test_all_of_it_goes_into_an_hsl_message(void **state)
         size_t n = nm_compact_encode(&news, bytes, sizeof bytes);
         assert_in_range(n, 20, 300);
         assert_true(nm_compact_decode(bytes, n, &back));
-        assert_true(back.knows_pose && back.knows_ball && back.has_target && back.has_kick && back.looks &&
-                    back.measured);
+        assert_true(back.knows_pose && back.knows_ball && back.has_target && back.echoes && back.has_kick &&
+                    back.looks && back.measured);
         assert_int_equal(back.n_roles, news.n_roles);
         assert_int_equal(back.n_search, news.n_search);
         assert_int_equal(back.n_obstacles, news.n_obstacles);
@@ -81,8 +86,8 @@ static void test_what_matters_of_a_match_goes_into_an_spl_message(void **state)
         struct nm_team_news news = usual_news(&dice), back;
         size_t n = nm_compact_encode(&news, bytes, sizeof bytes);
         assert_true(n <= 128 && nm_compact_decode(bytes, n, &back));
-        assert_true(back.knows_pose && back.knows_ball && back.has_target && back.has_kick && back.looks &&
-                    back.measured);
+        assert_true(back.knows_pose && back.knows_ball && back.has_target && back.echoes && back.has_kick &&
+                    back.looks && back.measured);
         assert_int_equal(back.n_roles, 7);
         assert_int_equal(back.n_search, 7);
         assert_int_equal(back.n_obstacles, 4);
@@ -108,7 +113,7 @@ static void test_what_matters_least_is_dropped_first(void **state)
         check_news(&back, &news);
         if (back.knows_ball) assert_true(back.knows_pose);
         if (back.n_obstacles)
-            assert_true(back.knows_ball && back.has_target && back.n_roles == 20 && back.n_search == 20);
+            assert_true(back.knows_ball && back.has_target && back.echoes && back.n_roles == 20 && back.n_search == 20);
         if (back.n_errors) assert_true(back.n_obstacles == 8 && back.measured);
     }
     assert_int_equal(back.n_errors, NM_NEWS_ERRORS);
@@ -131,6 +136,28 @@ static void test_damaged_messages_are_refused(void **state)
     assert_true(nm_compact_decode(bytes, n, &back));
     memset(bytes, 0, sizeof bytes);
     assert_false(nm_compact_decode(bytes, sizeof bytes, &back));
+}
+
+/* A message of version 1, which had no echo, as old logs have it. */
+static void test_the_version_before_is_read(void **state)
+{
+    (void)state;
+    static const uint8_t bytes[] = {
+        0x4e, 0x01, 0x26, 0x9d, 0x1d, 0x7f, 0xe2, 0xc0, 0x6f, 0x44, 0x85, 0xa9, 0x4b, 0xba, 0x4b, 0x0e, 0x25, 0x3c,
+        0x62, 0xdd, 0x77, 0x0a, 0xf4, 0xcc, 0x64, 0x91, 0x93, 0xbf, 0x34, 0xec, 0x0d, 0xb6, 0xc6, 0x73, 0xd9, 0x96,
+        0x50, 0xe7, 0xdb, 0x1f, 0x8f, 0x2d, 0x37, 0x0b, 0x2b, 0x22, 0xac, 0x1a, 0xbe, 0xb6, 0x07, 0x3b, 0x8b, 0x9a,
+        0xe2, 0xae, 0x17, 0x1c, 0x14, 0x3a, 0x71, 0x3c, 0x86, 0x98, 0x57, 0xfd, 0x47, 0x76, 0xd1, 0xba, 0xc6, 0x19,
+        0x00, 0xc1, 0xa8, 0x52, 0x2d, 0xf2, 0x47, 0x6e, 0x9d, 0x9a, 0x96, 0xae, 0x09, 0x2a, 0x71, 0xdd, 0x25, 0x41,
+        0x0f, 0x2a, 0x4f, 0x8d, 0x8a, 0x98, 0xb5, 0x2f, 0x2c, 0x13, 0x20, 0x00, 0xf4, 0xea,
+    };
+    struct nm_team_news news;
+    assert_true(nm_compact_decode(bytes, sizeof bytes, &news));
+    assert_true(news.knows_pose && news.knows_ball && news.has_target && !news.echoes);
+    assert_int_equal(news.n_obstacles, 4);
+    uint8_t newer[sizeof bytes];
+    memcpy(newer, bytes, sizeof bytes);
+    newer[1] = 3; /* not yet known */
+    assert_false(nm_compact_decode(newer, sizeof newer, &news));
 }
 
 static void test_what_cannot_be_said_is_bounded(void **state)
@@ -173,6 +200,7 @@ int main(void)
         cmocka_unit_test(test_what_matters_of_a_match_goes_into_an_spl_message),
         cmocka_unit_test(test_what_matters_least_is_dropped_first),
         cmocka_unit_test(test_damaged_messages_are_refused),
+        cmocka_unit_test(test_the_version_before_is_read),
         cmocka_unit_test(test_what_cannot_be_said_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

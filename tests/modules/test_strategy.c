@@ -454,11 +454,34 @@ static void for_their_free_kick_nobody_stands_near_the_ball(void **state)
 
 /* ---- the whole team ---- */
 
+enum { WAITING = 64 };
+
 struct air {
     struct nm_dice dice;
     double loss;
-    int64_t period; /* ns between two messages of a robot */
+    int64_t period, delay; /* ns between two messages of a robot; of every message */
+    uint32_t n;
+    struct {
+        int64_t due;
+        uint8_t from, to; /* indices */
+        TeamMessage message;
+    } waiting[WAITING]; /* in the order in which they were said */
 };
+
+/* What is due is heard, with the stamp of when it was said. */
+static void deliver(struct robot team[TEAM], struct air *air)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < air->n; i++) {
+        if (air->waiting[i].due > team[0].now) {
+            air->waiting[kept++] = air->waiting[i];
+            continue;
+        }
+        const TeamMessage *said = &air->waiting[i].message;
+        *hear(&team[air->waiting[i].to], team[air->waiting[i].from].number, 0, 0) = *said;
+    }
+    air->n = kept;
+}
 
 /* Everybody thinks and speaks; returns how many may play the ball. */
 static int team_step(struct robot team[TEAM], struct air *air)
@@ -468,27 +491,39 @@ static int team_step(struct robot team[TEAM], struct air *air)
     for (int i = 0; i < TEAM; i++) strikers += (plans[i] = think(&team[i]))->may_claim_ball;
     for (int i = 0; i < TEAM; i++) {
         if ((team[i].now / nm_ns(STEP) + 3 * i) % (air->period / nm_ns(STEP))) continue;
-        for (int j = 0; j < TEAM; j++) {
+        TeamMessage m = {.player_number = team[i].number, .state = TeamMessage_STATE_ACTIVE, .ball_known = true};
+        m.header.stamp = nm_stamp(team[i].now);
+        m.pose.pose = (Pose2D){team[i].pose.x, team[i].pose.y, team[i].pose.theta};
+        m.pose.weight = 1;
+        m.ball = (Point){team[i].ball_x, team[i].ball_y, 0};
+        m.role = plans[i]->own_role;
+        m.ball_claimed = plans[i]->may_claim_ball;
+        m.walk_target = plans[i]->own_position;
+        if (m.ball_claimed) m.walk_target = (Pose2D){team[i].ball_x, team[i].ball_y, team[i].pose.theta};
+        m.max_walk_speed = 0.3f;
+        for (uint32_t k = 0; k < plans[i]->players.n; k++) {
+            uint8_t number = plans[i]->players.at[k];
+            if (m.proposed_roles.n < number) m.proposed_roles.n = number;
+            m.proposed_roles.at[number - 1] = plans[i]->roles.at[k];
+        }
+        for (uint8_t j = 0; j < TEAM; j++) {
             if (i == j || nm_dice_roll(&air->dice) < air->loss) continue;
-            TeamMessage *m = hear(&team[j], team[i].number, team[i].pose.x, team[i].pose.y);
-            m->pose.pose.theta = team[i].pose.theta;
-            m->role = plans[i]->own_role;
-            m->ball_claimed = plans[i]->may_claim_ball;
-            for (uint32_t k = 0; k < plans[i]->players.n; k++) {
-                uint8_t number = plans[i]->players.at[k];
-                if (m->proposed_roles.n < number) m->proposed_roles.n = number;
-                m->proposed_roles.at[number - 1] = plans[i]->roles.at[k];
-            }
+            assert_true(air->n < WAITING);
+            air->waiting[air->n].due = team[i].now + air->delay;
+            air->waiting[air->n].from = (uint8_t)i;
+            air->waiting[air->n].to = j;
+            air->waiting[air->n++].message = m;
         }
     }
+    deliver(team, air);
     return strikers;
 }
 
 /* Robots walk to where their plan sends them, the ball jumps about. Shares of the time. */
-static void play(double loss, double *none, double *two)
+static void play(double loss, double delay, double *none, double *two)
 {
     struct robot team[TEAM];
-    struct air air = {.dice = nm_dice_new(7, 0, 0), .loss = loss, .period = nm_ns(10 * STEP)};
+    struct air air = {.dice = nm_dice_new(7, 0, 0), .loss = loss, .period = nm_ns(10 * STEP), .delay = nm_ns(delay)};
     int steps = 0, nobody = 0, many = 0;
     for (int i = 0; i < TEAM; i++) team[i] = robot((uint8_t)(i + 1), -4.2 + 0.9 * i, 0.8 * i - 1);
     for (int t = 0; t < 30 * 120; t++) {
@@ -517,17 +552,20 @@ static void play(double loss, double *none, double *two)
     for (int i = 0; i < TEAM; i++) nm_harness_free(team[i].h);
     *none = (double)nobody / steps;
     *two = (double)many / steps;
-    print_message("loss %.0f %%: nobody %.1f %%, two %.1f %%\n", 100 * loss, 100 * *none, 100 * *two);
+    print_message("loss %.0f %%, delay %.1f s: nobody %.1f %%, two %.1f %%\n", 100 * loss, delay, 100 * *none,
+                  100 * *two);
 }
 
 static void a_team_has_one_striker(void **state)
 {
     (void)state;
     double none, two;
-    play(0, &none, &two);
+    play(0, 0, &none, &two);
     assert_true(none < 0.05 && two < 0.05);
-    play(0.3, &none, &two);
+    play(0.3, 0, &none, &two);
     assert_true(none < 0.1 && two < 0.1);
+    play(0, 0.3, &none, &two);
+    play(0.3, 0.3, &none, &two);
 }
 
 static void before_a_kick_off_everybody_takes_another_place(void **state)

@@ -309,6 +309,70 @@ static void test_clocks_are_compared(void **state)
     end();
 }
 
+/* A delay that all messages have cannot be told from another clock, unless the mate answers: then the round trip tells
+ * it. The mate speaks three times a second and answers the message of this robot that it heard last. */
+static void check_slow_network(bool answers)
+{
+    enum { LATE = 30, HELD = 8, EVERY = 33 }; /* steps of 10 ms: there and back, and between two messages of the mate */
+    struct nm_dice dice = nm_dice_new(6, 0, 0);
+    struct nm_team_news news = {0}, back[200];
+    int due[200], answer_to = -1;
+    uint32_t said = 0, heard = 0;
+    begin(NULL, MatchState_LEAGUE_HL);
+    for (int i = 0; i < 600; i++) {
+        if (n_sent && nm_compact_decode(last.data.at, last.data.n, &news)) answer_to = news.number;
+        if (i % EVERY == 0 && said < 200) {
+            back[said] = mate_says(1, (uint16_t)(said + 1));
+            back[said].stamp += nm_ns(5000);
+            back[said].echoes = answers && answer_to >= 0;
+            back[said].echo_player = ME;
+            back[said].echo_number = (uint8_t)(answer_to + 256);
+            /* it was heard LATE after it was said; both are known here by the stamp */
+            back[said].echo_held = (float)(now - nm_seconds(news.stamp) - 0.01 * LATE);
+            if (back[said].echo_held < 0) back[said].echoes = false; /* it is still on its way */
+            due[said++] = i + LATE + (int)(nm_dice_bits(&dice) % 3);
+        }
+        while (heard < said && due[heard] <= i) receive(&back[heard++]);
+        step(0.01);
+    }
+    const TeamMate *m = mate(1);
+    double late = now - nm_seconds(nm_stamp_ns(m->message.header.stamp)), truth = now + 5000;
+    truth -= nm_seconds(back[heard - 1].stamp);
+    near(late, answers ? truth : truth - 0.01 * LATE, 0.04);
+    near(m->delay, answers ? 0.01 * LATE : 0.01, 0.04);
+    end();
+}
+
+static void test_the_round_trip_tells_a_slow_network_from_another_clock(void **state)
+{
+    (void)state;
+    check_slow_network(false);
+    check_slow_network(true);
+}
+
+/* Everybody is answered in turn, whoever speaks more often. */
+static void test_mates_are_answered_in_turn(void **state)
+{
+    (void)state;
+    uint32_t answered[6] = {0}, before = 0;
+    begin(NULL, MatchState_LEAGUE_HL);
+    for (uint16_t i = 0; i < 400; i++) {
+        struct nm_team_news a = mate_says(1, i), b = mate_says(5, (uint16_t)(i / 10)), said;
+        receive(&a);
+        if (i % 10 == 0) receive(&b);
+        step(0.05);
+        if (n_sent == before) continue;
+        before = n_sent;
+        assert_true(nm_compact_decode(last.data.at, last.data.n, &said) && said.echoes);
+        assert_true(said.echo_player == 1 || said.echo_player == 5);
+        assert_int_equal(said.echo_number, (uint8_t)(said.echo_player == 1 ? i : i / 10));
+        near(said.echo_held, said.echo_player == 1 ? 0 : 0.05 * (i % 10), 0.051);
+        answered[said.echo_player]++;
+    }
+    assert_true(answered[1] > 25 && answered[5] > 25);
+    end();
+}
+
 static void test_what_was_long_on_its_way_is_old(void **state)
 {
     (void)state;
@@ -479,6 +543,8 @@ int main(void)
         cmocka_unit_test(test_its_own_words_come_back_quietly),
         cmocka_unit_test(test_many_numbers_push_nobody_out),
         cmocka_unit_test(test_clocks_are_compared),
+        cmocka_unit_test(test_the_round_trip_tells_a_slow_network_from_another_clock),
+        cmocka_unit_test(test_mates_are_answered_in_turn),
         cmocka_unit_test(test_what_was_long_on_its_way_is_old),
         cmocka_unit_test(test_three_a_second_where_it_is_free),
         cmocka_unit_test(test_silence_where_it_is_not_allowed),

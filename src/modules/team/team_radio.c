@@ -8,6 +8,7 @@
  *
  * What is heard is checked: messages of other teams, damaged, impossible, old and repeated ones, and those of somebody
  * who uses the number of another robot are counted and ignored. */
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -32,10 +33,12 @@ _Static_assert((int)NM_NEWS_BISHOP == TeamMessage_ROLE_BISHOP && (int)NM_NEWS_FA
 
 enum ignored { IGNORED_FORMAT, IGNORED_TEAM, IGNORED_FORGED, IGNORED_IMPOSSIBLE, IGNORED_OLD, IGNORED };
 
-enum { MATES = 10, RECENT = 64 /* of our own messages, enough for any lag */ };
+enum { MATES = 10, RECENT = 64 /* of our own messages, enough for any lag */, NUMBERS = 256 /* that an echo knows */ };
 
 #define SILENCE 5.0  /* s, after which the messages of a mate may be numbered from the beginning */
 #define ABSENCE 60.0 /* s, after which its number may belong to another computer               */
+#define ANSWER  4.0  /* s, a message that was heard longer ago is not answered                 */
+#define DRIFT   1e-4 /* s/s, by which clocks run apart                                         */
 
 /* One of the team as heard, and how its clock runs. */
 struct mate {
@@ -47,6 +50,8 @@ struct mate {
     uint32_t bytes;  /* check of its last message, to know repeated ones without a number  */
     bool timed;      /* the offset is known                                                */
     int64_t offset;  /* ns, the least time from its stamp to our ear                       */
+    bool answers;    /* the round trip is known                                            */
+    double trip;     /* s, the fastest round trip of a message of ours and its answer      */
     int32_t late;    /* messages in a row that were too late                               */
     TeamMate told;
 };
@@ -83,7 +88,9 @@ struct team_radio {
     uint32_t n_sent;
     uint32_t n_reported; /* of them, those that are in the last report  */
     uint16_t number;
-    TeamMessage told; /* what the mates know of us */
+    int64_t said_at[NUMBERS]; /* ns, of the last messages by the last 8 bits of their number */
+    uint8_t answered;         /* player whose message was answered last                      */
+    TeamMessage told;         /* what the mates know of us                                   */
     /* state: hearing */
     uint32_t n_mates;
     struct mate mates[MATES];
@@ -263,7 +270,27 @@ static void plan_to_news(const TeamMessage *m, struct nm_team_news *news)
     memcpy(news->errors, m->errors, news->n_errors);
 }
 
-static void to_news(const struct team_radio *f, struct nm_team_news *news)
+/* Answers the last message of one mate after the other, so that each of them learns how long a round trip takes. */
+static void echo_to_news(struct team_radio *f, struct nm_team_news *news)
+{
+    const struct mate *next = NULL;
+    int least = INT_MAX;
+    for (uint32_t i = 0; i < f->n_mates; i++) {
+        const struct mate *mate = &f->mates[i];
+        int turn = (mate->told.player_number - f->answered - 1 + UINT8_MAX + 1) % (UINT8_MAX + 1);
+        if (!mate->heard || !mate->numbered || ago(f, mate->heard) > ANSWER || turn >= least) continue;
+        least = turn;
+        next = mate;
+    }
+    if (!next) return;
+    f->answered = next->told.player_number;
+    news->echoes = true;
+    news->echo_player = f->answered;
+    news->echo_number = (uint8_t)next->number;
+    news->echo_held = (float)ago(f, next->heard);
+}
+
+static void to_news(struct team_radio *f, struct nm_team_news *news)
 {
     const TeamMessage *m = f->own;
     *news = (struct nm_team_news){.team = f->match->own_team,
@@ -281,6 +308,7 @@ static void to_news(const struct team_radio *f, struct nm_team_news *news)
                                   .time_to_ball = m->time_to_ball >= 0 ? m->time_to_ball : INFINITY};
     place_to_news(m, news);
     plan_to_news(m, news);
+    echo_to_news(f, news);
     /* what mates would not believe is not said */
     news->knows_pose &= on_carpet(f, news->x, news->y);
     news->knows_ball &= possible_ball(f, news);
@@ -339,6 +367,7 @@ static void speak(struct team_radio *f)
     struct nm_team_news news;
     if (!governor(f, rules) || !nm_slot(f->own)->seq) return;
     f->number++;
+    f->said_at[f->number % NUMBERS] = f->nm->now;
     f->credit = fmax(f->credit - 1, 0);
     f->spoke = f->nm->now;
     to_news(f, &news);
@@ -426,21 +455,36 @@ static bool is_repeated(const struct mate *mate, const struct nm_team_news *n, u
     return sum == mate->bytes;
 }
 
-/* Learns by how much the clock of a mate differs from ours, from the fastest of its messages. The estimate follows
- * slowly, as clocks drift. Returns false if the message was too long on its way; three in a row mean that the clock was
- * set. */
+/* The answer to a message of ours tells the round trip. The fastest one counts: nobody can see how a round trip is
+ * shared between its two ways, but the fastest messages of both ways wait for nothing else (Mills, RFC 5905). */
+static void measure_trip(struct team_radio *f, struct mate *mate, const struct nm_team_news *n, int64_t heard)
+{
+    int64_t said = f->said_at[n->echo_number];
+    if (!n->echoes || n->echo_player != f->match->player_number || !said) return;
+    double since = nm_seconds(heard - said), trip = since - (double)n->echo_held;
+    if (since > ANSWER + f->oldest || !(trip >= 0)) return; /* that was an earlier message with these 8 bits */
+    if (!mate->answers || trip < mate->trip) mate->trip = trip;
+    mate->answers = true;
+}
+
+/* Learns by how much the clock of a mate differs from ours, from the fastest of its messages: they took half of the
+ * fastest round trip, or what a parameter says as long as nobody answers. The estimate follows slowly, as clocks drift.
+ * Returns false if the message was too long on its way; three in a row mean that the clock was set. */
 static bool tell_time(struct team_radio *f, struct mate *mate, const struct nm_team_news *n, int64_t heard,
                       double *delay)
 {
-    static const double drift = 1e-4; /* s/s */
     int64_t seen = heard - n->stamp;
-    *delay = f->fastest;
+    double passed = nm_seconds(heard - mate->heard);
+    if (mate->answers) mate->trip += DRIFT * passed;
+    measure_trip(f, mate, n, heard);
+    double fastest = mate->answers ? mate->trip / 2 : f->fastest;
+    *delay = fastest;
     if (!n->stamped) return true;
-    if (mate->timed) mate->offset += (int64_t)(drift * (double)(heard - mate->heard));
+    if (mate->timed) mate->offset += nm_ns(DRIFT * passed);
     bool set = mate->timed && (nm_seconds(mate->offset - seen) > f->oldest || mate->late >= 2);
     if (!mate->timed || set || seen < mate->offset) mate->offset = seen;
     mate->timed = true;
-    *delay = nm_seconds(seen - mate->offset) + f->fastest;
+    *delay = nm_seconds(seen - mate->offset) + fastest;
     mate->late = *delay > f->oldest ? mate->late + 1 : 0;
     return !mate->late;
 }
@@ -698,7 +742,9 @@ static const struct nm_param params[] = {
     NM_PARAM(burst, 8, 2, 100, "1", "messages that may be saved up; half of them are kept for what is urgent"),
     NM_PARAM(forget, 3, 0.5, 60, "s", "a mate that was not heard for this time (or two intervals) is not alive"),
     NM_PARAM(oldest, 3, 0.1, 60, "s", "a message that was longer on its way is ignored"),
-    NM_PARAM(fastest, 0.005, 0, 1, "s", "delay of the fastest messages; it cannot be told from a difference of clocks"),
+    NM_PARAM(
+        fastest, 0.005, 0, 1, "s",
+        "delay of the fastest messages of a mate that answers none, which cannot be told from a difference of clocks"),
     NM_PITCH_PARAMS(field),
     {0},
 };
