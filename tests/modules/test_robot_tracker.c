@@ -261,6 +261,31 @@ static void a_rival_that_is_not_seen_any_more_is_where_a_mate_sees_it(void **sta
     nm_harness_free(h);
 }
 
+/* A message was half a second on its way: the mate who sent it and the rival whom he saw have walked on since. */
+static void others_walk_on_while_a_message_is_on_its_way(void **state)
+{
+    (void)state;
+    struct nm_harness *h = nm_harness_new(&robot_tracker_module, NULL);
+    for (int n = 0; n < 60; n++) {
+        TeamMessage *mate = add_mate(h, nm_harness_set(h, "team_state"), 2, (struct pose2){2, 2, 0});
+        mate->header.stamp = soon(h, 0.5);
+        mate->state = TeamMessage_STATE_ACTIVE;
+        mate->action = TeamMessage_ACTION_GOING_TO_BALL;
+        mate->walk_target = (Pose2D){-2, 2, 0};
+        mate->max_walk_speed = 0.4f;
+        Obstacle *o = nm_append(&mate->obstacles, &Obstacle_type);
+        *o = (Obstacle){.kind = Obstacle_RIVAL, .position = {1, -2, 0}, .velocity = {0, 0.4, 0}, .confidence = 0.8f};
+        o->last_seen = soon(h, 0.5);
+        give_odometry(h, (struct pose2){0});
+        give_pose(h, (struct pose2){0, 0, M_PI / 2}, 0.05);
+        nm_harness_step(h, STEP);
+    }
+    const Obstacle *mate = nearest(h, "team_obstacles", 1.8, 2), *rival = nearest(h, "team_obstacles", 1, -1.83);
+    assert_true(mate && hypot(mate->position.x - 1.8, mate->position.y - 2) < 0.03);
+    assert_true(rival && hypot(rival->position.x - 1, rival->position.y + 1.83) < 0.03); /* it may stop */
+    nm_harness_free(h);
+}
+
 /* A head that looks down at the ball shows only the feet of the robot behind it: it is still there. One that would be
  * recognised and is not seen is gone. */
 static void a_robot_behind_the_ball_is_not_forgotten(void **state)
@@ -321,6 +346,7 @@ int main(void)
         cmocka_unit_test(what_a_mate_sees_is_an_obstacle_but_not_this_robot_nor_what_was_seen_long_ago),
         cmocka_unit_test(a_mate_that_is_not_seen_any_more_is_where_it_says),
         cmocka_unit_test(a_rival_that_is_not_seen_any_more_is_where_a_mate_sees_it),
+        cmocka_unit_test(others_walk_on_while_a_message_is_on_its_way),
         cmocka_unit_test(a_robot_behind_the_ball_is_not_forgotten),
         cmocka_unit_test(the_posts_are_where_the_field_has_them),
     };

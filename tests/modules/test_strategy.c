@@ -440,6 +440,70 @@ static void who_saw_a_kick_does_not_obey_a_mate_who_did_not(void **state)
     }
 }
 
+/* Number 2 decides, but what it says is as old as its way: the ball may be nearer to this robot by now. */
+static void who_sees_the_ball_and_is_first_does_not_wait_for_the_proposal(void **state)
+{
+    (void)state;
+    static const struct {
+        bool sees;
+        double named; /* m: number 4, whom number 2 wants as striker, is there */
+        uint8_t striker;
+    } rows[] = {{true, -1.5, 3}, {true, -0.6, 4}, {false, -1.5, 4}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct robot r = robot(3, -0.5, 0);
+        r.sees = rows[i].sees;
+        hear(&r, 4, rows[i].named, 0);
+        TeamMessage *m = hear(&r, 2, -2, 1);
+        m->proposed_roles.n = 4;
+        m->proposed_roles.at[1] = TeamMessage_ROLE_DEFENDER;
+        m->proposed_roles.at[2] = TeamMessage_ROLE_SUPPORTER;
+        m->proposed_roles.at[3] = TeamMessage_ROLE_STRIKER;
+        const StrategyPlan *plan = think(&r);
+        assert_int_equal(plan->striker, rows[i].striker);
+        assert_int_equal(plan->proposer, rows[i].striker == 3 ? 3 : 2);
+        assert_int_equal(plan->may_claim_ball, rows[i].striker == 3);
+        nm_harness_free(r.h);
+    }
+}
+
+static void who_is_named_leaves_the_ball_to_a_mate_who_claims_it_and_is_first(void **state)
+{
+    (void)state;
+    for (int claims = 0; claims < 2; claims++) {
+        struct robot r = robot(3, -1.5, 0.5);
+        TeamMessage *m = hear(&r, 4, -0.4, 0);
+        m->ball_claimed = claims;
+        m->role = claims ? TeamMessage_ROLE_STRIKER : TeamMessage_ROLE_SUPPORTER;
+        m = hear(&r, 2, -2, 1);
+        m->proposed_roles.n = 4;
+        m->proposed_roles.at[1] = TeamMessage_ROLE_DEFENDER;
+        m->proposed_roles.at[2] = TeamMessage_ROLE_STRIKER;
+        m->proposed_roles.at[3] = TeamMessage_ROLE_SUPPORTER;
+        const StrategyPlan *plan = think(&r);
+        assert_int_equal(plan->striker, claims ? 4 : 3); /* who does not claim it may wait for this robot */
+        assert_int_equal(plan->may_claim_ball, !claims);
+        nm_harness_free(r.h);
+    }
+}
+
+/* He spoke a second ago on his way to the ball, and is nearer to it by now. */
+static void mates_walk_on_while_their_messages_are_on_the_way(void **state)
+{
+    (void)state;
+    for (int walks = 0; walks < 2; walks++) {
+        struct robot r = robot(3, -1.2, 0);
+        r.now = nm_ns(5);
+        nm_harness_step(r.h, 5);
+        TeamMessage *m = hear(&r, 2, -1.4, 0);
+        m->header.stamp = nm_stamp(r.now - nm_ns(1));
+        m->walk_target = (Pose2D){walks ? 0 : -1.4, 0, 0};
+        m->max_walk_speed = 0.4f;
+        m->action = TeamMessage_ACTION_GOING_TO_BALL;
+        assert_int_equal(think(&r)->striker, walks ? 2 : 3);
+        nm_harness_free(r.h);
+    }
+}
+
 static void for_their_free_kick_nobody_stands_near_the_ball(void **state)
 {
     (void)state;
@@ -564,8 +628,8 @@ static void a_team_has_one_striker(void **state)
     assert_true(none < 0.05 && two < 0.05);
     play(0.3, 0, &none, &two);
     assert_true(none < 0.1 && two < 0.1);
-    play(0, 0.3, &none, &two);
     play(0.3, 0.3, &none, &two);
+    assert_true(none < 0.1 && two < 0.1);
 }
 
 static void before_a_kick_off_everybody_takes_another_place(void **state)
@@ -610,6 +674,9 @@ int main(void)
         cmocka_unit_test(mates_who_saw_the_ball_since_know_where_it_was_moved),
         cmocka_unit_test(who_sees_the_ball_plays_it_if_the_proposal_names_nobody),
         cmocka_unit_test(who_saw_a_kick_does_not_obey_a_mate_who_did_not),
+        cmocka_unit_test(who_sees_the_ball_and_is_first_does_not_wait_for_the_proposal),
+        cmocka_unit_test(who_is_named_leaves_the_ball_to_a_mate_who_claims_it_and_is_first),
+        cmocka_unit_test(mates_walk_on_while_their_messages_are_on_the_way),
         cmocka_unit_test(for_their_free_kick_nobody_stands_near_the_ball),
         cmocka_unit_test(a_team_has_one_striker),
         cmocka_unit_test(before_a_kick_off_everybody_takes_another_place),

@@ -15,6 +15,7 @@
 #include "geometry_msgs/PoseWithCovarianceStamped.h"
 #include "modules/behavior/formation.h"
 #include "modules/behavior/known.h"
+#include "modules/team/mate_place.h"
 #include "nutmeg_msgs/HcmState.h"
 #include "nutmeg_msgs/MatchState.h"
 #include "nutmeg_msgs/ObstacleModel.h"
@@ -26,6 +27,7 @@ enum { NUMBERS = 20, PLAYERS = FORMATION_PLAYERS };
 
 static const double SELF_SEEN = 0.2;  /* m: what is seen so near to this robot is itself          */
 static const double WHERE_TOLD = 0.7; /* m: who is seen so near to a told place is who told it    */
+static const double SEES = 0.5;       /* s: who saw the ball so lately sees it now                */
 
 /* One of the team, as this robot knows it now. */
 struct player {
@@ -52,7 +54,7 @@ struct strategy {
     StrategyPlan *plan;
     /* params */
     struct nm_pitch_size field;
-    double speed, turn, lead, lie, stay, obey, silence, exclusion, step_aside, patience;
+    double speed, turn, lead, lie, stay, obey, sure, silence, exclusion, step_aside, patience;
     /* state */
     struct {
         int64_t heard; /* ns                                      */
@@ -157,7 +159,7 @@ static void add_mate(struct strategy *f, struct board *b, const TeamMate *mate)
     bool plays = m->role == TeamMessage_ROLE_STRIKER &&
                  (m->action == TeamMessage_ACTION_GOING_TO_BALL || m->action == TeamMessage_ACTION_TRYING_TO_SCORE);
     p.claims = up && m->ball_known && (m->ball_claimed || (!p.follows && plays));
-    p.pose = (struct pose2){m->pose.pose.x, m->pose.pose.y, m->pose.pose.theta};
+    p.pose = mate_place(m, f->nm->now);
     add(f, b, p);
     if (b->n && b->players[b->n - 1].number == number) {
         if (!(m->pose.weight > 0)) b->players[b->n - 1].to_ball = m->time_to_ball;
@@ -348,7 +350,7 @@ static bool ball_has_gone(const struct strategy *f, const struct board *b, const
     const TeamMessage *m = &mate->message;
     double late = nm_seconds(f->nm->now - nm_stamp_ns(m->header.stamp));
     double x = m->ball.x + late * m->ball_velocity.x, y = m->ball.y + late * m->ball_velocity.y;
-    return b->ball.own && b->ball.age < 0.5 && m->ball_known && vec2_norm(x - b->ball.x, y - b->ball.y) > far;
+    return b->ball.own && b->ball.age < SEES && m->ball_known && vec2_norm(x - b->ball.x, y - b->ball.y) > far;
 }
 
 /* The mate whose proposal counts; NULL: the own one does. */
@@ -364,6 +366,23 @@ static const TeamMate *proposer(const struct strategy *f, const struct board *b)
         if (!best || p->number < best->player_number) best = p->mate;
     }
     return best;
+}
+
+/* The proposal is as old as its way, and names a striker who is later at the ball than this robot, which sees it, or
+ * than a mate who has claimed it. Who only believes that somebody else is first obeys nevertheless: of two who believe
+ * it of each other, nobody would play the ball. */
+static bool knows_better(const struct strategy *f, const struct board *b, const TeamMessage *m, uint32_t striker)
+{
+    bool sees = b->ball.own && b->ball.age < SEES;
+    if (striker == PLAYERS || !(striker == b->me ? sees : b->players[striker].claims)) return false;
+    const struct player *first = &b->players[striker];
+    for (uint32_t i = 0; i < b->n; i++) {
+        const struct player *p = &b->players[i];
+        bool named = p->number && p->number <= m->proposed_roles.n &&
+                     m->proposed_roles.at[p->number - 1] == TeamMessage_ROLE_STRIKER;
+        if (named && first->to_ball + f->sure < p->to_ball) return true;
+    }
+    return false;
 }
 
 /* Roles as the mate says; players that he does not name keep the own proposal. Places follow the roles: among players
@@ -465,6 +484,7 @@ static void step(struct strategy *f)
     uint32_t first = first_at_ball(f, &b), striker = keeper_is_first(f, &b, first) ? b.keeper : first;
     share_places(f, &b, striker);
     const TeamMate *by = proposer(f, &b);
+    if (by && knows_better(f, &b, &by->message, striker)) by = NULL;
     if (by) adopt(&b, &by->message);
     striker = PLAYERS;
     for (uint32_t i = 0; i < b.n; i++)
@@ -499,6 +519,9 @@ static const struct nm_param params[] = {
     NM_PARAM(lie, 6, 0, 60, "s", "how long a robot that lies needs to get up"),
     NM_PARAM(stay, 1.2, 0, 10, "s", "another one becomes striker when he is at the ball so much earlier"),
     NM_PARAM(obey, 2, 0.1, 20, "s", "a mate's proposal counts for this time; older ones know less than this robot"),
+    NM_PARAM(sure, 0.6, 0, 20, "s",
+             "nor does it count where it names a striker who is at the ball so much later than this robot, which sees "
+             "it, or than the mate who claims it"),
     NM_PARAM(silence, 2, 0.2, 20, "s",
              "a mate who is silent for this time, or for twice the time between his messages, has left"),
     NM_PARAM(exclusion, 0.95, 0.2, 3, "m", "those who do not play the ball stay so far away from it ..."),

@@ -4,9 +4,11 @@
  *
  * `obstacles` is what this robot has to walk around, in base_footprint, and `team_obstacles` is the same in the map.
  * Both have what mates see of other robots. */
+#include "base/clamp.h"
 #include "base/kf4.h"
 #include "base/pitch.h"
 #include "core/nm.h"
+#include "modules/team/mate_place.h"
 #include "modules/world/frames.h"
 #include "nutmeg_msgs/ObstacleModel.h"
 #include "nutmeg_msgs/Percepts.h"
@@ -238,6 +240,7 @@ static void name_mates(struct robot_tracker *f, const struct place *place)
         f->reported[m] = false;
         if (!place->known || !heard(f, mate)) continue;
         mate_spread(f, mate, c);
+        struct pose2 says = mate_place(&mate->message, f->nm->now);
         for (int i = 0; i < TRACKS; i++) {
             struct track *t = &f->tracks[i];
             if (!t->on || t->post || t->mate < -SURE) continue;
@@ -245,7 +248,7 @@ static void name_mates(struct robot_tracker *f, const struct place *place)
             const double p[4] = {t->at.p[0][0], t->at.p[0][1], t->at.p[1][0], t->at.p[1][1]};
             place_spread(place, seen.x, seen.y, p, own);
             for (int k = 0; k < 4; k++) both[k] = own[k] + c[k];
-            double d = distance_in(at.x - mate->message.pose.pose.x, at.y - mate->message.pose.pose.y, both);
+            double d = distance_in(at.x - says.x, at.y - says.y, both);
             if (t->number == mate->player_number) d *= 0.5; /* it stays who it was */
             if (d < nearest) nearest = d, best = t;
         }
@@ -258,14 +261,21 @@ static void name_mates(struct robot_tracker *f, const struct place *place)
         bool news = nm_stamp_ns(mate->message.header.stamp) > f->heard[mate->player_number % MATES];
         if (news &&
             nm_seconds(f->nm->now - best->last_seen) > UNSEEN) { /* not seen for a moment: it is where it says */
-            struct pose2 says =
-                pose2_mul(pose2_inv(odom_to_map), pose2_point(mate->message.pose.pose.x, mate->message.pose.pose.y));
+            struct pose2 there = pose2_mul(pose2_inv(odom_to_map), pose2_point(says.x, says.y));
             turn_covariance(c, -odom_to_map.theta, own);
-            kf4_update(&best->at, says.x, says.y, own);
+            kf4_update(&best->at, there.x, there.y, own);
         }
         best->says_fallen = mate->message.state == TeamMessage_STATE_FALLEN;
         f->reported[m] = true;
     }
+}
+
+/* Where a robot that a mate saw is now, if it walked on; in the map. */
+static struct pose2 walked_on(const struct robot_tracker *f, const Obstacle *told)
+{
+    double age = nm_clamp(nm_seconds(f->nm->now - nm_stamp_ns(told->last_seen)), 0, UNSEEN);
+    double lasts = (1 - exp(-FADING * age)) / FADING;
+    return pose2_point(told->position.x + lasts * told->velocity.x, told->position.y + lasts * told->velocity.y);
 }
 
 /* A robot that this one has not seen for a moment is where a mate has seen it since, as far as the two can be the same:
@@ -273,7 +283,7 @@ static void name_mates(struct robot_tracker *f, const struct place *place)
 static void believe(struct robot_tracker *f, const struct place *place, const Obstacle *told)
 {
     struct pose2 robot = nm_trail_at(&f->trail, f->nm->now);
-    struct pose2 seen = pose2_mul(pose2_inv(place->robot_to_map), pose2_point(told->position.x, told->position.y));
+    struct pose2 seen = pose2_mul(pose2_inv(place->robot_to_map), walked_on(f, told));
     struct pose2 at = pose2_mul(robot, seen);
     const double walked = MATE_SPEED * nm_seconds(f->nm->now - nm_stamp_ns(told->last_seen)),
                  least = 0.01 + walked * walked, none[4] = {0}; /* m^2 */
@@ -365,25 +375,18 @@ static void tell_track(struct robot_tracker *f, const struct track *t, struct po
     o->fallen = !t->post && (t->says_fallen || t->size > LIES);
 }
 
-/* m/s: a mate that nobody sees walks to where it said. */
-static Vector3 towards_target(const TeamMessage *m, double turn)
-{
-    double dx = m->walk_target.x - m->pose.pose.x, dy = m->walk_target.y - m->pose.pose.y, far = vec2_norm(dx, dy);
-    double speed = fmin((double)m->max_walk_speed, far), c = cos(turn), s = sin(turn);
-    bool walks = m->action != TeamMessage_ACTION_WAITING && far > 0.3 && isfinite(speed);
-    return walks ? (Vector3){speed * (c * dx - s * dy) / far, speed * (s * dx + c * dy) / far, 0} : (Vector3){0};
-}
-
 static void tell_mate(struct robot_tracker *f, const TeamMate *mate, struct pose2 map_to_it, ObstacleModel *to)
 {
-    struct pose2 at = pose2_mul(map_to_it, pose2_point(mate->message.pose.pose.x, mate->message.pose.pose.y));
+    struct pose2 place = mate_place(&mate->message, f->nm->now),
+                 at = pose2_mul(map_to_it, pose2_point(place.x, place.y));
     bool fallen = mate->message.state == TeamMessage_STATE_FALLEN;
     Obstacle *o = add(to, Obstacle_MATE, at.x, at.y, fallen ? 2 * f->radius : f->radius, mate->message.pose.weight);
-    double c[4];
+    struct vec3 v = mate_velocity(&mate->message);
+    double c[4], cosine = cos(map_to_it.theta), sine = sin(map_to_it.theta);
     if (!o) return;
     mate_spread(f, mate, c);
     turn_covariance(c, map_to_it.theta, o->covariance);
-    if (!fallen) o->velocity = towards_target(&mate->message, map_to_it.theta);
+    o->velocity = (Vector3){cosine * v.x - sine * v.y, sine * v.x + cosine * v.y, 0};
     o->player_number = mate->player_number;
     o->last_seen = mate->message.header.stamp;
     o->fallen = fallen;
@@ -419,16 +422,17 @@ static void tell_hearsay(struct robot_tracker *f, const struct place *place, str
         if (!heard(f, mate)) continue;
         for (uint32_t i = 0; i < mate->message.obstacles.n; i++) {
             const Obstacle *told = &mate->message.obstacles.at[i];
-            double x = told->position.x, y = told->position.y;
+            struct pose2 there = walked_on(f, told);
+            double x = there.x, y = there.y;
             bool old = nm_seconds(f->nm->now - nm_stamp_ns(told->last_seen)) > HEARSAY;
             bool counts =
                 told->kind == Obstacle_ROBOT || told->kind == Obstacle_RIVAL ||
                 (told->kind == Obstacle_MATE && !told->player_number); /* who has a number speaks for itself */
             if (!counts || !isfinite(x + y) || old) continue;
             struct pose2 at = pose2_mul(map_to_it, pose2_point(x, y)), odom = pose2_mul(map_to_odom, pose2_point(x, y));
-            const struct track there = {.at.x = {odom.x, odom.y}};
+            const struct track it = {.at.x = {odom.x, odom.y}};
             if (vec2_norm(x - place->robot_to_map.x, y - place->robot_to_map.y) < 0.5 || taken(to, at.x, at.y, 0.5) ||
-                chance_to_see(f, &there, robot) > 0.5)
+                chance_to_see(f, &it, robot) > 0.5)
                 continue;
             Obstacle *o = nm_append(&to->obstacles, &Obstacle_type);
             if (!o) return;
