@@ -66,6 +66,9 @@ mv said first
 diff <(grep -E '^(red|blue|ball| *[0-9.]+ s  )' first) <(grep -E '^(red|blue|ball| *[0-9.]+ s  )' said) || wrong "another match"
 "$program" replay out/logs/blue3.mcap > said 2>&1 || wrong "it ended with $?"
 says "all identical"
+# a team whose network is bad plays another match
+"$program" play --fidelity flat --half 20s --speed max --seed 2 --air red:loss=0.3,delay=300ms --air blue:loss=0.1 > said 2>&1 || wrong "it ended with $?"
+if diff <(grep -E '^(red|blue)' first) <(grep -E '^(red|blue)' said) > /dev/null; then wrong "a bad network changes nothing"; fi
 # bodies with physics, too, of both robots and on another field
 NM_PLAY_SECONDS=4 "$program" play --fidelity percept --players 1 --blue darwin --field hsl-small --speed max --log out/bodies > said 2>&1 || wrong "it ended with $?"
 for robot in red1 blue1; do
@@ -76,7 +79,7 @@ done
 "$program" play --fidelity flat --league spl --players 2 --half 1s --speed max --knock-out > said 2>&1 || wrong "it ended with $?"
 says "goal by"
 # what does not exist is said before anything starts
-for flag in "--league fifa" "--fidelity round" "--half 5x" "--speed fast" "--red nobody" "--players 8"; do
+for flag in "--air green:loss=1" "--air red" "--air red:loss=2" "--air red:delay=300" "--league fifa" "--fidelity round" "--half 5x" "--speed fast" "--red nobody" "--players 8"; do
     if "$program" play $flag > said 2>&1; then wrong "$flag is accepted"; fi
     says "$(echo "$flag" | cut -d' ' -f1)"
 done

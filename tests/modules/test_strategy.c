@@ -445,15 +445,17 @@ static void who_sees_the_ball_and_is_first_does_not_wait_for_the_proposal(void *
 {
     (void)state;
     static const struct {
+        float delay; /* s, of messages */
         bool sees;
         double named; /* m: number 4, whom number 2 wants as striker, is there */
         uint8_t striker;
-    } rows[] = {{true, -1.5, 3}, {true, -0.6, 4}, {false, -1.5, 4}};
+    } rows[] = {{0.3f, true, -1.5, 3}, {0.3f, true, -0.6, 4}, {0.3f, false, -1.5, 4}, {0.02f, true, -1.5, 4}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct robot r = robot(3, -0.5, 0);
         r.sees = rows[i].sees;
         hear(&r, 4, rows[i].named, 0);
         TeamMessage *m = hear(&r, 2, -2, 1);
+        r.mates[1].delay = rows[i].delay;
         m->proposed_roles.n = 4;
         m->proposed_roles.at[1] = TeamMessage_ROLE_DEFENDER;
         m->proposed_roles.at[2] = TeamMessage_ROLE_SUPPORTER;
@@ -475,6 +477,7 @@ static void who_is_named_leaves_the_ball_to_a_mate_who_claims_it_and_is_first(vo
         m->ball_claimed = claims;
         m->role = claims ? TeamMessage_ROLE_STRIKER : TeamMessage_ROLE_SUPPORTER;
         m = hear(&r, 2, -2, 1);
+        r.mates[1].delay = 0.3f;
         m->proposed_roles.n = 4;
         m->proposed_roles.at[1] = TeamMessage_ROLE_DEFENDER;
         m->proposed_roles.at[2] = TeamMessage_ROLE_STRIKER;
@@ -542,7 +545,9 @@ static void deliver(struct robot team[TEAM], struct air *air)
             continue;
         }
         const TeamMessage *said = &air->waiting[i].message;
-        *hear(&team[air->waiting[i].to], team[air->waiting[i].from].number, 0, 0) = *said;
+        struct robot *ear = &team[air->waiting[i].to];
+        *hear(ear, said->player_number, 0, 0) = *said;
+        ear->mates[said->player_number - 1].delay = (float)nm_seconds(air->delay);
     }
     air->n = kept;
 }

@@ -54,7 +54,7 @@ struct strategy {
     StrategyPlan *plan;
     /* params */
     struct nm_pitch_size field;
-    double speed, turn, lead, lie, stay, obey, sure, silence, exclusion, step_aside, patience;
+    double speed, turn, lead, lie, stay, obey, slow, sure, silence, exclusion, step_aside, patience;
     /* state */
     struct {
         int64_t heard; /* ns                                      */
@@ -368,12 +368,15 @@ static const TeamMate *proposer(const struct strategy *f, const struct board *b)
     return best;
 }
 
-/* The proposal is as old as its way, and names a striker who is later at the ball than this robot, which sees it, or
- * than a mate who has claimed it. Who only believes that somebody else is first obeys nevertheless: of two who believe
- * it of each other, nobody would play the ball. */
-static bool knows_better(const struct strategy *f, const struct board *b, const TeamMessage *m, uint32_t striker)
+/* Where messages take long, so does every agreement: the proposal names a striker who is later at the ball than this
+ * robot, which sees it, or than a mate who has claimed it. Who only believes that somebody else is first obeys
+ * nevertheless: of two who believe it of each other, nobody would play the ball. Where messages are fast all obey,
+ * because that costs little and two strikers cost more. */
+static bool knows_better(const struct strategy *f, const struct board *b, const TeamMate *by, uint32_t striker)
 {
+    const TeamMessage *m = &by->message;
     bool sees = b->ball.own && b->ball.age < SEES;
+    if (!((double)by->delay > f->slow)) return false;
     if (striker == PLAYERS || !(striker == b->me ? sees : b->players[striker].claims)) return false;
     const struct player *first = &b->players[striker];
     for (uint32_t i = 0; i < b->n; i++) {
@@ -484,7 +487,7 @@ static void step(struct strategy *f)
     uint32_t first = first_at_ball(f, &b), striker = keeper_is_first(f, &b, first) ? b.keeper : first;
     share_places(f, &b, striker);
     const TeamMate *by = proposer(f, &b);
-    if (by && knows_better(f, &b, &by->message, striker)) by = NULL;
+    if (by && knows_better(f, &b, by, striker)) by = NULL;
     if (by) adopt(&b, &by->message);
     striker = PLAYERS;
     for (uint32_t i = 0; i < b.n; i++)
@@ -519,9 +522,10 @@ static const struct nm_param params[] = {
     NM_PARAM(lie, 6, 0, 60, "s", "how long a robot that lies needs to get up"),
     NM_PARAM(stay, 1.2, 0, 10, "s", "another one becomes striker when he is at the ball so much earlier"),
     NM_PARAM(obey, 2, 0.1, 20, "s", "a mate's proposal counts for this time; older ones know less than this robot"),
+    NM_PARAM(slow, 0.1, 0, 20, "s", "where the messages of the proposer take longer, it may be contradicted ..."),
     NM_PARAM(sure, 0.6, 0, 20, "s",
-             "nor does it count where it names a striker who is at the ball so much later than this robot, which sees "
-             "it, or than the mate who claims it"),
+             "... by a robot that sees the ball and is there so much earlier than the proposed striker, or hears of a "
+             "mate who claims it and is"),
     NM_PARAM(silence, 2, 0.2, 20, "s",
              "a mate who is silent for this time, or for twice the time between his messages, has left"),
     NM_PARAM(exclusion, 0.95, 0.2, 3, "m", "those who do not play the ball stay so far away from it ..."),
