@@ -15,7 +15,7 @@
 #include "geometry_msgs/PoseWithCovarianceStamped.h"
 #include "modules/behavior/formation.h"
 #include "modules/behavior/known.h"
-#include "modules/team/mate_place.h"
+#include "modules/mate_place.h"
 #include "nutmeg_msgs/HcmState.h"
 #include "nutmeg_msgs/MatchState.h"
 #include "nutmeg_msgs/ObstacleModel.h"

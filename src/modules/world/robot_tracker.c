@@ -8,7 +8,7 @@
 #include "base/kf4.h"
 #include "base/pitch.h"
 #include "core/nm.h"
-#include "modules/team/mate_place.h"
+#include "modules/mate_place.h"
 #include "modules/world/frames.h"
 #include "nutmeg_msgs/ObstacleModel.h"
 #include "nutmeg_msgs/Percepts.h"
