@@ -280,7 +280,7 @@ static int walk(int argc, char **argv)
     struct order o = {.minutes = 60, .seed = 1};
     const struct flag flags[] = {
         TEXT("robot", &o.robot, "NAME", "folder in robots/", .letter = 'r'),
-        NUMBER("minutes", &o.minutes, 0.01, 1e5, "N", "minutes of learning (default: 60)", .letter = 'm'),
+        NUMBER("minutes", &o.minutes, 0, 1e5, "N", "minutes of learning (default: 60)", .letter = 'm'),
         TEXT("from", &o.from, "NAME",
              "begins with what the robot of this folder has learned, its walk.onnx; nothing: begins with none "
              "(default: " DONOR " for all other robots, as long as their legs are alike)"),

@@ -23,11 +23,12 @@ static const double SAVE_EVERY = 60;          /* s */
 static void tell(struct progress *progress, const struct nm_polished *row, uint32_t n, double left)
 {
     const struct nm_polish_figures *b = &row->before, *m = &row->mean;
-    progress_tell(progress,
-                  "generation %u, %.1f min left: cost %.3f (%.3f before), %.2f m/s (%.2f), %.1f J/m (%.1f), footfalls "
-                  "%.0f N (%.0f), hardest %.0f N (%.0f), falls %.2f (%.2f), reward %.4f (%.4f), step %.4f",
-                  n, fmax(left, 0) / 60, m->cost, b->cost, m->speed, b->speed, m->joules, b->joules, m->footfall,
-                  b->footfall, m->hardest, b->hardest, m->falls, b->falls, m->reward, b->reward, row->step);
+    progress_tell(
+        progress,
+        "generation %u, %.1f min left: cost %.3f (%.3f before), %.2f m/s (%.2f), %.1f J/m (%.1f), footfalls "
+        "%.0f N (%.0f), hardest %.0f N (%.0f), falls %.2f (%.2f), others %.2f (%.2f), reward %.4f (%.4f), step %.4f",
+        n, fmax(left, 0) / 60, m->cost, b->cost, m->speed, b->speed, m->joules, b->joules, m->footfall, b->footfall,
+        m->hardest, b->hardest, m->falls, b->falls, m->tumbles, b->tumbles, m->reward, b->reward, row->step);
 }
 
 /* Until the time is over or somebody stops it; 1 then. */
@@ -92,6 +93,7 @@ static void print_figures(const struct nm_polish_figures figures[2], FILE *to)
     table_row(&table, "hardest footfall\t%.0f N\t%.0f N", b->hardest, a->hardest);
     table_row(&table, "runs with a fall\t%.0f %%\t%.0f %%", 100 * b->falls, 100 * a->falls);
     table_row(&table, "way in the first 2 s\t%.2f m\t%.2f m", b->started, a->started);
+    table_row(&table, "other runs with a fall\t%.0f %%\t%.0f %%", 100 * b->tumbles, 100 * a->tumbles);
     table_row(&table, "reward of other commands\t%.4f\t%.4f", b->reward, a->reward);
     table_row(&table, "cost\t%.3f\t%.3f", b->cost, a->cost);
     table_print(&table, to);
@@ -115,21 +117,23 @@ static int write_card(const struct nm_polish *p, const struct polish_job *job, c
     struct tm tm;
     strftime(date, sizeof date, "%Y-%m-%d", gmtime_r(&now, &tm));
     FILE *to = nm_memstream(&text, &size);
-    fprintf(to,
-            "Walking policy for %s, polished\n\nmade      %s by nutmeg learn walk, revision %s\n"
-            "robot     %s, %.3f kg\n"
-            "command   nutmeg learn walk --robot %s --polish%s --seed %llu --worlds %u --candidates %u\n"
-            "from      %s; its card says how that was learned\n"
-            "searched  %u numbers of the last layer by CMA-ES, %u generations in %.1f minutes; robots walked %.0f s\n"
-            "          for it; simulation only. The numbers are a periodic correction at full speed ahead, of which\n"
-            "          the neurons can give %.1f %%\n"
-            "worlds    half in the hard conditions at full speed ahead, the rest slower, and with commands and pushes\n"
-            "          of training\n"
-            "judged    in %u worlds from seed %d on, which the search did not see; %g s each\n",
-            job->body->name, date, program_revision(), job->body->name, job->body->mass, job->body->name,
-            job->resume ? " --resume" : "", (unsigned long long)o->seed, o->worlds, o->candidates, job->policy,
-            nm_polish_numbers(p), n, curve[n - 1].seconds / 60, curve[n - 1].walked, 100 * nm_polish_explained(p),
-            JUDGE_TIMES * o->worlds, JUDGE_SEED, o->seconds);
+    fprintf(
+        to,
+        "Walking policy for %s, polished\n\nmade      %s by nutmeg learn walk, revision %s\n"
+        "robot     %s, %.3f kg\n"
+        "command   nutmeg learn walk --robot %s --polish%s --seed %llu --worlds %u --candidates %u\n"
+        "from      %s; its card says how that was learned\n"
+        "searched  %u numbers by CMA-ES, %u generations in %.1f minutes; robots walked %.0f s for it; simulation\n"
+        "          only. The numbers are a periodic correction at full speed ahead, of which the neurons can\n"
+        "          give %.1f %%; where less than 0.7 of that speed, or another direction, is asked for, the policy\n"
+        "          answers as before\n"
+        "worlds    half in the hard conditions at full speed ahead, the rest slower, with stops, and with commands\n"
+        "          and pushes of training\n"
+        "judged    in %u worlds from seed %d on, which the search did not see; %g s each\n",
+        job->body->name, date, program_revision(), job->body->name, job->body->mass, job->body->name,
+        job->resume ? " --resume" : "", (unsigned long long)o->seed, o->worlds, o->candidates, job->policy,
+        nm_polish_numbers(p), n, curve[n - 1].seconds / 60, curve[n - 1].walked, 100 * nm_polish_explained(p),
+        JUDGE_TIMES * o->worlds, JUDGE_SEED, o->seconds);
     if (!r->better) fprintf(to, "\nIt was no better than before: this is the policy that the search began with.\n");
     fprintf(to, "\n");
     print_figures(r->figures, to);

@@ -66,10 +66,22 @@ static int32_t add_network(const struct making *m, const float *weights, const c
     return add_pair(m, NM_OP_ADD, one, two, name);
 }
 
-static int32_t add_action(const struct making *m, const float *weights, const float *slow)
+static int32_t add_corrected(const struct making *m, const float *weights, const struct nm_correction *correction,
+                             const char *name)
 {
-    if (!slow) return add_network(m, weights, "", "action");
-    int32_t fast = add_network(m, weights, "", "fast_action");
+    if (!correction) return add_network(m, weights, "", name);
+    int32_t plain = add_network(m, weights, "", "plain_action");
+    char hidden[40];
+    snprintf(hidden, sizeof hidden, "mirrored_elu%u", m->actor->layers - 1);
+    const int32_t both[2] = {nm_net_find(m->net, hidden + strlen("mirrored_")), nm_net_find(m->net, hidden)};
+    return nm_correction_write(correction, m->gait, m->net, m->input, both, plain, name, m->err);
+}
+
+static int32_t add_action(const struct making *m, const float *weights, const float *slow,
+                          const struct nm_correction *correction)
+{
+    if (!slow) return add_corrected(m, weights, correction, "action");
+    int32_t fast = add_corrected(m, weights, correction, "fast_action");
     int32_t other = add_network(m, slow, NM_POLICY_SLOW, NM_POLICY_SLOW "action");
     int32_t differs = add_pair(m, NM_OP_SUB, other, fast, "difference");
     int32_t share = nm_net_add_input(m->net, "slow", (struct nm_net_shape){2, {1, 1}}, m->err);
@@ -89,12 +101,13 @@ static void describe(const struct making *m, const struct nm_walk_limits *limits
 }
 
 struct nm_net *nm_policy_net(const struct nm_gait *gait, const struct nm_walk_limits *limits,
-                             const struct nm_mlp *actor, const float *weights, const float *slow, struct nm_err *err)
+                             const struct nm_mlp *actor, const float *weights, const float *slow,
+                             const struct nm_correction *correction, struct nm_err *err)
 {
     struct making m = {nm_net_new(), gait, actor, 0, err};
     int32_t input = nm_net_add_input(m.net, "observation", (struct nm_net_shape){2, {1, NM_GAIT_OBS}}, err);
     m.input = (uint32_t)input;
-    int32_t out = input < 0 ? -1 : add_action(&m, weights, slow);
+    int32_t out = input < 0 ? -1 : add_action(&m, weights, slow, correction);
     if (out < 0 || nm_net_add_output(m.net, (uint32_t)out, err) || nm_net_prepare(m.net, err)) {
         nm_net_free(m.net);
         return NULL;

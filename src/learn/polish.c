@@ -19,7 +19,7 @@
 static const uint32_t ACTOR[] = {NM_GAIT_OBS, 256, 256, 128, NM_GAIT_ACTS};
 enum {
     LAYERS = 4,
-    HIDDEN = 128,
+    HIDDEN = NM_CORRECTION_NEURONS,
     NEURONS = HIDDEN + 1, /* of the last hidden layer, and the bias */
     HARMONICS = 3,        /* of the clock: a swing has two turns of its highest one */
     CURVES = 1 + 2 * HARMONICS,
@@ -31,23 +31,21 @@ static const double RIDGE = 1e-4; /* of the neurons' mean square: without it cur
 static const double STEP = 0.02;  /* of an action: of each number at first; all together move a joint by 0.05 */
 static const double GRAVITY = 9.81;
 
-/* The correction begins at the first share of the speed ahead that was trained and is whole from the second on, less
- * what is asked to the side and as a turn. */
-static const double BEGINS = 0.45, WHOLE = 0.8;
-
 /* Goals, in scales of the body: footfalls in weights; energy for each metre and weight. */
 static const double SOFT = 2.5, CHEAP = 1.25;
 /* Prices: of the mean square by which footfalls are harder than that, and of the hardest of each run, without which
  * rare ones would hardly count; of energy beyond it, speed and start behind those of the policy that it began with, as
- * shares; of a fall in each run; of reward that is lost; of a correction of 1. */
+ * shares; of a fall in each run, at full speed and in the others; of reward that is lost; of a correction of 1. */
 static const double FOOTFALL = 1, HARDEST = 1, ENERGY = 10, SPEED = 40, START = 10, FALL = 10, REWARD = 30, SIZE = 0.5;
 static const double STARTS = 2; /* s */
 /* Of the hardest push in training: harder ones fell by chance more often than by what is searched here. */
 static const double PUSH = 0.3;
 
 /* What is asked for in a run. */
-enum drive { AHEAD, PART, ANY };
-static const double SLOWEST_PART = 0.4; /* of the speed ahead */
+enum drive { AHEAD, PART, STOP, ANY };
+static const double SLOWEST_PART = 0.4; /* of the speed ahead                                                      */
+static const double STOPS = 4;          /* s, from the start at full speed                                         */
+static const double HALTS = 0.5;        /* of the speed ahead: slower than this module walk_policy asks for nothing */
 
 struct run { /* sums over its periods */
     double reward, way, joules, time, started;
@@ -73,12 +71,13 @@ struct nm_polish {
     struct scratch *scratch; /* one a thread */
 
     struct nm_mlp actor;
-    float *base, *slow; /* weights that it began with; of the network for slow walking, NULL: none */
+    float *base, *slow;              /* weights that it began with; of the network for slow walking, NULL: none */
+    struct nm_correction correction; /* that it began with: of nothing, unless the policy was polished before */
     double curves[CURVES][NEURONS], explained;
     struct nm_cma *cma;
 
     /* a generation */
-    float *weights; /* of each candidate; the last is the policy that it began with */
+    float *weights; /* of each candidate at full speed ahead; the last is the policy that it began with */
     struct run *runs;
     uint64_t first_seed;
     uint32_t worlds;
@@ -105,23 +104,32 @@ static void answer(const struct nm_polish *p, struct scratch *s, const float *we
         act[i] = 0.5f * (one[i] + p->gait.act[i].sign * two[p->gait.act[i].from]);
 }
 
+/* Moves the answer over to that of other weights. */
+static void blend(const struct nm_polish *p, struct scratch *s, const float *weights, double share)
+{
+    float act[NM_GAIT_ACTS];
+    if (!(share > 0)) return;
+    answer(p, s, weights, act);
+    for (int i = 0; i < NM_GAIT_ACTS; i++) s->act[i] += (float)share * (act[i] - s->act[i]);
+}
+
+/* `weights` walk at full speed ahead. */
 static void ask(const struct nm_polish *p, struct scratch *s, struct nm_walking *w, const float *weights)
 {
     nm_walking_observe(w, s->obs, NULL);
-    answer(p, s, weights, s->act);
-    float share = p->slow ? (float)nm_gait_slow(&w->state, w->command, p->limits.most) : 0, other[NM_GAIT_ACTS];
-    if (!(share > 0)) return;
-    answer(p, s, p->slow, other);
-    for (int i = 0; i < NM_GAIT_ACTS; i++) s->act[i] += share * (other[i] - s->act[i]);
+    answer(p, s, p->base, s->act);
+    blend(p, s, weights, nm_correction_gate(&p->correction, s->obs));
+    if (p->slow) blend(p, s, p->slow, nm_gait_slow(&w->state, w->command, p->limits.most));
 }
 
 /* ---- walks ---- */
 
-/* Half of the worlds are for full speed ahead, one in eight for less of it, the rest for commands and pushes of
- * training. */
+/* Half of the worlds are for full speed ahead, one in eight for less of it, one in eight for a stop from full speed,
+ * the rest for commands and pushes of training. */
 static enum drive drive_of(uint32_t world, uint32_t worlds)
 {
-    return world < worlds / 2 ? AHEAD : world < worlds / 2 + worlds / 8 ? PART : ANY;
+    uint32_t at = 8 * world / worlds;
+    return at < 4 ? AHEAD : at < 5 ? PART : at < 6 ? STOP : ANY;
 }
 
 static int begin_walk(const struct nm_polish *p, struct nm_walking *w, enum drive drive, uint64_t seed,
@@ -131,9 +139,15 @@ static int begin_walk(const struct nm_polish *p, struct nm_walking *w, enum driv
     if (bad) return -1;
     if (drive == ANY) w->limits = &p->limits;
     nm_walking_reset(w);
-    double part = drive == AHEAD ? 1 : SLOWEST_PART + (1 - SLOWEST_PART) * nm_dice_roll(&w->dice);
+    double part = drive == PART ? SLOWEST_PART + (1 - SLOWEST_PART) * nm_dice_roll(&w->dice) : 1;
     if (drive != ANY) w->target[0] = part * p->limits.most[NM_WALK_FORWARD];
     return 0;
+}
+
+static void stop(const struct nm_polish *p, struct nm_walking *w)
+{
+    w->target[0] = 0;
+    if (w->command[0] < HALTS * p->limits.most[NM_WALK_FORWARD]) w->command[0] = 0;
 }
 
 /* By how many of its weights a footfall is harder than it should be. */
@@ -163,6 +177,7 @@ static void walk(const struct nm_polish *p, struct scratch *s, const float *weig
     for (uint32_t k = 0; k < periods && !r->fell; k++) {
         struct nm_walked walked;
         bool first = w.state.phase < 0.5;
+        if (drive == STOP && k * NM_GAIT_PERIOD >= STOPS) stop(p, &w);
         ask(p, s, &w, weights);
         nm_walking_step(&w, s->act, &walked);
         r->fell = walked.fell;
@@ -200,6 +215,7 @@ static struct nm_polish_figures sum_up(const struct nm_polish *p, const struct r
         const struct run *r = &runs[w];
         if (drive_of(w, worlds) != AHEAD) {
             f.reward += r->reward;
+            f.tumbles += r->fell;
             others++;
             continue;
         }
@@ -217,6 +233,7 @@ static struct nm_polish_figures sum_up(const struct nm_polish *p, const struct r
     f.falls /= ahead;
     f.started /= ahead;
     f.reward /= others;
+    f.tumbles /= others;
     f.cost = FOOTFALL * square / fmax(steps, 1) + HARDEST * hardest / ahead;
     return f;
 }
@@ -228,7 +245,7 @@ static void judge(const struct nm_polish *p, struct nm_polish_figures *f, const 
 {
     f->cost += ENERGY * beyond(f->joules, CHEAP * p->body->mass * GRAVITY);
     f->cost += SPEED * fmax(0, 1 - f->speed / before->speed) + START * fmax(0, 1 - f->started / before->started);
-    f->cost += FALL * f->falls + REWARD * fmax(0, before->reward - f->reward);
+    f->cost += FALL * (f->falls + f->tumbles) + REWARD * fmax(0, before->reward - f->reward);
 }
 
 /* Several policies, the last of which is the one that it began with, in the same worlds. 1: given up. */
@@ -253,25 +270,16 @@ static int compare(struct nm_polish *p, uint32_t policies, uint64_t first_seed, 
 
 /* ---- which curves the neurons can give ---- */
 
-/* How much of the correction is wanted where this is asked for. */
-static double share_of(const struct nm_polish *p, const double command[3])
+static void curves_at(double phase, double to[CURVES])
 {
-    const double *most = p->limits.most;
-    double ahead = command[0] / most[NM_WALK_FORWARD], rest = fabs(command[1]) / most[NM_WALK_SIDE];
-    rest += fabs(command[2]) / most[NM_WALK_TURN];
-    return nm_clamp((ahead - rest - BEGINS) / (WHOLE - BEGINS), 0, 1);
-}
-
-static void wanted(double share, double phase, double to[CURVES])
-{
-    to[0] = share;
+    to[0] = 1;
     for (int k = 1; k <= HARMONICS; k++) {
-        to[2 * k - 1] = share * cos(2 * M_PI * k * phase);
-        to[2 * k] = share * sin(2 * M_PI * k * phase);
+        to[2 * k - 1] = cos(2 * M_PI * k * phase);
+        to[2 * k] = sin(2 * M_PI * k * phase);
     }
 }
 
-struct record { /* sums of products over the periods of one walk */
+struct record { /* sums of products over the periods of one walk in which the gate is open */
     double square[NEURONS][NEURONS], with[NEURONS][CURVES], power[CURVES];
     bool failed;
     struct nm_err err;
@@ -282,12 +290,12 @@ struct recording {
     struct record *records;
 };
 
-static void note(struct record *r, const float *neurons, double share, double phase)
+static void note(struct record *r, const float *neurons, double phase)
 {
     double x[NEURONS], y[CURVES];
     for (uint32_t i = 0; i < HIDDEN; i++) x[i] = (double)neurons[i];
     x[HIDDEN] = 1;
-    wanted(share, phase, y);
+    curves_at(phase, y);
     for (uint32_t i = 0; i < NEURONS; i++) {
         for (uint32_t j = 0; j <= i; j++) r->square[i][j] += x[i] * x[j];
         for (uint32_t c = 0; c < CURVES; c++) r->with[i][c] += x[i] * y[c];
@@ -309,10 +317,9 @@ static void record_one(void *user, uint32_t i, uint32_t hand)
         struct nm_walked walked;
         nm_walking_observe(&w, s->obs, NULL);
         answer(p, s, p->base, s->act);
-        double share = share_of(p, w.command);
-        if (!w.state.stands) {
-            note(r, s->one.y[LAYERS - 2], share, w.state.phase);
-            note(r, s->two.y[LAYERS - 2], share, w.state.phase + 0.5); /* the mirror image is half a turn ahead */
+        if (nm_correction_gate(&p->correction, s->obs) > 0) {
+            note(r, s->one.y[LAYERS - 2], w.state.phase);
+            note(r, s->two.y[LAYERS - 2], w.state.phase + 0.5); /* the mirror image is half a turn ahead */
         }
         nm_walking_step(&w, s->act, &walked);
         if (walked.fell || walked.over) nm_walking_reset(&w);
@@ -403,17 +410,25 @@ static uint32_t count_numbers(const struct nm_gait *g)
     return n;
 }
 
-/* The policy that it began with, and a correction. */
-static void correct(const struct nm_polish *p, const double *numbers, float *weights)
+/* The correction that it began with, and another one. */
+static void correct(const struct nm_polish *p, const double *numbers, struct nm_correction *to)
+{
+    *to = p->correction;
+    for (uint32_t o = 0; o < NM_GAIT_ACTS; o++)
+        for (uint32_t c = 0; c < CURVES; c++) {
+            double gain = gain_of(&p->gait, o, c), x = gain > 0 ? gain * *numbers++ : 0;
+            for (uint32_t i = 0; x != 0 && i < NEURONS; i++) to->last[i][o] += (float)(x * p->curves[c][i]);
+        }
+}
+
+/* The weights at full speed ahead. */
+static void add_correction(const struct nm_polish *p, const struct nm_correction *c, float *weights)
 {
     const uint32_t wide = nm_padded(NM_GAIT_ACTS);
     float *last = weights + nm_mlp_matrix(&p->actor, LAYERS - 1); /* its bias is the row behind its last */
     memcpy(weights, p->base, p->actor.n * sizeof *weights);
-    for (uint32_t o = 0; o < NM_GAIT_ACTS; o++)
-        for (uint32_t c = 0; c < CURVES; c++) {
-            double gain = gain_of(&p->gait, o, c), x = gain > 0 ? gain * *numbers++ : 0;
-            for (uint32_t i = 0; x != 0 && i < NEURONS; i++) last[(size_t)i * wide + o] += (float)(x * p->curves[c][i]);
-        }
+    for (uint32_t i = 0; i < NEURONS; i++)
+        for (uint32_t o = 0; o < NM_GAIT_ACTS; o++) last[(size_t)i * wide + o] += c->last[i][o];
 }
 
 /* ---- making ---- */
@@ -432,6 +447,9 @@ static int read_policy(struct nm_polish *p, const struct nm_net *net, struct nm_
         return nm_fail(err, "the policy's note `limits` does not name forward, back, side and turn");
     for (int i = 0; i < NM_WALK_WAYS; i++)
         if (!(most[i] > 0 && most[i] < 20)) return nm_fail(err, "the policy's limits make no sense");
+    int plain = nm_correction_read(&p->correction, net, err);
+    if (plain < 0) return -1;
+    if (plain) nm_correction_init(&p->correction, most);
     p->limits.strict = 1;
     p->limits.push = PUSH * NM_WALKING_PUSH * p->body->mass * p->gait.pace;
     return 0;
@@ -515,13 +533,21 @@ static struct nm_polish_figures better_half(const struct nm_polish_figures *f, u
     return mean;
 }
 
+/* The policy that walks as number k: that of some numbers, or the one that it began with. */
+static void take(const struct nm_polish *p, uint32_t k, const double *numbers)
+{
+    struct nm_correction correction = p->correction;
+    if (numbers) correct(p, numbers, &correction);
+    add_correction(p, &correction, p->weights + k * p->actor.n);
+}
+
 int nm_polish_generation(struct nm_polish *p, struct nm_err *err)
 {
     uint32_t n = p->options.candidates, numbers = p->cma->n;
     struct nm_polish_figures *figures = nm_calloc(n + 1, sizeof *figures);
     double *costs = nm_calloc(n, sizeof *costs);
-    for (uint32_t k = 0; k < n; k++) correct(p, nm_cma_candidate(p->cma, k), p->weights + k * p->actor.n);
-    memcpy(p->weights + n * p->actor.n, p->base, p->actor.n * sizeof *p->base);
+    for (uint32_t k = 0; k < n; k++) take(p, k, nm_cma_candidate(p->cma, k));
+    take(p, n, NULL);
     /* seeds of learning are large numbers, those of tests small ones */
     uint64_t seed = nm_spread(nm_spread(p->options.seed) ^ nm_spread(p->cma->generation + 1)) | 1ull << 63;
     int bad = compare(p, n + 1, seed, p->options.worlds, figures, err);
@@ -560,8 +586,9 @@ struct header {
     double walk, sigma, seconds, walked, explained;
     struct nm_walk_limits limits;
     struct nm_dice dice;
+    struct nm_correction correction;
 };
-static const char MAGIC[8] = "nmpolis1";
+static const char MAGIC[8] = "nmpolis2";
 
 struct piece {
     void *at;
@@ -613,7 +640,8 @@ int nm_polish_save(const struct nm_polish *p, const char *path, struct nm_err *e
                        .walked = p->walked,
                        .explained = p->explained,
                        .limits = p->limits,
-                       .dice = p->cma->dice};
+                       .dice = p->cma->dice,
+                       .correction = p->correction};
     memcpy(h.magic, MAGIC, sizeof h.magic);
     snprintf(h.robot, sizeof h.robot, "%s", p->body->name);
     size_t n = file_size(p, p->n_curve, p->slow), rows = p->n_curve * sizeof *p->curve;
@@ -636,7 +664,7 @@ int nm_polish_save(const struct nm_polish *p, const char *path, struct nm_err *e
 static bool sane(const struct nm_polish *p, const struct header *h, const char *arrays, size_t n)
 {
     size_t floats = (h->has_slow ? 2 : 1) * p->actor.n * sizeof(float);
-    bool good = h->sigma > 0 && h->seconds >= 0 && h->walked >= 0;
+    bool good = h->sigma > 0 && h->seconds >= 0 && h->walked >= 0 && nm_correction_sane(&h->correction);
     for (size_t i = 0; i < floats && good; i += sizeof(float)) {
         float x;
         memcpy(&x, arrays + i, sizeof x);
@@ -697,6 +725,7 @@ int nm_polish_load(struct nm_polish *p, const char *path, struct nm_err *err)
     p->seconds = h.seconds;
     p->walked = h.walked;
     p->explained = h.explained;
+    p->correction = h.correction;
     p->limits = h.limits;
     free(bytes);
     return 0;
@@ -706,20 +735,17 @@ int nm_polish_load(struct nm_polish *p, const char *path, struct nm_err *err)
 
 struct nm_net *nm_polish_net(const struct nm_polish *p, bool polished, struct nm_err *err)
 {
-    float *weights = nm_malloc(p->actor.n * sizeof *weights);
-    const double zero[MOST_NUMBERS] = {0};
-    correct(p, polished ? p->cma->mean : zero, weights);
-    struct nm_net *net = nm_policy_net(&p->gait, &p->limits, &p->actor, weights, p->slow, err);
-    free(weights);
-    return net;
+    struct nm_correction correction = p->correction;
+    if (polished) correct(p, p->cma->mean, &correction);
+    return nm_policy_net(&p->gait, &p->limits, &p->actor, p->base, p->slow, &correction, err);
 }
 
 int nm_polish_judge(struct nm_polish *p, uint64_t first_seed, uint32_t worlds, struct nm_polish_figures figures[2],
                     struct nm_err *err)
 {
     struct nm_polish_figures both[2];
-    correct(p, p->cma->mean, p->weights);
-    memcpy(p->weights + p->actor.n, p->base, p->actor.n * sizeof *p->base);
+    take(p, 0, p->cma->mean);
+    take(p, 1, NULL);
     int bad = compare(p, 2, first_seed, worlds, both, err);
     figures[0] = both[1], figures[1] = both[0];
     return bad;

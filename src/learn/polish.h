@@ -1,14 +1,14 @@
-/* The last stage of learning to walk: a direct search (CMA-ES, base/cmaes.h) for a small change of the policy's last
- * layer that makes full speed ahead softer and cheaper.
+/* The last stage of learning to walk: a direct search (CMA-ES, base/cmaes.h) for a small correction of the
+ * policy's last layer that makes full speed ahead softer and cheaper.
  *
  * The trainer judges single actions by their noise and by what a critic expects. A footfall is decided by several
  * joints over several periods, and with small noise it is mostly chance which action is praised for it. Here whole
  * policies are compared without any noise, in the same worlds.
  *
  * What is searched is a periodic correction of the actions at full speed ahead: for each joint a constant and the first
- * harmonics of the clock. The last hidden layer sees clock and command, so that such curves are, nearly, linear
- * combinations of its neurons; regression over a record of the walk finds them. They fade out where less speed, or
- * another direction, is asked for. The network keeps its shape, and the policy stays symmetric.
+ * harmonics of the clock. The last hidden layer sees the clock, so that such curves are, nearly, linear combinations of
+ * its neurons; regression over a record of the walk finds them. No such combination is small enough where less speed,
+ * or another direction, is asked for: there a gate keeps it out (learn/correction.h). The policy stays symmetric.
  *
  * All candidates of a generation and the policy that it began with walk in the same worlds; each generation has others.
  * The same seed and sizes give the same bits with any number of threads, also if the work was interrupted between. */
@@ -27,7 +27,7 @@ struct nm_polish_options {
     bool (*quit)(void);  /* true: a generation is given up; NULL: never    */
 };
 
-/* How a policy walks in some worlds. All but `reward` is at full speed ahead, in the hard conditions. */
+/* How a policy walks in some worlds. All but the last two is at full speed ahead, in the hard conditions. */
 struct nm_polish_figures {
     double cost;              /* what the search makes small, seen from the policy that it began with */
     double speed;             /* m/s                                                  */
@@ -35,7 +35,8 @@ struct nm_polish_figures {
     double footfall, hardest; /* N: mean over all steps of the largest force of each; the hardest of all */
     double falls;             /* share of the runs                                    */
     double started;           /* m, in the first seconds                              */
-    double reward;            /* a period, of slower walking and of all commands, with pushes */
+    double tumbles, reward;   /* of slower walking, stops, and of all commands, with pushes: share of the runs with a
+                                 fall; a period */
 };
 
 /* One generation: a row of the curve. */

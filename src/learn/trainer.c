@@ -79,7 +79,8 @@ struct nm_trainer {
     struct nm_adam adam;
     float *mean;  /* of the actor's last weights: what is written; a single batch leaves them too far here or there */
     float *other; /* weights of the other network, for fast or slow walking, which is not learned now */
-    bool has_other;
+    struct nm_correction correction; /* of that network, if it is the one for fast walking */
+    bool has_other, has_correction;
     double rate, reached[NM_WALK_WAYS];
     struct nm_dice dice;
     double std[NM_GAIT_ACTS]; /* of this batch */
@@ -233,7 +234,8 @@ static double hardest_push(const struct nm_trainer *t)
     return (t->options.slow ? SLOW_PUSH : 1) * NM_WALKING_PUSH * t->body->mass * t->gait.pace;
 }
 
-/* Of its own policy a robot keeps both networks. The one for slow walking begins with the other one. */
+/* Of its own policy a robot keeps both networks. The one for slow walking begins with the other one, whose correction
+ * stays; if that other one itself is learned further, its correction, which belongs to its old weights, is left out. */
 static void inherit_other(struct nm_trainer *t, const struct nm_gait *from, const struct nm_net *policy)
 {
     struct nm_mlp other = t->actor;
@@ -253,6 +255,9 @@ int nm_trainer_inherit(struct nm_trainer *t, const struct nm_body *body, const s
     if (nm_gait_init(&from, body, err) || nm_inherit(&t->gait, &t->actor, &from, policy, "", err)) return -1;
     double faster = t->gait.rate / from.rate, longer = faster * t->gait.stride / from.stride;
     bool own = !strcmp(body->name, t->body->name);
+    int plain = own && t->options.slow ? nm_correction_read(&t->correction, policy, err) : 1;
+    if (plain < 0) return -1;
+    t->has_correction = !plain;
     if (own) inherit_other(t, &from, policy);
     for (int k = 0; k < NM_WALK_WAYS; k++) {
         const char *at = limits ? strstr(limits, ways[k]) : NULL;
@@ -728,12 +733,13 @@ uint64_t nm_trainer_ticks(const struct nm_trainer *t)
 struct header {
     char magic[8], robot[64];
     uint64_t n, n_curve, batches, adam_steps, alone;
-    uint64_t slow, has_other; /* 0 or 1 */
+    uint64_t slow, has_other, has_correction; /* 0 or 1 */
     double rate, steps, seconds, reached[NM_WALK_WAYS];
     struct nm_walk_limits limits;
     struct nm_dice dice;
+    struct nm_correction correction;
 };
-static const char MAGIC[8] = "nmlearn5";
+static const char MAGIC[8] = "nmlearn6";
 
 static size_t file_size(const struct nm_trainer *t, uint64_t n_curve, bool other)
 {
@@ -752,6 +758,8 @@ int nm_trainer_save(const struct nm_trainer *t, const char *path, struct nm_err 
                        .alone = t->alone,
                        .slow = t->options.slow,
                        .has_other = t->has_other,
+                       .has_correction = t->has_correction,
+                       .correction = t->correction,
                        .rate = t->rate,
                        .steps = t->steps,
                        .seconds = t->seconds + 1e-9 * (double)(nm_clock() - t->started),
@@ -810,8 +818,8 @@ static bool sane(const struct nm_trainer *t, const struct header *h, const char 
     size_t floats = t->n * sizeof(float), means = actors * t->actor.n * sizeof(float);
     return h->batches < most && h->adam_steps < most && h->alone <= CRITIC_ALONE && h->steps >= 0 && h->seconds >= 0 &&
            h->steps < 1e15 && h->seconds < 1e15 && isfinite(h->rate) && doubles_sane(h->reached, NM_WALK_WAYS) &&
-           doubles_sane(&h->limits, sizeof h->limits / sizeof(double)) && floats_sane(arrays, 2 * t->n, -FLT_MAX) &&
-           floats_sane(arrays + 2 * floats, t->n, 0) &&
+           nm_correction_sane(&h->correction) && doubles_sane(&h->limits, sizeof h->limits / sizeof(double)) &&
+           floats_sane(arrays, 2 * t->n, -FLT_MAX) && floats_sane(arrays + 2 * floats, t->n, 0) &&
            floats_sane(arrays + 3 * floats, actors * t->actor.n, -FLT_MAX) &&
            doubles_sane(arrays + 3 * floats + means, h->n_curve * sizeof(struct nm_learned) / sizeof(double));
 }
@@ -825,7 +833,7 @@ static int check_file(const struct nm_trainer *t, const char *path, const char *
     memcpy(&h, bytes, sizeof h);
     memcpy(&sum, bytes + n - sizeof sum, sizeof sum);
     h.robot[sizeof h.robot - 1] = 0;
-    if (h.n_curve > 100000000 || h.n != t->n || h.has_other > 1 || (h.slow && !h.has_other) ||
+    if (h.n_curve > 100000000 || h.n != t->n || h.has_other > 1 || h.has_correction > 1 || (h.slow && !h.has_other) ||
         n != file_size(t, h.n_curve, h.has_other) || sum != nm_crc32(0, bytes, n - sizeof sum))
         return nm_fail(err, "%s is damaged, or was written by another version: start again without --resume", path);
     if (strncmp(h.robot, t->body->name, sizeof h.robot - 1))
@@ -898,6 +906,8 @@ int nm_trainer_take(struct nm_trainer *t, const char *name, const void *bytes, s
     t->adam.steps = h.adam_steps;
     t->alone = (uint32_t)h.alone;
     t->has_other = h.has_other;
+    t->has_correction = h.has_correction;
+    t->correction = h.correction;
     t->batches = h.batches;
     t->rate = nm_clamp(h.rate, LEAST_RATE, MOST_RATE);
     t->steps = h.steps;
@@ -917,7 +927,8 @@ struct nm_net *nm_trainer_net(const struct nm_trainer *t, struct nm_err *err)
         nm_fail(err, "a network for slow walking alone is no policy: it begins with the robot's own one");
         return NULL;
     }
-    return nm_policy_net(&t->gait, &t->limits, &t->actor, slow ? other : t->mean, slow ? t->mean : other, err);
+    return nm_policy_net(&t->gait, &t->limits, &t->actor, slow ? other : t->mean, slow ? t->mean : other,
+                         t->has_correction ? &t->correction : NULL, err);
 }
 
 int nm_trainer_test(struct nm_trainer *t, uint64_t first_seed, uint32_t runs, double seconds,

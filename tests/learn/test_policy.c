@@ -1,5 +1,6 @@
 /* A policy of two networks: each has the share of the answer that the second input says. A trainer that learns one of
- * them keeps the other, also in its checkpoint. */
+ * them keeps the other, also in its checkpoint. A correction of the last layer counts at full speed ahead only; who
+ * learns to walk slowly keeps it. */
 #include "learn/rig.h"
 
 #include <stdlib.h>
@@ -18,7 +19,7 @@ struct three { /* policies of one network each, and of both */
 static struct nm_net *make(const struct rig *rig, const struct nm_mlp *actor, const float *weights, const float *slow)
 {
     struct nm_err err = {0};
-    struct nm_net *net = nm_policy_net(&rig->gait, &LIMITS, actor, weights, slow, &err);
+    struct nm_net *net = nm_policy_net(&rig->gait, &LIMITS, actor, weights, slow, NULL, &err);
     if (!net) fail_msg("%s", err.text);
     return net;
 }
@@ -98,10 +99,10 @@ static void both_networks_are_kept(void **state)
     struct nm_net *own = nm_onnx_load(NM_ROOT "/robots/kid70/walk.onnx", &err);
     if (!own) fail_msg("%s", err.text);
     struct nm_trainer *slow = begin(&rig, true), *fast = begin(&rig, false), *again = begin(&rig, true);
-    assert_int_equal(nm_trainer_inherit(slow, rig.body, own, &err), 0);
+    assert_int_equal(nm_trainer_inherit(fast, rig.body, own, &err), 0);
     int32_t at = -1;
     size_t n, m;
-    void *first = rig_policy(slow, &n);
+    void *first = rig_policy(fast, &n);
     struct nm_net *two = nm_onnx_read(first, n, "first", &err);
     if (!two || (at = nm_net_find(two, NM_POLICY_SLOW "b2")) < 0) fail_msg("%s", err.text);
     for (uint32_t i = 0; i < two->values[at].n; i++) two->values[at].at[i] += 0.5f;
@@ -151,11 +152,70 @@ static void slow_walking_needs_the_other_network(void **state)
     rig_end(&rig);
 }
 
+/* Asked for a part of each speed that was trained. */
+static void ask_for(float *obs, double ahead, double side, double turn)
+{
+    float *v = obs + NM_GAIT_FRAMES * NM_GAIT_FRAME;
+    v[0] = (float)(NM_GAIT_SPEED * ahead * LIMITS.most[ahead < 0 ? NM_WALK_BACK : NM_WALK_FORWARD]);
+    v[1] = (float)(NM_GAIT_SPEED * side * LIMITS.most[NM_WALK_SIDE]);
+    v[2] = (float)(NM_GAIT_TURN * turn * LIMITS.most[NM_WALK_TURN]);
+}
+
+static void a_correction_counts_at_full_speed_ahead(void **state)
+{
+    (void)state;
+    const struct {
+        double ahead, side, turn, gate;
+    } cases[] = {{1, 0, 0, 1},       {0.81, 0, 0, 1}, {1.4, 0, 0, 1},  {0.75, 0, 0, 0.5}, {1, 0.25, 0, 0.5},
+                 {1, 0, -0.25, 0.5}, {0.69, 0, 0, 0}, {-1, 0, 0, 0},   {0, 1, 0, 0},      {0, 0, 1, 0},
+                 {1, -0.2, 0.2, 0},  {0, 0, 0, 0},    {-1.4, 0, 0, 0}, {1, -0.1, 0.1, 1}};
+    struct rig rig;
+    struct nm_err err = {0};
+    struct nm_dice dice = nm_dice_new(1, 2, 3);
+    const uint32_t widths[] = {NM_GAIT_OBS, 8, NM_CORRECTION_NEURONS, NM_GAIT_ACTS}, wide = nm_padded(NM_GAIT_ACTS);
+    struct nm_correction correction, read;
+    struct nm_mlp actor;
+    rig_begin(&rig, "kid70");
+    nm_mlp_new(&actor, &rig.arena, widths, 3);
+    float *plain = nm_take_n(&rig.arena, float, actor.n), *whole = nm_take_n(&rig.arena, float, actor.n);
+    for (size_t i = 0; i < actor.n; i++) plain[i] = whole[i] = (float)(0.3 * nm_dice_both(&dice));
+    nm_correction_init(&correction, LIMITS.most);
+    for (uint32_t i = 0; i <= NM_CORRECTION_NEURONS; i++)
+        for (uint32_t o = 0; o < NM_GAIT_ACTS; o++) {
+            correction.last[i][o] = (float)nm_dice_both(&dice);
+            whole[nm_mlp_matrix(&actor, 2) + (size_t)i * wide + o] += correction.last[i][o];
+        }
+    struct nm_net *without = make(&rig, &actor, plain, NULL), *all = make(&rig, &actor, whole, NULL);
+    struct nm_net *with = nm_policy_net(&rig.gait, &LIMITS, &actor, plain, NULL, &correction, &err);
+    if (!with) fail_msg("%s", err.text);
+    for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        float obs[NM_GAIT_OBS], gate = (float)cases[i].gate;
+        for (int k = 0; k < NM_GAIT_OBS; k++) obs[k] = (float)nm_dice_both(&dice);
+        ask_for(obs, cases[i].ahead, cases[i].side, cases[i].turn);
+        assert_float_equal(nm_correction_gate(&correction, obs), cases[i].gate, 1e-4);
+        const float *no = ask(without, obs, 0), *yes = ask(all, obs, 0), *part = ask(with, obs, 0);
+        for (int k = 0; k < NM_GAIT_ACTS; k++) {
+            assert_float_equal(part[k], no[k] + gate * (yes[k] - no[k]), gate > 0 && gate < 1 ? 5e-3f : 1e-4f);
+            if (gate == 0) assert_true(part[k] == no[k]);
+        }
+    }
+    assert_int_equal(nm_correction_read(&read, without, &err), 1);
+    assert_int_equal(nm_correction_read(&read, with, &err), 0);
+    assert_memory_equal(&read, &correction, sizeof read);
+    int32_t at = nm_net_find(with, "gate2_b");
+    with->values[at].at[0] = NAN;
+    assert_int_equal(nm_correction_read(&read, with, &err), -1);
+    assert_non_null(strstr(err.text, "another kind"));
+    nm_net_free(without), nm_net_free(all), nm_net_free(with);
+    rig_end(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_network_has_its_share),
         cmocka_unit_test(both_networks_are_kept),
+        cmocka_unit_test(a_correction_counts_at_full_speed_ahead),
         cmocka_unit_test(slow_walking_needs_the_other_network),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
