@@ -31,7 +31,7 @@ struct toy {
     bool has_pose, has_ball;
     bool unseen;           /* the vision misses the ball */
     double ball_x, ball_y; /* in map */
-    double speed;          /* m/s, forwards */
+    double speed, turn;    /* m/s forwards, rad/s */
     int64_t ball_seen;
     uint8_t mode;
     uint32_t moves;
@@ -58,6 +58,7 @@ static void tell(struct toy *toy)
     Odometry *odometry = nm_harness_set(toy->h, "odometry");
     odometry->pose.pose = pose;
     odometry->twist.twist.linear.x = toy->speed;
+    odometry->twist.twist.angular.z = toy->turn;
     ((HeadMode *)nm_harness_set(toy->h, "head_mode"))->head_mode = toy->mode;
     if (toy->has_pose) {
         PoseWithCovarianceStamped *p = nm_harness_set(toy->h, "pose");
@@ -81,7 +82,7 @@ static void tick(struct toy *toy)
     tell(toy);
     nm_harness_step(toy->h, TICK);
     toy->time += TICK;
-    toy->robot = pose2_mul(toy->robot, (struct pose2){toy->speed * TICK, 0, 0});
+    toy->robot = pose2_mul(toy->robot, (struct pose2){toy->speed * TICK, 0, toy->turn * TICK});
     const HeadCommand *c = nm_harness_get(toy->h, "head_command");
     if (c->mode == HeadCommand_ANGLES) {
         assert_true(fabs((double)c->pan) < 1.71 && c->tilt < 1.41 && c->tilt > -0.61);
@@ -205,6 +206,74 @@ static void it_looks_first_where_the_ball_may_be(void **state)
     nm_harness_free(toy.h);
 }
 
+/* The head was on its way elsewhere. */
+static void a_ball_that_comes_into_sight_is_looked_at_at_once(void **state)
+{
+    (void)state;
+    struct toy toy;
+    toy_open(&toy, HeadMode_BALL_MODE);
+    for (int i = 0; i < 300 && fabs(toy.wanted_pan - toy.pan) < 1; i++) tick(&toy);
+    double pan = toy.pan;
+    assert_true(fabs(toy.wanted_pan - pan) >= 1);
+    toy.has_ball = true;
+    toy.ball_x = 2 * cos(pan);
+    toy.ball_y = 2 * sin(pan);
+    toy.ball_seen = nm_ns(toy.time);
+    for (int i = 0; i < 3; i++) tick(&toy);
+    assert_true(fabs(toy.wanted_pan - pan) < 0.1);
+    nm_harness_free(toy.h);
+}
+
+/* A vision misses it for some pictures; the robot must not turn its head away. */
+static void a_ball_that_is_lost_at_the_feet_is_looked_for_there(void **state)
+{
+    (void)state;
+    struct toy toy;
+    toy_open(&toy, HeadMode_BALL_MODE);
+    toy.has_ball = true;
+    toy.ball_x = 0.35;
+    toy.ball_y = 0.08;
+    for (int i = 0; i < 60; i++) tick(&toy);
+    toy.has_ball = false;
+    for (double t = 0; t < 0.6; t += TICK) {
+        tick(&toy);
+        assert_true(sees(&toy, toy.ball_x, toy.ball_y));
+    }
+    assert_true(look_around(&toy, 12) < 12);
+    nm_harness_free(toy.h);
+}
+
+/* Seconds for which a place at that distance was in the picture while the robot turned so many times: the least of
+ * twelve directions. */
+static double turn_around(struct toy *toy, double turns, double far)
+{
+    double seen[12] = {0}, worst = INFINITY;
+    for (double t = 0; t < turns * 2 * M_PI / toy->turn; t += TICK) {
+        tick(toy);
+        for (int i = 0; i < 12; i++) seen[i] += sees(toy, far * cos(i * M_PI / 6), far * sin(i * M_PI / 6)) ? TICK : 0;
+    }
+    for (int i = 0; i < 12; i++) worst = fmin(worst, seen[i]);
+    return worst;
+}
+
+/* Every second turn is for far balls. */
+static void who_turns_to_find_the_ball_passes_no_direction(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct toy toy;
+        toy_open(&toy, HeadMode_BALL_MODE);
+        for (int k = 0; k < 60; k++) tick(&toy); /* it stands and looks around first */
+        toy.turn = 1.5 + 0.5 * i;
+        double first = turn_around(&toy, 1, 3), feet = turn_around(&toy, 1, 0.35), third = turn_around(&toy, 1, 3);
+        feet += turn_around(&toy, 5, 0.35);
+        if (!(first > 0.15 && third > 0.4))
+            fail_msg("at %g rad/s it saw a direction for %g and %g s only", toy.turn, first, third);
+        if (!(feet > 0.05)) fail_msg("at %g rad/s it looked down for %g s only", toy.turn, feet);
+        nm_harness_free(toy.h);
+    }
+}
+
 /* A mate says that it lies behind the robot: no neck turns that far, so the head looks around instead. */
 static void it_does_not_stare_where_nothing_can_be_seen(void **state)
 {
@@ -313,6 +382,9 @@ int main(void)
         cmocka_unit_test(a_ball_that_is_not_where_it_should_be_is_searched),
         cmocka_unit_test(an_unseen_ball_at_the_feet_is_looked_for_in_the_middle_of_the_picture),
         cmocka_unit_test(it_looks_first_where_the_ball_may_be),
+        cmocka_unit_test(a_ball_that_comes_into_sight_is_looked_at_at_once),
+        cmocka_unit_test(a_ball_that_is_lost_at_the_feet_is_looked_for_there),
+        cmocka_unit_test(who_turns_to_find_the_ball_passes_no_direction),
         cmocka_unit_test(it_does_not_stare_where_nothing_can_be_seen),
         cmocka_unit_test(ball_and_goal_are_seen_in_turn),
         cmocka_unit_test(it_looks_where_the_landmarks_are),

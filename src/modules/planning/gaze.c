@@ -32,10 +32,12 @@ static const double BALL = 0.07;  /* m, height of its middle                    
 static const double SEEN = 0.2;   /* s; a ball that was not seen for longer must be near the middle of the picture   */
 static const double STARED = 0.6; /* s at the place of a ball beyond FEET without seeing it: then it searches */
 static const double FEET = 0.5;   /* m, nearer balls are often hidden by the robot itself */
-static const double HAD = 3;      /* s, in which a ball that was lost near the robot is looked for there */
-static const double DOUBTED = 1;  /* s; a ball that was not seen for longer is looked for where mates say            */
-static const double NEWS = 3;     /* s, a pose that is older says nothing                                      */
-static const double UNREST = 1;   /* m/s2, with which a ball may begin to move while nobody looks              */
+static const double HAD = 3;      /* s, in which a ball that was lost near the robot is looked for there ... */
+static const double LINGER = 0.7; /* s, ... after a last look at its place: a vision misses some pictures in a row */
+static const double TURNING = 0.8, PACE = 0.2; /* rad/s, s: it searches in turning; over which time that is measured */
+static const double DOUBTED = 1; /* s; a ball that was not seen for longer is looked for where mates say            */
+static const double NEWS = 3;    /* s, a pose that is older says nothing                                      */
+static const double UNREST = 1;  /* m/s2, with which a ball may begin to move while nobody looks              */
 static const double BALL_RANGE = 5, POST_RANGE = 6, MARK_RANGE = 3, FADE = 0.7; /* m, half of them are found there */
 static const double SETTLE = 0.05; /* s, until the picture of a head that has arrived is sharp                  */
 static const double STALE = 4;     /* s, in which a direction becomes worth a look                              */
@@ -74,6 +76,10 @@ struct gaze {
     double half_wide, half_high;  /* rad */
     double pan, tilt;             /* rad, where the head is by now */
     struct pose2 robot;           /* in odom */
+    double turn;                  /* rad/s, of the robot */
+    double swept;                 /* rad, that it has turned in search of the ball */
+    struct pose2 ball_at;         /* the ball, in the robot's frame */
+    struct pose2 had_at;          /* in odom, where it last knew a ball nearer than BUSY */
     int64_t seen[RINGS][SECTORS]; /* ns, when a direction of odom was looked at */
     int64_t way_seen;             /* ns, when it looked where it walked         */
     int64_t had_ball;             /* ns, when it last knew a ball nearer than BUSY */
@@ -81,8 +87,10 @@ struct gaze {
     struct look {
         double pan, tilt; /* rad; pan in odom, or both relative to the ball */
         bool at_ball;
+        bool turns; /* pan is relative to the robot: the picture sweeps over the field with it */
     } look;
-    int64_t until; /* ns, of this look */
+    bool knew_ball; /* in the step before */
+    int64_t until;  /* ns, of this look */
     uint8_t last_mode;
 };
 
@@ -143,16 +151,17 @@ static double found(double distance, double range) { return 1 / (1 + exp((distan
 static void look_out_for_ball(const struct gaze *f, struct outlook *o)
 {
     const BallModel *b = f->ball;
-    double far = vec2_norm(b->position.x, b->position.y);
+    double far = vec2_norm(f->ball_at.x, f->ball_at.y);
+    bool lingers = nm_seconds(f->nm->now - f->had_ball) < LINGER;
     o->seen = false;
     double unseen = fmax(nm_seconds(f->nm->now - nm_stamp_ns(b->last_seen)), 0) + f->dwell;
     bool elsewhere = unseen > DOUBTED + f->dwell && nm_age(f->nm, f->search) < nm_ns(NEWS); /* mates know better */
-    o->ball = b->valid && isfinite(far) && !elsewhere;
+    o->ball = (b->valid || lingers) && isfinite(far) && !elsewhere;
     if (!o->ball) return;
     double strayed = 0.5 * UNREST * unseen * unseen, noise = 0.03 + 0.02 * far * far;
     double variance = fmax(0.5 * (b->covariance[0] + b->covariance[5]), 0) + strayed * strayed;
-    o->ball_at = spot_of(f, b->position.x, b->position.y, BALL);
-    o->seen = unseen < SEEN + f->dwell;
+    o->ball_at = spot_of(f, f->ball_at.x, f->ball_at.y, BALL);
+    o->seen = b->valid && unseen < SEEN + f->dwell;
     o->ball_at.worth = found(far, BALL_RANGE) * 0.5 * log(1 + variance / (noise * noise)) * (1 + 1 / fmax(far, 0.5));
 }
 
@@ -208,8 +217,7 @@ static void look_out_for_way(const struct gaze *f, struct outlook *o)
 {
     const Vector3 *v = &f->odometry->twist.twist.linear;
     double speed = vec2_norm(v->x, v->y), unseen = nm_seconds(f->nm->now - f->way_seen);
-    o->way =
-        speed > SLOW && isfinite(speed) && !(o->ball && vec2_norm(f->ball->position.x, f->ball->position.y) < BUSY);
+    o->way = speed > SLOW && isfinite(speed) && !(o->ball && vec2_norm(f->ball_at.x, f->ball_at.y) < BUSY);
     if (!o->way) return;
     o->way_at = spot_of(f, AHEAD * v->x / speed, AHEAD * v->y / speed, 0);
     o->way_at.worth = speed * (1 - exp(-unseen / NEXT));
@@ -306,22 +314,28 @@ static double field_gain(const struct gaze *f, const struct outlook *o, double p
 
 /* ---- the decision ---- */
 
-static struct look candidate(const struct gaze *f, int i)
+/* Who turns to find the ball does not hold the head on a direction that is soon behind it. In one turn it looks only
+ * ahead, because far balls would pass above a picture of the feet; in the next one it looks down, too. A ball that was
+ * lost near the robot is looked for below first. */
+static struct look candidate(const struct gaze *f, const struct outlook *o, int i)
 {
     static const double lower[AT_BALL] = {0, 0.15, 0.28}; /* rad, the ball in the middle of the picture or below it */
     static const double tilts[TILTS] = {0.12, 0.45, 0.85};
-    if (i >= PANS * TILTS) return (struct look){0, -lower[i - PANS * TILTS], true};
+    if (i >= PANS * TILTS) return (struct look){0, -lower[i - PANS * TILTS], true, false};
     double pan = f->most_pan * (2.0 * (i % PANS) / (PANS - 1) - 1);
-    return (struct look){f->robot.theta + pan, tilts[i / PANS], false};
+    bool turns = !o->ball && fabs(f->turn) > TURNING;
+    bool down = !turns || fmod(f->swept, 4 * M_PI) >= 2 * M_PI;
+    double tilt = down ? tilts[i / PANS] : fmin(tilts[i / PANS], tilts[1]);
+    return (struct look){turns ? pan : f->robot.theta + pan, tilt, false, turns};
 }
 
 /* The angles of the head for a look, as things are now. */
 static void angles_of(const struct gaze *f, const struct look *look, double *pan, double *tilt)
 {
-    *pan = angle_normal(look->pan - f->robot.theta);
+    *pan = look->turns ? look->pan : angle_normal(look->pan - f->robot.theta);
     *tilt = look->tilt;
     if (look->at_ball) {
-        struct spot ball = spot_of(f, f->ball->position.x, f->ball->position.y, BALL);
+        struct spot ball = spot_of(f, f->ball_at.x, f->ball_at.y, BALL);
         *pan = ball.pan + look->pan;
         *tilt = ball.tilt + look->tilt;
     }
@@ -334,11 +348,13 @@ static double time_to(const struct gaze *f, double pan, double tilt)
     return way / f->speed + (way > THERE ? SETTLE : 0) + f->dwell;
 }
 
-/* Nats a second. */
+/* Nats a second. A look that turns with the robot is worth what it shows at its end. */
 static double worth(const struct gaze *f, const struct needs *n, const struct outlook *o, const struct look *look)
 {
     double pan, tilt, gain = 0;
     angles_of(f, look, &pan, &tilt);
+    double takes = time_to(f, pan, tilt);
+    if (look->turns) pan += f->turn * takes;
     if (n->ball > 0) gain += n->ball * ball_gain(f, o, pan, tilt, look->at_ball);
     if (n->posts > 0) gain += n->posts * (o->pose ? o->post_factor : 1) * field_gain(f, o, pan, tilt, true);
     if (n->field > 0) gain += n->field * field_gain(f, o, pan, tilt, false);
@@ -346,14 +362,14 @@ static double worth(const struct gaze *f, const struct needs *n, const struct ou
     for (uint32_t i = 0; i < o->n_robots; i++)
         if (within(f, pan, tilt, &o->robots[i], EDGE)) gain += n->way * o->robots[i].worth;
     if (n->around > 0) gain += n->around * around_gain(f, o, pan, tilt, false);
-    return gain / time_to(f, pan, tilt);
+    return gain / takes;
 }
 
 static void decide(struct gaze *f, const struct needs *n, const struct outlook *o)
 {
     double best = -1, pan, tilt;
     for (int i = 0; i < GAZES; i++) {
-        struct look look = candidate(f, i);
+        struct look look = candidate(f, o, i);
         if (look.at_ball && (!o->ball || n->ball == 0)) continue;
         double w = worth(f, n, o, &look);
         if (w <= best) continue;
@@ -372,8 +388,7 @@ static void remember(struct gaze *f, const struct outlook *o)
     for (uint32_t i = 0; i < o->n; i++)
         if (within(f, f->pan, f->tilt, &o->marks[i].at, EDGE)) f->landmark_seen[o->marks[i].landmark] = f->nm->now;
     if (o->way && within(f, f->pan, f->tilt, &o->way_at, EDGE)) f->way_seen = f->nm->now;
-    double far = o->ball ? vec2_norm(f->ball->position.x, f->ball->position.y) : INFINITY;
-    if (o->ball && far < BUSY) f->had_ball = f->nm->now;
+    double far = o->ball ? vec2_norm(f->ball_at.x, f->ball_at.y) : INFINITY;
     if (!o->ball || o->seen)
         f->stared = 0;
     else if (within(f, f->pan, f->tilt, &o->ball_at, EDGE) && far > FEET)
@@ -391,18 +406,42 @@ static void follow_head(struct gaze *f, double pan, double tilt)
     f->tilt += nm_within(tilt - f->tilt, most);
 }
 
+static void take_robot(struct gaze *f)
+{
+    struct pose2 robot = flat(&f->odometry->pose.pose);
+    double turn = f->odometry->twist.twist.angular.z;
+    if (isfinite(robot.x + robot.y + robot.theta)) f->robot = robot;
+    if (isfinite(turn)) f->turn += (1 - exp(-nm_seconds(f->nm->dt) / PACE)) * (turn - f->turn);
+    const Point *eye = &f->camera->pose.position;
+    if (f->camera->valid && eye->z > BALL && isfinite(eye->x + eye->y + eye->z))
+        f->eye = (struct vec3){eye->x, eye->y, eye->z};
+}
+
+/* The ball, or for a moment the place near the robot where it was lost. */
+static void take_ball(struct gaze *f)
+{
+    if (!f->ball->valid) {
+        f->swept += fabs(f->turn) * nm_seconds(f->nm->dt);
+        f->ball_at = pose2_mul(pose2_inv(f->robot), f->had_at);
+        return;
+    }
+    f->ball_at = (struct pose2){f->ball->position.x, f->ball->position.y, 0};
+    f->swept = 0;
+    if (!(vec2_norm(f->ball_at.x, f->ball_at.y) < BUSY)) return;
+    f->swept = 2 * M_PI;
+    f->had_ball = f->nm->now;
+    f->had_at = pose2_mul(f->robot, f->ball_at);
+}
+
 static void step(struct gaze *f)
 {
     uint8_t mode = f->mode->head_mode;
     bool known = mode < sizeof needs_of / sizeof *needs_of && nm_slot(f->mode)->seq;
     const struct needs *n = &needs_of[known ? mode : HeadMode_BALL_MODE];
     double pan = 0, tilt = 0;
-    struct pose2 robot = flat(&f->odometry->pose.pose);
-    if (isfinite(robot.x + robot.y + robot.theta)) f->robot = robot;
-    const Point *eye = &f->camera->pose.position;
-    if (f->camera->valid && eye->z > BALL && isfinite(eye->x + eye->y + eye->z))
-        f->eye = (struct vec3){eye->x, eye->y, eye->z};
     struct outlook o;
+    take_robot(f);
+    take_ball(f);
     look_out(f, &o);
     remember(f, &o);
     o.ball &= f->stared < STARED;
@@ -411,10 +450,11 @@ static void step(struct gaze *f)
         nm_put(f->nm, f->command);
         return;
     }
-    bool lost = f->look.at_ball && !o.ball;
+    bool lost = f->look.at_ball && !o.ball, found = o.ball && !f->knew_ball;
+    f->knew_ball = o.ball;
     if (n->fixed)
         tilt = mode == HeadMode_LOOK_DOWN ? f->down : mode == HeadMode_LOOK_UP ? f->up : f->forward;
-    else if (f->nm->now >= f->until || mode != f->last_mode || lost)
+    else if (f->nm->now >= f->until || mode != f->last_mode || lost || found)
         decide(f, n, &o);
     f->last_mode = mode;
     if (!n->fixed) angles_of(f, &f->look, &pan, &tilt);
@@ -442,8 +482,10 @@ static void reset(struct gaze *f)
     f->pan = 0;
     f->tilt = f->forward;
     f->until = 0;
-    f->robot = (struct pose2){0};
-    f->look = (struct look){0, f->forward, false};
+    f->robot = f->ball_at = f->had_at = (struct pose2){0};
+    f->turn = f->swept = 0;
+    f->knew_ball = false;
+    f->look = (struct look){0, f->forward, false, false};
     f->last_mode = UINT8_MAX;
     for (int ring = 0; ring < RINGS; ring++)
         for (int s = 0; s < SECTORS; s++) f->seen[ring][s] = nm_ns(-10);
