@@ -48,10 +48,11 @@ static const double SQUEEZES = 3;                /* s that it then keeps to such
 static const double COMES = 0.5;                 /* of the speed at which the other one comes nearer              */
 /* m from the ball: from here a rival comes to it, and there he is; s, m/s: since when he was not seen, and how fast */
 static const double HUNTS = 1.2, HAS_IT = 0.25, UNSEEN = 0.1, HUNT_SPEED = 0.35;
-static const double NARROW = 0.06,
-                    FUNNEL = 0.7;   /* m, 1: half width of the lane behind the ball, at its end and growing */
-static const double LINED_UP = 0.9; /* rad, direction in the lane                                    */
-static const double LOOSE = 1.6;    /* the lane is so much wider once it is in it                    */
+/* m, 1, m: half width of the lane behind the ball at its end, its growth, and how far before its end it begins to grow:
+ * who comes from beside the ball steps sideways into it and does not go back first */
+static const double NARROW = 0.06, FUNNEL = 1, EARLY = 0.14;
+static const double LINED_UP = 1.25; /* rad, direction in the lane                                    */
+static const double LOOSE = 1.6;     /* the lane is so much wider once it is in it                    */
 static const double USUAL_STEP = 0.5, LONGEST_STEP = 1.5,
                     PACE = 0.3;       /* s, s, 1: a double step; of the last one in the mean */
 static const double FASTEST = 1.3;    /* of the speed at the ball, to make the steps fit            */
@@ -492,7 +493,7 @@ static void choose_foot(struct planner *f, struct pose2 me)
 static bool in_lane(const struct planner *f, struct pose2 me)
 {
     double loose = f->in_lane ? LOOSE : 1;
-    double ahead = ahead_of(f), back = -me.x - ahead, wide = NARROW + FUNNEL * fmax(back, 0);
+    double ahead = ahead_of(f), back = -me.x - ahead, wide = NARROW + FUNNEL * fmax(back + EARLY, 0);
     return me.x < -0.6 * ahead && back < loose * 2 * f->stand_off && fabs(me.y + aside_of(f)) < loose * wide &&
            fabs(me.theta) < loose * LINED_UP;
 }
