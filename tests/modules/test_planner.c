@@ -627,6 +627,37 @@ static void a_ball_that_rolls_is_met(void **state)
     assert_true(meeting < chasing - 0.15 && worst < 12);
 }
 
+/* Beside the ball's line and almost as far from it as for the kick: a step to the side is enough, unless another robot
+ * is near. */
+static void who_is_beside_the_lane_does_not_go_back_first(void **state)
+{
+    (void)state;
+    for (int trial = 0; trial < 4; trial++) {
+        struct toy toy;
+        double farthest = 0, side = trial & 1 ? 1 : -1;
+        bool alone = trial < 2;
+        toy_open(&toy, NULL);
+        toy.n = 1;
+        toy.obstacles[0].kind = Obstacle_RIVAL;
+        toy.obstacles[0].radius = 0.15;
+        toy.obstacles[0].x = alone ? 2 : 0.4;
+        toy.robot = (struct pose2){-0.25, side * 0.3, -side * 0.5};
+        toy.has_ball = true;
+        toy.goal.mode = NavigationGoal_WALK_BEHIND_BALL;
+        toy.goal.kick = WalkCommand_KICK_FORWARD;
+        toy.goal.kick_strength = 1;
+        toy.goal.kick_target = (Point){5, 0, 0};
+        while (!toy.kicks && toy.time < 10) {
+            tick(&toy);
+            farthest = fmax(farthest, -toy.robot.x);
+        }
+        assert_true(toy.kicks && toy.time < 2);
+        assert_true(alone ? farthest < 0.3 : farthest > 0.33);
+        assert_true(toy.kicked_from.x < -0.2 && fabs(side * toy.kicked_from.y - 0.1) < 0.08);
+        nm_harness_free(toy.h);
+    }
+}
+
 static void for_a_standing_kick_it_stands_behind_the_ball(void **state)
 {
     (void)state;
@@ -801,6 +832,7 @@ int main(void)
         cmocka_unit_test(a_rival_who_is_not_seen_comes_to_the_ball),
         cmocka_unit_test(a_ball_is_kicked_from_any_side_without_a_stop),
         cmocka_unit_test(a_ball_that_rolls_is_met),
+        cmocka_unit_test(who_is_beside_the_lane_does_not_go_back_first),
         cmocka_unit_test(for_a_standing_kick_it_stands_behind_the_ball),
         cmocka_unit_test(who_dribbles_walks_on_with_the_ball),
         cmocka_unit_test(a_velocity_is_passed_on_as_it_is),

@@ -48,10 +48,14 @@ static const double SQUEEZES = 3;                /* s that it then keeps to such
 static const double COMES = 0.5;                 /* of the speed at which the other one comes nearer              */
 /* m from the ball: from here a rival comes to it, and there he is; s, m/s: since when he was not seen, and how fast */
 static const double HUNTS = 1.2, HAS_IT = 0.25, UNSEEN = 0.1, HUNT_SPEED = 0.35;
-static const double NARROW = 0.06,
-                    FUNNEL = 0.7;   /* m, 1: half width of the lane behind the ball, at its end and growing */
-static const double LINED_UP = 0.9; /* rad, direction in the lane                                    */
-static const double LOOSE = 1.6;    /* the lane is so much wider once it is in it                    */
+static const double NARROW = 0.06; /* m, half width of the lane behind the ball at its end           */
+static const double LOOSE = 1.6;   /* the lane is so much wider once it is in it                    */
+static const double COMPANY = 1;   /* m, with another robot so near the lane is a narrow one         */
+/* 1, m, rad: how the lane widens, how far before its end it begins to, direction in it. Who comes from beside the ball
+ * steps sideways into a wide lane and does not go back first; but in the lane it goes around nobody. */
+static const struct lane {
+    double funnel, early, lined_up;
+} WIDE_LANE = {1, 0.14, 1.25}, NARROW_LANE = {0.7, 0, 0.9};
 static const double USUAL_STEP = 0.5, LONGEST_STEP = 1.5,
                     PACE = 0.3;       /* s, s, 1: a double step; of the last one in the mean */
 static const double FASTEST = 1.3;    /* of the speed at the ball, to make the steps fit            */
@@ -488,13 +492,23 @@ static void choose_foot(struct planner *f, struct pose2 me)
     if (me.y < -sure) f->foot = 1;
 }
 
+static bool in_company(const struct planner *f)
+{
+    for (uint32_t i = 0; i < f->n_others; i++) {
+        const struct robot *o = &f->others[i];
+        if (o->moves && vec2_norm(o->x - f->robot.x, o->y - f->robot.y) < COMPANY) return true;
+    }
+    return false;
+}
+
 /* Whether it stands in the lane behind the ball from where it can walk straight on. */
 static bool in_lane(const struct planner *f, struct pose2 me)
 {
+    const struct lane *lane = in_company(f) ? &NARROW_LANE : &WIDE_LANE;
     double loose = f->in_lane ? LOOSE : 1;
-    double ahead = ahead_of(f), back = -me.x - ahead, wide = NARROW + FUNNEL * fmax(back, 0);
+    double ahead = ahead_of(f), back = -me.x - ahead, wide = NARROW + lane->funnel * fmax(back + lane->early, 0);
     return me.x < -0.6 * ahead && back < loose * 2 * f->stand_off && fabs(me.y + aside_of(f)) < loose * wide &&
-           fabs(me.theta) < loose * LINED_UP;
+           fabs(me.theta) < loose * lane->lined_up;
 }
 
 static void plan_behind(struct planner *f, double room)
