@@ -18,6 +18,13 @@ static inline double nm_rolling_lasts(const struct nm_rolling *ball)
     return speed > NM_ROLLING_RESTS && ball->way > 0 ? 2 * ball->way / speed : 0;
 }
 
+/* s until a ball with a speed, m/s, that comes to rest after a way has rolled so far, both m; infinite if it rests
+ * before */
+static inline double nm_rolling_time(double far, double speed, double way)
+{
+    return far < way ? 2 * way / speed * (1 - sqrt(1 - far / way)) : INFINITY;
+}
+
 /* Where it is after so many seconds. */
 static inline struct pose2 nm_rolling_at(const struct nm_rolling *ball, double seconds)
 {

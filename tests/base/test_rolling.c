@@ -37,6 +37,8 @@ static void it_gets_slower_evenly(void **state)
         double early = nm_dice_roll(&dice) * t, rolled = speed * early - brake * early * early / 2;
         struct pose2 then = nm_rolling_at(&ball, early), end = nm_rolling_at(&ball, t + 1);
         assert_true(fabs(vec2_norm(then.x - ball.x, then.y - ball.y) - rolled) < 1e-9);
+        if (rolled < ball.way - 1e-6) assert_true(fabs(nm_rolling_time(rolled, speed, ball.way) - early) < 1e-5);
+        assert_true(nm_rolling_time(1.01 * ball.way, speed, ball.way) == INFINITY);
         assert_true(fabs(vec2_norm(end.x - ball.x, end.y - ball.y) - ball.way) < 1e-9);
     }
     const struct nm_rolling rests = {1, 2, 0.05, 0, 3};

@@ -1,8 +1,8 @@
 /* The reflex of the goalkeeper (HULKs 2017, section 4.8). It predicts where and when the ball will cross the goal line
  * and chooses what stops it: a jump to one side, sitting down, or nothing. The keeper stands on its line and looks into
  * the field, so the line is its own y axis. */
+#include "base/rolling.h"
 #include "core/nm.h"
-#include "modules/behavior/save.h"
 #include "nutmeg_msgs/BallModel.h"
 #include "std_msgs/String.h"
 
@@ -36,7 +36,7 @@ static void step(struct keeper *f)
         return;
 
     double way = vec2_norm(ball->destination.x - ball->position.x, ball->destination.y - ball->position.y);
-    double speed = vec2_norm(vx, vy), t = time_to_roll(ball->position.x * speed / -vx, speed, way);
+    double speed = vec2_norm(vx, vy), t = nm_rolling_time(ball->position.x * speed / -vx, speed, way);
     double y = ball->position.y + ball->position.x * vy / -vx;
     nm_show(f->nm, "crosses at", y);
     nm_show(f->nm, "crosses in", t);

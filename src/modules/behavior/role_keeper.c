@@ -1,6 +1,5 @@
 /* The keeper: stands where the goal is smallest for the ball, steps into the way of slow balls, dives for those that
  * would go in, and plays the ball only if he is first at it. */
-#include "modules/behavior/save.h"
 #include "modules/behavior/notebook.h"
 
 static const double UP_AGAIN = 5; /* s after a dive                                                    */
@@ -27,7 +26,7 @@ static struct crossing crossing_of(const struct soccer *f)
     struct crossing none = {0, 0, INFINITY};
     if (!b->known || !b->own || b->age > SEEN || vx > -0.1 || lying <= 0 || !rolls_into_goal(f)) return none;
     return (struct crossing){at.y + lying * vy / -vx, at.y + at.x * vy / -vx,
-                             time_to_roll(lying * speed / -vx, speed, farthest_roll(b))};
+                             nm_rolling_time(lying * speed / -vx, speed, farthest_roll(b))};
 }
 
 static OPTION(guard)

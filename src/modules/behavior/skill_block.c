@@ -2,7 +2,6 @@
  * it is earliest before the ball, or least late: a keeper steps back as well as aside, because the ball needs longer
  * to get there. */
 #include "modules/behavior/notebook.h"
-#include "modules/behavior/save.h"
 
 static const double UNSURE = 1.7; /* a ball may roll so many times as far as is believed */
 static const double FRESH = 1;    /* s; who saw the ball longer ago does not know its way */
@@ -33,7 +32,7 @@ struct meeting meeting_of(const struct soccer *f)
         struct pose2 on_way = {b->x + rolled * b->vx / speed, b->y + rolled * b->vy / speed, 0};
         struct pose2 at = pose2_mul(pose2_inv(f->me), on_way);
         double need = fmax(fabs(at.x) / f->speed, fmax(fabs(at.y) - f->body, 0) / f->save_speed);
-        double late = need - time_to_roll(rolled, speed, way);
+        double late = need - nm_rolling_time(rolled, speed, way);
         if (late < best.late) best = (struct meeting){at.x, at.y, late, true};
     }
     return best;
