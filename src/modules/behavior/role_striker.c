@@ -1,6 +1,26 @@
 /* The striker: the one of the team who plays the ball. */
 #include "modules/behavior/notebook.h"
 
+/* At its place, off the ball, until it may play. Rivals may kick at any moment: who steps on the spot then is sooner on
+ * its way than who stands. */
+static OPTION(await_kick)
+{
+    const double away = 0.3; /* m from its place */
+    bool rivals = f->match->kicking == MatchState_KICK_RIVAL;
+    double keep = rivals ? f->field.circle_radius : 0.15;
+    double far = vec2_norm(own_place(f).x - f->me.x, own_place(f).y - f->me.y);
+    STATE(walking)
+    {
+        if (rivals && f->navigation->arrived && state_time() > 0.5) go(stepping, "at its place");
+        walk_to(f, own_place(f), keep + 0.2);
+    }
+    STATE(stepping)
+    {
+        if (!rivals || far > away || f->ball_far < keep) go(walking, "its place is elsewhere");
+        walk_with(f, 0, 0, 0);
+    }
+}
+
 OPTION(strike)
 {
     if (!f->ball.known)
@@ -21,7 +41,7 @@ OPTION(strike)
     STATE(waiting)
     {
         acts(f, Strategy_ACTION_WAITING);
-        walk_to(f, own_place(f), f->match->kicking == MatchState_KICK_RIVAL ? f->field.circle_radius + 0.2 : 0.35);
+        play(await_kick);
     }
     STATE(searching) play(search_ball);
 }

@@ -70,7 +70,7 @@ static const double DUEL = 0.85, GONE = 1;      /* m from the ball: from here on
 static const double AT_BALL = 0.5, LEFT = 0.65; /* m from the ball: the rival plays it, has left it           */
 static const double SURE = 0.15;                /* m: who is nearer by this is first                          */
 static const double ROUND = 0.4;                /* m/rad, the way around the ball counts so much as one to it */
-static const double OFF = 0.5, KEEP = 0.3;      /* m from the ball while a rival plays it; at least             */
+static const double OFF = 0.44, KEEP = 0.3;     /* m from the ball while a rival plays it; at least             */
 static const double CLOSE = 0.35;               /* m from the ball, where it shields its goal if it is so near    */
 static const double ROLLS = 0.4;                /* m/s: the rival has played it                                */
 static const double SHORTEST = 2, LONGEST = 4;  /* s that it waits for him                                    */
