@@ -127,8 +127,8 @@ static int write_card(const struct nm_polish *p, const struct polish_job *job, c
         "          only. The numbers are a periodic correction at full speed ahead, of which the neurons can\n"
         "          give %.1f %%; where less than 0.7 of that speed, or another direction, is asked for, the policy\n"
         "          answers as before\n"
-        "worlds    half in the hard conditions at full speed ahead, the rest slower, with stops, and with commands\n"
-        "          and pushes of training\n"
+        "worlds    five of eight in the hard conditions at full speed ahead, or up to a sixth less, on the more\n"
+        "          slippery of two grounds; the rest slower, with stops, and with commands and pushes of training\n"
         "judged    in %u worlds from seed %d on, which the search did not see; %g s each\n",
         job->body->name, date, program_revision(), job->body->name, job->body->mass, job->body->name,
         job->resume ? " --resume" : "", (unsigned long long)o->seed, o->worlds, o->candidates, job->policy,

@@ -32,24 +32,28 @@ static const double STEP = 0.02;  /* of an action: of each number at first; all 
 static const double GRAVITY = 9.81;
 
 /* Goals, in scales of the body: footfalls in weights; energy for each metre and weight. */
-static const double SOFT = 2.5, CHEAP = 1.25;
-/* Prices: of the mean square by which footfalls are harder than that, and of the hardest of each run, without which
- * rare ones would hardly count; of energy beyond it, speed and start behind those of the policy that it began with, as
- * shares; of a fall in each run, at full speed and in the others; of reward that is lost; of a correction of 1. */
-static const double FOOTFALL = 1, HARDEST = 1, ENERGY = 10, SPEED = 40, START = 10, FALL = 10, REWARD = 30, SIZE = 0.5;
-static const double STARTS = 2; /* s */
+static const double SOFT = 2, CHEAP = 1.25;
+/* Prices: of the mean cube by which footfalls are harder than that, so that the hardest tenth of the steps decides; of
+ * the mean square of the hardest of each run, for bodies that land hard; of energy beyond it, speed and start behind
+ * those of the policy that it began with, as shares; of a fall in each run, at full speed and in the others; of reward
+ * that is lost; of a correction of 1. */
+static const double FOOTFALL = 20, HARDEST = 1, ENERGY = 40, SPEED = 40, START = 10, FALL = 10, TUMBLE = 4, REWARD = 30,
+                    SIZE = 0.5;
+static const double STARTS = 2;  /* s, of the way that a start is judged by                          */
+static const double LANDS = 1.2; /* s, footfalls count from then on: some bodies land hard in a start */
 /* Of the hardest push in training: harder ones fell by chance more often than by what is searched here. */
 static const double PUSH = 0.3;
 
 /* What is asked for in a run. */
 enum drive { AHEAD, PART, STOP, ANY };
-static const double SLOWEST_PART = 0.4; /* of the speed ahead                                                      */
-static const double STOPS = 4;          /* s, from the start at full speed                                         */
-static const double HALTS = 0.5;        /* of the speed ahead: slower than this module walk_policy asks for nothing */
+static const double SLOWEST_AHEAD = 0.84; /* of the most: what a trim asks for where 1.3 m/s are wanted              */
+static const double SLOWEST_PART = 0.4;   /* of the speed ahead                                                      */
+static const double STOPS = 4;            /* s, from the start at full speed                                         */
+static const double HALTS = 0.5;          /* of the speed ahead: slower than this module walk_policy asks for nothing */
 
 struct run { /* sums over its periods */
     double reward, way, joules, time, started;
-    double footfalls, square, hardest; /* of steps: N; beyond SOFT, weights^2; N */
+    double footfalls, cube, hardest; /* of steps: N; beyond SOFT, weights^3; N */
     uint32_t steps;
     bool fell, failed;
     struct nm_err err;
@@ -124,22 +128,37 @@ static void ask(const struct nm_polish *p, struct scratch *s, struct nm_walking 
 
 /* ---- walks ---- */
 
-/* Half of the worlds are for full speed ahead, one in eight for less of it, one in eight for a stop from full speed,
- * the rest for commands and pushes of training. */
+/* Five of eight worlds are for full speed ahead, one in eight for less of it, one for a stop from full speed, one for
+ * commands and pushes of training. */
 static enum drive drive_of(uint32_t world, uint32_t worlds)
 {
     uint32_t at = 8 * world / worlds;
-    return at < 4 ? AHEAD : at < 5 ? PART : at < 6 ? STOP : ANY;
+    return at < 5 ? AHEAD : at < 6 ? PART : at < 7 ? STOP : ANY;
+}
+
+/* Of two worlds the one with less friction: on slippery ground feet land hardest. */
+static int new_slippery(const struct nm_polish *p, struct nm_walking *w, uint64_t seed, struct nm_err *err)
+{
+    struct nm_walking other;
+    if (nm_walking_new_hard(w, &p->gait, p->pitch, seed, err)) return -1;
+    if (nm_walking_new_hard(&other, &p->gait, p->pitch, nm_spread(seed), err)) {
+        nm_walking_free(w);
+        return -1;
+    }
+    nm_walking_free(other.friction < w->friction ? w : &other);
+    if (other.friction < w->friction) *w = other;
+    return 0;
 }
 
 static int begin_walk(const struct nm_polish *p, struct nm_walking *w, enum drive drive, uint64_t seed,
                       struct nm_err *err)
 {
-    int bad = (drive == ANY ? nm_walking_new : nm_walking_new_hard)(w, &p->gait, p->pitch, seed, err);
+    int bad = drive == ANY ? nm_walking_new(w, &p->gait, p->pitch, seed, err) : new_slippery(p, w, seed, err);
     if (bad) return -1;
     if (drive == ANY) w->limits = &p->limits;
     nm_walking_reset(w);
-    double part = drive == PART ? SLOWEST_PART + (1 - SLOWEST_PART) * nm_dice_roll(&w->dice) : 1;
+    double least = drive == PART ? SLOWEST_PART : drive == AHEAD ? SLOWEST_AHEAD : 1;
+    double part = least + (1 - least) * nm_dice_roll(&w->dice);
     if (drive != ANY) w->target[0] = part * p->limits.most[NM_WALK_FORWARD];
     return 0;
 }
@@ -161,7 +180,7 @@ static void end_step(const struct nm_polish *p, struct run *r, double force)
 {
     double beyond = too_hard(p, force);
     r->footfalls += force;
-    r->square += beyond * beyond;
+    r->cube += beyond * beyond * beyond;
     r->hardest = fmax(r->hardest, force);
     r->steps++;
 }
@@ -184,11 +203,12 @@ static void walk(const struct nm_polish *p, struct scratch *s, const float *weig
         r->reward += (double)walked.reward / periods;
         if (k * NM_GAIT_PERIOD < STARTS) {
             r->started += w.velocity.x * NM_GAIT_PERIOD;
-            continue;
+        } else {
+            r->way += w.velocity.x * NM_GAIT_PERIOD;
+            r->joules += w.watts * NM_GAIT_PERIOD;
+            r->time += NM_GAIT_PERIOD;
         }
-        r->way += w.velocity.x * NM_GAIT_PERIOD;
-        r->joules += w.watts * NM_GAIT_PERIOD;
-        r->time += NM_GAIT_PERIOD;
+        if (k * NM_GAIT_PERIOD < LANDS) continue;
         force = fmax(force, w.hit);
         if (first == (w.state.phase < 0.5)) continue;
         end_step(p, r, force);
@@ -210,7 +230,7 @@ static void walk_one(void *user, uint32_t i, uint32_t hand)
 static struct nm_polish_figures sum_up(const struct nm_polish *p, const struct run *runs, uint32_t worlds)
 {
     struct nm_polish_figures f = {0};
-    double time = 0, way = 0, steps = 0, square = 0, hardest = 0, ahead = 0, others = 0;
+    double time = 0, way = 0, steps = 0, cube = 0, hardest = 0, ahead = 0, others = 0;
     for (uint32_t w = 0; w < worlds; w++) {
         const struct run *r = &runs[w];
         if (drive_of(w, worlds) != AHEAD) {
@@ -219,11 +239,11 @@ static struct nm_polish_figures sum_up(const struct nm_polish *p, const struct r
             others++;
             continue;
         }
-        time += r->time, way += r->way, steps += r->steps, square += r->square, ahead++;
+        time += r->time, way += r->way, steps += r->steps, cube += r->cube, ahead++;
         f.joules += r->joules;
         f.footfall += r->footfalls;
         f.hardest = fmax(f.hardest, r->hardest);
-        hardest += too_hard(p, r->hardest);
+        hardest += too_hard(p, r->hardest) * too_hard(p, r->hardest);
         f.falls += r->fell;
         f.started += r->started;
     }
@@ -234,7 +254,7 @@ static struct nm_polish_figures sum_up(const struct nm_polish *p, const struct r
     f.started /= ahead;
     f.reward /= others;
     f.tumbles /= others;
-    f.cost = FOOTFALL * square / fmax(steps, 1) + HARDEST * hardest / ahead;
+    f.cost = FOOTFALL * cube / fmax(steps, 1) + HARDEST * hardest / ahead;
     return f;
 }
 
@@ -245,7 +265,7 @@ static void judge(const struct nm_polish *p, struct nm_polish_figures *f, const 
 {
     f->cost += ENERGY * beyond(f->joules, CHEAP * p->body->mass * GRAVITY);
     f->cost += SPEED * fmax(0, 1 - f->speed / before->speed) + START * fmax(0, 1 - f->started / before->started);
-    f->cost += FALL * (f->falls + f->tumbles) + REWARD * fmax(0, before->reward - f->reward);
+    f->cost += FALL * f->falls + TUMBLE * f->tumbles + REWARD * fmax(0, before->reward - f->reward);
 }
 
 /* Several policies, the last of which is the one that it began with, in the same worlds. 1: given up. */
