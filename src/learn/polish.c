@@ -145,8 +145,9 @@ static int new_slippery(const struct nm_polish *p, struct nm_walking *w, uint64_
         nm_walking_free(w);
         return -1;
     }
-    nm_walking_free(other.friction < w->friction ? w : &other);
-    if (other.friction < w->friction) *w = other;
+    bool slippery = other.friction < w->friction;
+    nm_walking_free(slippery ? w : &other);
+    if (slippery) *w = other;
     return 0;
 }
 
