@@ -30,10 +30,12 @@ static const double ASKED = 0.2;                           /* of the limit: a di
 static const double NEARER = 0.02, PATIENCE = 1;           /* m, s: a policy that comes no nearer to a target       */
 static const double CROSSES = 1.8;                         /* what walking to a side costs beside anything else     */
 static const double LEAD = 0.4;                            /* of the speed that is missing, forwards                */
-static const double HURRIES = 1.5;                         /* of hand_over, for a kick                              */
-static const double HASTE = 2;                             /* of the ramp, for a stop                               */
-static const double TURNS_BACK = 0.2;                      /* of the speeds: slower than this it may go the other way */
-static const double BLOCKED = 0.4; /* of what it is told: who comes no farther does not push   */
+/* Who shall be faster than this share of the most is told more, by a slower ramp: it then needs fewer steps. */
+static const double SPRINTS = 0.7, SPRINT_LEAD = 0.7, SPRINT_RAMP = 0.8;
+static const double HURRIES = 1.5;    /* of hand_over, for a kick                              */
+static const double HASTE = 2;        /* of the ramp, for a stop                               */
+static const double TURNS_BACK = 0.2; /* of the speeds: slower than this it may go the other way */
+static const double BLOCKED = 0.4;    /* of what it is told: who comes no farther does not push   */
 
 /* The stop: without any command a policy puts both feet down. */
 static const double HALTS = 0.5; /* of the speeds: slower than this it is told so                       */
@@ -91,6 +93,7 @@ struct walk_policy {
     double policy_goals[NM_JOINTS];
     double command[3];              /* what the policy is told                      */
     double asked[3];                /* what is wanted of it, within the limits      */
+    bool sprints;                   /* shall be nearly as fast as it can, ahead     */
     double steady;                  /* s since that changed                         */
     bool halts;                     /* is told nothing, so that it puts both feet down */
     double halted;                  /* s since it has                               */
@@ -363,8 +366,10 @@ static void ask(struct walk_policy *f, const struct walk_sense *s, double share,
     give_way(f, s, v);
     limit(f, v, share, 0);
     double change = 0;
+    f->sprints = v[0] > SPRINTS * f->most[0];
     for (int i = 0; i < 3; i++) {
-        double most = most_of(f, i, v[i]), haste = i < 2 && f->away[i] != 0 ? RUSH : leaves ? HASTE : 1;
+        bool rushes = i < 2 && f->away[i] != 0, eases = i == 0 && f->sprints && v[0] > f->asked[0];
+        double most = most_of(f, i, v[i]), haste = rushes ? RUSH : leaves ? HASTE : eases ? SPRINT_RAMP : 1;
         v[i] = nm_gait_follow(f->asked[i], v[i], haste * f->ramp * most * nm_seconds(f->nm->dt));
         change = fmax(change, fabs(v[i] - f->asked[i]) / most);
     }
@@ -421,7 +426,7 @@ static bool may_halt(struct walk_policy *f)
 static double lead(const struct walk_policy *f)
 {
     if (!f->front.placed || f->worry[0] || f->away[0] != 0 || f->wary[0] != 0 || f->steady > STEADY) return 0;
-    return LEAD * fmax(f->asked[0] - fmax(f->front.speed[0], 0), 0);
+    return (f->sprints ? SPRINT_LEAD : LEAD) * fmax(f->asked[0] - fmax(f->front.speed[0], 0), 0);
 }
 
 static void tell_policy(struct walk_policy *f)
