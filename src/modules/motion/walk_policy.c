@@ -41,7 +41,7 @@ static const double BLOCKED = 0.4;    /* of what it is told: who comes no farthe
 static const double HALTS = 0.5; /* of the speeds: slower than this it is told so                       */
 /* at a target: the same; of what the model-based walk leaves of the way; s, how far the mass carries the robot on while
  * it puts its feet down; m, how far outwards the last foot comes down; 1/s, how it still turns; what that leaves */
-static const double CALM = 0.25, PRECISE = 0.75, CARRIES = 0.12, OUTWARDS = 0.011, TURNS_IN = 4, TURN_LEFT = 0.5;
+static const double CALM = 0.25, PRECISE = 0.65, CARRIES = 0.12, OUTWARDS = 0.011, TURNS_IN = 4, TURN_LEFT = 0.5;
 static const double PUT_DOWN = 0.1, GAVE_UP = 0.5; /* s since then: both feet are down; it will not come to rest so */
 static const double AGAIN = 0.5;                   /* s that it then steps on the spot, so many times at most:   */
 enum { TRIES = 2 };
