@@ -286,7 +286,8 @@ static void watch_ball(struct nm_judge *j)
     const struct nm_touches *touches = nm_stage_touches(j->stage);
     bool somebody = false;
     j->ball = nm_stage_ball(j->stage, &j->ball_velocity);
-    if (vec2_norm(j->ball.x - j->ball_anchor.x, j->ball.y - j->ball_anchor.y) > MOVED) {
+    bool free = j->match.kicking < 0; /* nobody can be stuck with a ball that only the others may kick */
+    if (!free || vec2_norm(j->ball.x - j->ball_anchor.x, j->ball.y - j->ball_anchor.y) > MOVED) {
         j->ball_anchor = j->ball;
         j->ball_still = j->now;
     }
