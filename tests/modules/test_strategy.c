@@ -10,6 +10,7 @@
 #include "core/harness.h"
 #include "core/stamp.h"
 #include "geometry_msgs/PoseWithCovarianceStamped.h"
+#include "nutmeg_msgs/HcmState.h"
 #include "nutmeg_msgs/MatchState.h"
 #include "nutmeg_msgs/ObstacleModel.h"
 #include "nutmeg_msgs/StrategyPlan.h"
@@ -207,6 +208,21 @@ static void the_mutex_is_freed_by_a_fall_and_by_a_lost_ball(void **state)
         if (fallen) m->state = TeamMessage_STATE_FALLEN;
         if (!fallen) m->pose.pose.x = -3; /* and he is far now */
         assert_true(think(&r)->may_claim_ball);
+        nm_harness_free(r.h);
+    }
+}
+
+static void who_dives_leaves_the_rebound_to_mates(void **state)
+{
+    (void)state;
+    for (int dives = 0; dives < 2; dives++) {
+        struct robot r = robot(1, -4.2, 0);
+        r.ball_x = -3.8;
+        hear(&r, 2, -3.3, 0.3);
+        HcmState *hcm = nm_harness_set(r.h, "hcm_state");
+        hcm->state = dives ? HcmState_ANIMATION_RUNNING : HcmState_WALKING;
+        hcm->left_leg_owner = hcm->right_leg_owner = dives ? HcmState_OWNER_ANIMATION : HcmState_OWNER_WALK;
+        assert_int_equal(think(&r)->striker, dives ? 2 : 1);
         nm_harness_free(r.h);
     }
 }
@@ -665,6 +681,7 @@ int main(void)
         cmocka_unit_test(the_lowest_number_decides),
         cmocka_unit_test(the_mutex_is_freed_by_silence_which_follows_the_rate_of_messages),
         cmocka_unit_test(the_mutex_is_freed_by_a_fall_and_by_a_lost_ball),
+        cmocka_unit_test(who_dives_leaves_the_rebound_to_mates),
         cmocka_unit_test(a_partner_without_proposals_who_plays_the_ball_is_left_alone),
         cmocka_unit_test(a_mate_who_is_only_seen_at_the_ball_is_left_alone_while_it_moves),
         cmocka_unit_test(of_two_beside_each_other_the_nearer_one_plays_the_ball),

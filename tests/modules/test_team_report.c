@@ -149,14 +149,20 @@ static void test_states(void **state)
 {
     (void)state;
     static const struct {
-        uint8_t hcm, told;
-    } rows[] = {{HcmState_CONTROLABLE, TeamMessage_STATE_ACTIVE}, {HcmState_WALKING, TeamMessage_STATE_ACTIVE},
-                {HcmState_FALLEN, TeamMessage_STATE_FALLEN},      {HcmState_GETTING_UP, TeamMessage_STATE_FALLEN},
-                {HcmState_MOTOR_OFF, TeamMessage_STATE_INACTIVE}, {HcmState_CARRIED, TeamMessage_STATE_INACTIVE},
-                {HcmState_STOPPED, TeamMessage_STATE_ACTIVE}};
+        uint8_t hcm, told, legs;
+    } rows[] = {{HcmState_CONTROLABLE, TeamMessage_STATE_ACTIVE, HcmState_OWNER_WALK},
+                {HcmState_WALKING, TeamMessage_STATE_ACTIVE, HcmState_OWNER_WALK},
+                {HcmState_FALLEN, TeamMessage_STATE_FALLEN, HcmState_OWNER_WALK},
+                {HcmState_GETTING_UP, TeamMessage_STATE_FALLEN, HcmState_OWNER_WALK},
+                {HcmState_MOTOR_OFF, TeamMessage_STATE_INACTIVE, HcmState_OWNER_WALK},
+                {HcmState_CARRIED, TeamMessage_STATE_INACTIVE, HcmState_OWNER_WALK},
+                {HcmState_STOPPED, TeamMessage_STATE_ACTIVE, HcmState_OWNER_WALK},
+                {HcmState_ANIMATION_RUNNING, TeamMessage_STATE_FALLEN, HcmState_OWNER_ANIMATION}, /* a dive */
+                {HcmState_ANIMATION_RUNNING, TeamMessage_STATE_ACTIVE, HcmState_OWNER_KICK}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         HcmState *hcm = nm_harness_set(h, "hcm_state");
         hcm->state = rows[i].hcm;
+        hcm->left_leg_owner = hcm->right_leg_owner = rows[i].legs;
         step();
         assert_int_equal(step()->state, rows[i].told);
     }

@@ -16,7 +16,7 @@
 #include "modules/behavior/formation.h"
 #include "modules/behavior/known.h"
 #include "modules/mate_place.h"
-#include "nutmeg_msgs/HcmState.h"
+#include "modules/on_feet.h"
 #include "nutmeg_msgs/MatchState.h"
 #include "nutmeg_msgs/ObstacleModel.h"
 #include "nutmeg_msgs/StrategyPlan.h"
@@ -199,11 +199,9 @@ static bool somebody_is_silent(const struct strategy *f, const struct board *b)
 static void gather(struct strategy *f, struct board *b)
 {
     struct pose2 me = known_pose(f->pose);
-    bool down =
-        f->hcm->state == HcmState_FALLING || f->hcm->state == HcmState_FALLEN || f->hcm->state == HcmState_GETTING_UP;
     b->me = 0;
     add(f, b, (struct player){.number = f->match->player_number, .pose = me, .role = f->role, .follows = true});
-    if (down) b->players[0].to_ball += f->lie;
+    if (off_its_feet(f->hcm)) b->players[0].to_ball += f->lie;
     for (uint32_t i = 0; i < f->team->mates.n; i++) add_mate(f, b, &f->team->mates.at[i]);
     if (somebody_is_silent(f, b))
         for (uint32_t i = 0; i < f->obstacles->obstacles.n; i++) add_seen(f, b, &f->obstacles->obstacles.at[i]);

@@ -9,9 +9,9 @@
 #include "geometry_msgs/PoseArray.h"
 #include "geometry_msgs/PoseWithCovarianceStamped.h"
 #include "humanoid_league_msgs/Strategy.h"
+#include "modules/on_feet.h"
 #include "nutmeg_msgs/BallModel.h"
 #include "nutmeg_msgs/CameraPose.h"
-#include "nutmeg_msgs/HcmState.h"
 #include "nutmeg_msgs/MatchState.h"
 #include "nutmeg_msgs/NavigationGoal.h"
 #include "nutmeg_msgs/ObstacleModel.h"
@@ -56,11 +56,7 @@ static double ago(const struct team_report *f, int64_t then) { return nm_seconds
 
 static bool is_new(const struct team_report *f, const void *in) { return nm_seconds(nm_age(f->nm, in)) < f->remember; }
 
-static bool is_down(const struct team_report *f)
-{
-    uint8_t s = f->hcm->state;
-    return nm_slot(f->hcm)->seq && (s == HcmState_FALLING || s == HcmState_FALLEN || s == HcmState_GETTING_UP);
-}
+static bool is_down(const struct team_report *f) { return nm_slot(f->hcm)->seq && off_its_feet(f->hcm); }
 
 /* ---- the robot ---- */
 
