@@ -18,10 +18,12 @@
 #include "nutmeg_msgs/BallModel.h"
 #include "nutmeg_msgs/CameraPose.h"
 #include "nutmeg_msgs/HeadCommand.h"
+#include "nutmeg_msgs/ObstacleModel.h"
 
 extern const struct nm_module gaze_module;
 
 static const double TICK = 0.033, EYE = 0.5, HALF_WIDE = 0.55, HALF_HIGH = 0.42;
+static const double RIVAL_FAR = 0.6, TRUNK = 0.35; /* m, and the height of the part by which it is recognised */
 
 struct toy {
     struct nm_harness *h;
@@ -32,6 +34,8 @@ struct toy {
     bool unseen;           /* the vision misses the ball */
     double ball_x, ball_y; /* in map */
     double speed, turn;    /* m/s forwards, rad/s */
+    double rival_pan;      /* rad, where a robot stands RIVAL_FAR from this one; 0: nobody does */
+    int64_t rival_seen;
     int64_t ball_seen;
     uint8_t mode;
     uint32_t moves;
@@ -77,9 +81,22 @@ static void tell(struct toy *toy)
     }
 }
 
+static void tell_rival(struct toy *toy)
+{
+    double aside = fabs(angle_normal(toy->rival_pan - toy->pan)), below = atan2(EYE - TRUNK, RIVAL_FAR) - toy->tilt;
+    if (toy->rival_pan == 0) return;
+    if (aside < HALF_WIDE && fabs(below) < HALF_HIGH) toy->rival_seen = nm_ns(toy->time);
+    ObstacleModel *model = nm_harness_set(toy->h, "obstacles");
+    Obstacle *rival = nm_append(&model->obstacles, &Obstacle_type);
+    rival->kind = Obstacle_RIVAL;
+    rival->position = (Point){RIVAL_FAR * cos(toy->rival_pan), RIVAL_FAR * sin(toy->rival_pan), 0};
+    rival->last_seen = nm_stamp(toy->rival_seen);
+}
+
 static void tick(struct toy *toy)
 {
     tell(toy);
+    tell_rival(toy);
     nm_harness_step(toy->h, TICK);
     toy->time += TICK;
     toy->robot = pose2_mul(toy->robot, (struct pose2){toy->speed * TICK, 0, toy->turn * TICK});
@@ -352,6 +369,30 @@ static void who_walks_looks_where_it_walks(void **state)
     assert_true(longest[1] < 3 && longest[1] < 0.7 * longest[0]);
 }
 
+/* A rival walks beside it, and the ball lies on the other side: it looks at both, and at the rival only from time to
+ * time while the ball is at its feet. */
+static void who_walks_beside_it_is_watched(void **state)
+{
+    (void)state;
+    double unseen[2] = {0}, ball[2] = {0}; /* s, the longest times */
+    for (int near = 0; near < 2; near++) {
+        struct toy toy;
+        toy_open(&toy, HeadMode_BALL_MODE);
+        toy.has_ball = true;
+        toy.rival_pan = 1.1;
+        toy.speed = 0.4;
+        for (double t = 0; t < 10; t += TICK) {
+            toy.ball_x = toy.robot.x + (near ? 0.3 : 1);
+            toy.ball_y = near ? 0 : -1.5;
+            tick(&toy);
+            if (t > 2) unseen[near] = fmax(unseen[near], toy.time - 1e-9 * (double)toy.rival_seen);
+            if (t > 2) ball[near] = fmax(ball[near], toy.time - 1e-9 * (double)toy.ball_seen);
+        }
+        nm_harness_free(toy.h);
+    }
+    assert_true(unseen[0] < 2 && ball[0] < 1.5 && ball[1] < 1);
+}
+
 static void fixed_modes(void **state)
 {
     (void)state;
@@ -389,6 +430,7 @@ int main(void)
         cmocka_unit_test(ball_and_goal_are_seen_in_turn),
         cmocka_unit_test(it_looks_where_the_landmarks_are),
         cmocka_unit_test(who_walks_looks_where_it_walks),
+        cmocka_unit_test(who_walks_beside_it_is_watched),
         cmocka_unit_test(fixed_modes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,6 +48,7 @@ struct toy {
         double x, y, radius, vx, vy;
         uint8_t kind;
         double unseen; /* s; 0: it does not say */
+        double doubt;  /* m, of its place         */
     } obstacles[OBSTACLES];
     NavigationGoal goal;
     /* counted */
@@ -112,6 +113,7 @@ static void tell(struct toy *toy)
             out->velocity = (Vector3){c * toy->obstacles[i].vx + s * toy->obstacles[i].vy,
                                       c * toy->obstacles[i].vy - s * toy->obstacles[i].vx, 0};
             out->radius = (float)toy->obstacles[i].radius;
+            out->covariance[0] = out->covariance[3] = toy->obstacles[i].doubt * toy->obstacles[i].doubt;
             if (toy->obstacles[i].unseen > 0) out->last_seen = nm_stamp(nm_ns(toy->time - toy->obstacles[i].unseen));
         }
     }
@@ -453,7 +455,7 @@ static void who_stands_too_near_to_the_ball_leaves_it(void **state)
 /* ---- duels ---- */
 
 /* m between this robot, which does not play the ball, and another one in its way, when both stand */
-static double waits_before(uint8_t kind)
+static double waits_before(uint8_t kind, double doubt)
 {
     struct toy toy;
     toy_open(&toy, NULL);
@@ -463,6 +465,7 @@ static double waits_before(uint8_t kind)
     toy.obstacles[0].x = 1;
     toy.obstacles[0].kind = kind;
     toy.obstacles[0].radius = 0.15;
+    toy.obstacles[0].doubt = doubt;
     for (double t = 0; t < 6; t += TICK) tick(&toy);
     double left = gap(&toy);
     nm_harness_free(toy.h);
@@ -472,7 +475,17 @@ static double waits_before(uint8_t kind)
 static void mates_leave_more_room(void **state)
 {
     (void)state;
-    assert_true(waits_before(Obstacle_MATE) > waits_before(Obstacle_RIVAL) + 0.05);
+    assert_true(waits_before(Obstacle_MATE, 0) > waits_before(Obstacle_RIVAL, 0) + 0.05);
+}
+
+/* Who was not seen for a moment may be nearer than he is believed to be; who is nowhere known keeps nobody away. */
+static void who_may_be_nearer_gets_more_room(void **state)
+{
+    (void)state;
+    double sure = waits_before(Obstacle_RIVAL, 0);
+    assert_true(waits_before(Obstacle_RIVAL, 0.15) > sure + 0.1);
+    assert_true(waits_before(Obstacle_RIVAL, 5) < sure + 0.3);
+    assert_true(fabs(waits_before(Obstacle_RIVAL, NAN) - sure) < 0.02);
 }
 
 static void it_backs_off_instead_of_pushing(void **state)
@@ -828,6 +841,7 @@ int main(void)
         cmocka_unit_test(the_ball_is_kept_at_its_distance),
         cmocka_unit_test(who_stands_too_near_to_the_ball_leaves_it),
         cmocka_unit_test(mates_leave_more_room),
+        cmocka_unit_test(who_may_be_nearer_gets_more_room),
         cmocka_unit_test(it_backs_off_instead_of_pushing),
         cmocka_unit_test(a_rival_who_is_not_seen_comes_to_the_ball),
         cmocka_unit_test(a_ball_is_kicked_from_any_side_without_a_stop),

@@ -58,6 +58,31 @@ static void a_walking_rival_is_followed_with_its_velocity(void **state)
     nm_harness_free(h);
 }
 
+/* It walks, turns round, and walks back at 0.5 m/s; the head looks at it for a third of each second only. */
+static void a_rival_is_followed_while_the_head_looks_elsewhere(void **state)
+{
+    (void)state;
+    struct nm_harness *h = nm_harness_new(&robot_tracker_module, NULL);
+    struct nm_dice dice = nm_dice_new(1, 0, 0);
+    double error = 0;
+    int n = 0;
+    for (int i = 0; i < 900; i++) {
+        double t = i * STEP, leg = fmod(t, 6), y = leg < 3 ? -0.75 + 0.5 * leg : 2.25 - 0.5 * leg;
+        bool looks = fmod(t, 1) < 0.33;
+        give_odometry(h, (struct pose2){0});
+        Percepts *image = give_image(h, 0);
+        if (looks)
+            add_percept(image, Percept_RIVAL, 1.2 + 0.03 * nm_dice_gauss(&dice), y + 0.03 * nm_dice_gauss(&dice), 0.03);
+        nm_harness_step(h, STEP);
+        if (t < 3 || looks) continue;
+        const Obstacle *o = nearest(h, "obstacles", 1.2, y);
+        error += o ? hypot(o->position.x - 1.2, o->position.y - y) : 0.5;
+        n++;
+    }
+    assert_true(error / n < 0.12);
+    nm_harness_free(h);
+}
+
 static void two_robots_that_stand_close_are_two(void **state)
 {
     (void)state;
@@ -337,6 +362,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_walking_rival_is_followed_with_its_velocity),
+        cmocka_unit_test(a_rival_is_followed_while_the_head_looks_elsewhere),
         cmocka_unit_test(two_robots_that_stand_close_are_two),
         cmocka_unit_test(a_robot_seen_once_is_not_believed_and_one_that_is_gone_is_forgotten),
         cmocka_unit_test(nobody_walks_through_another_robot),

@@ -42,9 +42,11 @@ static const double BALL_RANGE = 5, POST_RANGE = 6, MARK_RANGE = 3, FADE = 0.7; 
 static const double SETTLE = 0.05; /* s, until the picture of a head that has arrived is sharp                  */
 static const double STALE = 4;     /* s, in which a direction becomes worth a look                              */
 static const double NEXT = 0.8;    /* s, in which the way ahead becomes worth a look                            */
+static const double WAY = 2;       /* nats for each m/s that the way ahead is worth then                        */
 static const double AHEAD = 2;     /* m, where robots on the way are looked for                                 */
 static const double SLOW = 0.1;    /* m/s, slower it does not look where it walks                               */
 static const double BESIDE = 1.5, TRUNK = 0.35; /* m, robots that are nearer are watched; where they are recognised */
+static const double STRAYS = 0.4, KNOWN = 0.06; /* m/s, m: how fast they stray, how well they are known when seen */
 static const double BUSY = 1;    /* m, with the ball so near it looks at nothing else                         */
 static const double SAME = 1.5;  /* s, in which a landmark tells something new: pictures err together */
 static const double THERE = 0.1; /* rad, the head looks where it should                                       */
@@ -220,19 +222,23 @@ static void look_out_for_way(const struct gaze *f, struct outlook *o)
     o->way = speed > SLOW && isfinite(speed) && !(o->ball && vec2_norm(f->ball_at.x, f->ball_at.y) < BUSY);
     if (!o->way) return;
     o->way_at = spot_of(f, AHEAD * v->x / speed, AHEAD * v->y / speed, 0);
-    o->way_at.worth = speed * (1 - exp(-unseen / NEXT));
+    o->way_at.worth = WAY * speed * (1 - exp(-unseen / NEXT));
 }
 
-/* Robots beside it that it has not seen for a moment: they may have come nearer. */
+/* Robots beside it that it has not seen for a moment: they may have come nearer. What a look tells is counted as for
+ * the ball, which otherwise wins every time; only who is busy with the ball cares less. */
 static void look_out_for_robots(const struct gaze *f, struct outlook *o)
 {
+    bool busy = o->ball && vec2_norm(f->ball_at.x, f->ball_at.y) < BUSY;
     for (uint32_t i = 0; i < f->obstacles->obstacles.n && o->n_robots < ROBOTS; i++) {
         const Obstacle *r = &f->obstacles->obstacles.at[i];
         double far = vec2_norm(r->position.x, r->position.y),
                unseen = nm_seconds(f->nm->now - nm_stamp_ns(r->last_seen));
         if (r->kind == Obstacle_GOAL_POST || r->kind == Obstacle_BALL || !(far < BESIDE)) continue;
         o->robots[o->n_robots] = spot_of(f, r->position.x, r->position.y, TRUNK);
-        o->robots[o->n_robots++].worth = (1 - far / BESIDE) * (1 - exp(-fmax(unseen, 0) / NEXT));
+        double strayed = STRAYS * (fmax(unseen, 0) + f->dwell);
+        double near = 1 - far / BESIDE, told = 0.5 * log(1 + strayed * strayed / (KNOWN * KNOWN));
+        o->robots[o->n_robots++].worth = near * (busy ? 1 - exp(-fmax(unseen, 0) / NEXT) : told);
     }
 }
 

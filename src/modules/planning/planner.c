@@ -42,6 +42,8 @@ static const double FORESIGHT = 1;               /* s that a robot that moves is
 static const double CLEAR = 0.12, CLOSE = 0.06;  /* m between two robots: it backs off; while it plays the ball    */
 static const double ASIDE = 0.08;                /* m more between two mates, if it does not play the ball        */
 static const double YIELD = 1.2, BACK_OFF = 0.3; /* 1/s, m/s: speed towards a robot for each metre; away from it */
+static const double MOST_DOUBT = 0.25;           /* m, by which a robot that nobody sees is nearer than believed  */
+static const double AT_BALL = 0.6;               /* m: who plays the ball there takes robots to be where he saw them */
 static const double POST_ROOM = 2. / 3;          /* of the room that other robots get: posts stay where they are    */
 static const double NARROW_ROOM = 0.6;           /* of it where there is no other way                              */
 static const double SQUEEZES = 3;                /* s that it then keeps to such ways                              */
@@ -117,6 +119,7 @@ struct planner {
     struct robot {
         double x, y, radius; /* in odom, m; without our own               */
         double vx, vy;       /* m/s, in odom                              */
+        double doubt;        /* m, one standard deviation of its place    */
         bool moves;          /* false: a post                             */
         bool mate;
         bool first; /* a mate with a lower number: this robot gives way to it */
@@ -228,6 +231,13 @@ static void hunt_ball(const struct planner *f, const Obstacle *o, struct pose2 *
     at->y += gone * dy / far;
 }
 
+/* m, how wrong its place may be; the longer nobody has seen it, the more. */
+static double doubt_of(const Obstacle *o)
+{
+    double variance = 0.5 * (o->covariance[0] + o->covariance[3]);
+    return variance > 0 ? fmin(sqrt(variance), MOST_DOUBT) : 0; /* not a number: 0 */
+}
+
 static void take_obstacles(struct planner *f)
 {
     if (!nm_fresh(f->nm, f->obstacles)) return;
@@ -243,6 +253,7 @@ static void take_obstacles(struct planner *f)
         f->others[f->n_others++] = (struct robot){.x = at.x,
                                                   .y = at.y,
                                                   .radius = fmin(o->radius, 1),
+                                                  .doubt = doubt_of(o),
                                                   .vx = c * o->velocity.x - s * o->velocity.y,
                                                   .vy = s * o->velocity.x + c * o->velocity.y,
                                                   .moves = o->kind != Obstacle_GOAL_POST,
@@ -546,20 +557,35 @@ static struct steer_limits limits_of(const struct planner *f)
                                  .change_turn = f->change_turn};
 }
 
+static bool at_ball(const struct planner *f)
+{
+    double far = vec2_norm(f->ball_at.x - f->robot.x, f->ball_at.y - f->robot.y);
+    return needs_ball(f->goal->mode) && (f->in_lane || far < AT_BALL);
+}
+
 /* Slower towards a robot that is near, slower still if it comes, and back from one that is too near: who pushes is
- * penalised, and who touches falls. */
+ * penalised, and who touches falls. One that was not seen for a moment may stand anywhere in a disc around its place:
+ * what counts is the nearest point of that disc, and the one that is most in the way. Who plays the ball takes the
+ * risk, because he looks at nothing else. */
 static void yield_to_others(const struct planner *f, struct steer_velocity *v, double room)
 {
     double c = cos(f->robot.theta), s = sin(f->robot.theta);
+    bool plays = at_ball(f);
     for (uint32_t i = 0; i < f->n_others; i++) {
         const struct robot *o = &f->others[i];
         struct pose2 at = seen(f, (struct pose2){o->x, o->y, 0});
-        double far = vec2_norm(at.x, at.y), gap = far - o->radius - f->body;
+        double far = vec2_norm(at.x, at.y), gap = far - o->radius - f->body, doubt = plays ? 0 : o->doubt;
         if (!o->moves || gap > 1 || !(far > 0)) continue;
-        double nx = at.x / far, ny = at.y / far, towards = v->x * nx + v->y * ny;
+        double nx = at.x / far, ny = at.y / far;
         double comes = fmax(-(c * o->vx + s * o->vy) * nx - (c * o->vy - s * o->vx) * ny, 0);
         double keep = room + (o->mate && !needs_ball(f->goal->mode) ? ASIDE : 0); /* for who plays the ball */
-        double most = gap < keep ? -BACK_OFF : fmax(YIELD * (gap - keep) - COMES * comes, -BACK_OFF);
+        double most = gap < keep ? -BACK_OFF : fmax(YIELD * fmax(gap - keep - doubt, 0) - COMES * comes, -BACK_OFF);
+        if (most >= 0) { /* he may stand a little more in the way */
+            double bearing = atan2(ny, nx), aside = angle_normal(atan2(v->y, v->x) - bearing);
+            bearing += nm_within(aside, atan2(doubt, far));
+            nx = cos(bearing), ny = sin(bearing);
+        }
+        double towards = v->x * nx + v->y * ny;
         if (towards <= most) continue;
         v->x -= (towards - most) * nx;
         v->y -= (towards - most) * ny;

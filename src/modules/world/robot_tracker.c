@@ -17,7 +17,7 @@
 enum { TRACKS = 24, MATES = 10 };
 
 static const double FADING = 0.8;            /* 1/s, of a robot's velocity                                       */
-static const double ACCELERATION = 0.2;      /* m/s^2, of robots                                                 */
+static const double ACCELERATION = 0.3;      /* m/s^2, of robots                                                 */
 static const double SPEED = 0.3;             /* m/s, standard deviation of a robot's speed when it is first seen */
 static const double POST_WANDERS = 0.05;     /* m/s^(1/2), what odometry lets a post drift                       */
 static const double GATE = 9;                /* squared standard deviations                                      */
