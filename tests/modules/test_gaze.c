@@ -369,28 +369,30 @@ static void who_walks_looks_where_it_walks(void **state)
     assert_true(longest[1] < 3 && longest[1] < 0.7 * longest[0]);
 }
 
-/* A rival walks beside it, and the ball lies on the other side: it looks at both, and at the rival only from time to
- * time while the ball is at its feet. */
+/* A rival walks beside it, and the ball lies on the other side: it looks at both, and only at the ball where that is at
+ * its feet. */
 static void who_walks_beside_it_is_watched(void **state)
 {
     (void)state;
-    double unseen[2] = {0}, ball[2] = {0}; /* s, the longest times */
-    for (int near = 0; near < 2; near++) {
+    const double places[3][2] = {{1, -1.5}, {0.6, -0.65}, {0.3, 0}}; /* m, of the ball beside it */
+    double unseen[3] = {0}, ball[3] = {0};                           /* s, the longest times      */
+    for (int i = 0; i < 3; i++) {
         struct toy toy;
         toy_open(&toy, HeadMode_BALL_MODE);
         toy.has_ball = true;
         toy.rival_pan = 1.1;
         toy.speed = 0.4;
         for (double t = 0; t < 10; t += TICK) {
-            toy.ball_x = toy.robot.x + (near ? 0.3 : 1);
-            toy.ball_y = near ? 0 : -1.5;
+            toy.ball_x = toy.robot.x + places[i][0];
+            toy.ball_y = places[i][1];
             tick(&toy);
-            if (t > 2) unseen[near] = fmax(unseen[near], toy.time - 1e-9 * (double)toy.rival_seen);
-            if (t > 2) ball[near] = fmax(ball[near], toy.time - 1e-9 * (double)toy.ball_seen);
+            if (t > 2) unseen[i] = fmax(unseen[i], toy.time - 1e-9 * (double)toy.rival_seen);
+            if (t > 2) ball[i] = fmax(ball[i], toy.time - 1e-9 * (double)toy.ball_seen);
         }
         nm_harness_free(toy.h);
     }
-    assert_true(unseen[0] < 2 && ball[0] < 1.5 && ball[1] < 1);
+    assert_true(unseen[0] < 2 && unseen[1] < 3);
+    assert_true(ball[0] < 1.5 && ball[1] < 1.5 && ball[2] < 0.1);
 }
 
 static void fixed_modes(void **state)

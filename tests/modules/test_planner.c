@@ -478,6 +478,36 @@ static void mates_leave_more_room(void **state)
     assert_true(waits_before(Obstacle_MATE, 0) > waits_before(Obstacle_RIVAL, 0) + 0.05);
 }
 
+/* m/s, at most, while it passes a rival who stands beside its way */
+static double passes(double doubt)
+{
+    struct toy toy;
+    toy_open(&toy, NULL);
+    toy.goal.mode = NavigationGoal_DIRECT;
+    toy.goal.target = (Pose2D){3, 0, 0};
+    toy.n = 1;
+    toy.obstacles[0].x = 1.2, toy.obstacles[0].y = 0.5;
+    toy.obstacles[0].kind = Obstacle_RIVAL;
+    toy.obstacles[0].radius = 0.15;
+    toy.obstacles[0].doubt = doubt;
+    double fastest = 0;
+    for (double t = 0; t < 12; t += TICK) {
+        tick(&toy);
+        if (fabs(toy.robot.x - 1) < 0.2) fastest = fmax(fastest, toy.velocity.x);
+    }
+    assert_true(toy.robot.x > 2.9);
+    nm_harness_free(toy.h);
+    return fastest;
+}
+
+/* He may stand in the way a moment later. */
+static void who_may_stand_in_the_way_is_passed_slowly(void **state)
+{
+    (void)state;
+    double sure = passes(0);
+    assert_true(sure > 0.5 && passes(0.25) < 0.8 * sure);
+}
+
 /* Who was not seen for a moment may be nearer than he is believed to be; who is nowhere known keeps nobody away. */
 static void who_may_be_nearer_gets_more_room(void **state)
 {
@@ -842,6 +872,7 @@ int main(void)
         cmocka_unit_test(who_stands_too_near_to_the_ball_leaves_it),
         cmocka_unit_test(mates_leave_more_room),
         cmocka_unit_test(who_may_be_nearer_gets_more_room),
+        cmocka_unit_test(who_may_stand_in_the_way_is_passed_slowly),
         cmocka_unit_test(it_backs_off_instead_of_pushing),
         cmocka_unit_test(a_rival_who_is_not_seen_comes_to_the_ball),
         cmocka_unit_test(a_ball_is_kicked_from_any_side_without_a_stop),

@@ -286,6 +286,58 @@ static void a_rival_that_is_not_seen_any_more_is_where_a_mate_sees_it(void **sta
     nm_harness_free(h);
 }
 
+/* The robot saw one of two rivals beside it, then looks elsewhere. A mate tells of both once: what it says of the other
+ * one does not carry away the one that this robot saw. */
+static void a_rival_is_not_taken_for_another_one_whom_a_mate_sees(void **state)
+{
+    (void)state;
+    struct nm_harness *h = nm_harness_new(&robot_tracker_module, NULL);
+    for (int n = 0; n < 120; n++) {
+        if (n == 71) {
+            const double places[2][2] = {{1.2, -0.3}, {1.2, 0.6}}; /* the other one; the one that was seen */
+            TeamMessage *mate = add_mate(h, nm_harness_set(h, "team_state"), 2, (struct pose2){2, 2, 0});
+            for (int i = 0; i < 2; i++) {
+                Obstacle *o = nm_append(&mate->obstacles, &Obstacle_type);
+                *o =
+                    (Obstacle){.kind = Obstacle_RIVAL, .position = {places[i][0], places[i][1], 0}, .confidence = 0.8f};
+                o->last_seen = nm_stamp(nm_ns(n * STEP - 0.1));
+            }
+        }
+        give_odometry(h, (struct pose2){0});
+        give_pose(h, (struct pose2){0, 0, 0}, 0.05);
+        Percepts *image = give_image(h, 0.02);
+        if (n < 30) add_percept(image, Percept_RIVAL, 1.2, 0.4, 0.05);
+        nm_harness_step(h, STEP);
+    }
+    const Obstacle *rival = nearest(h, "obstacles", 1.2, 0.6);
+    assert_non_null(rival);
+    assert_true(hypot(rival->position.x - 1.2, rival->position.y - 0.6) < 0.15);
+    nm_harness_free(h);
+}
+
+/* Who walks beside a robot, where it cannot look, is known from mates only: for a while, and also while he comes so
+ * near that a mate might mean this robot itself. */
+static void a_rival_beside_it_is_known_from_a_mate(void **state)
+{
+    (void)state;
+    struct nm_harness *h = nm_harness_new(&robot_tracker_module, NULL);
+    for (int n = 0; n < 90; n++) {
+        const double places[2][2] = {{-0.4, 0.1}, {-2, 1}};
+        TeamMessage *mate = add_mate(h, nm_harness_set(h, "team_state"), 2, (struct pose2){2, 2, 0});
+        for (int i = 0; i < 2; i++) {
+            Obstacle *o = nm_append(&mate->obstacles, &Obstacle_type);
+            *o = (Obstacle){.kind = Obstacle_RIVAL, .position = {places[i][0], places[i][1], 0}, .confidence = 0.8f};
+            o->last_seen = nm_stamp(nm_ns(fmax(n * STEP - 1.5, 0)));
+        }
+        give_odometry(h, (struct pose2){0});
+        give_pose(h, (struct pose2){0, 0, 0}, 0.05);
+        nm_harness_step(h, STEP);
+    }
+    assert_non_null(nearest(h, "obstacles", -0.4, 0.1));
+    assert_int_equal(count(h, "obstacles", Obstacle_RIVAL), 1);
+    nm_harness_free(h);
+}
+
 /* A message was half a second on its way: the mate who sent it and the rival whom he saw have walked on since. */
 static void others_walk_on_while_a_message_is_on_its_way(void **state)
 {
@@ -372,6 +424,8 @@ int main(void)
         cmocka_unit_test(what_a_mate_sees_is_an_obstacle_but_not_this_robot_nor_what_was_seen_long_ago),
         cmocka_unit_test(a_mate_that_is_not_seen_any_more_is_where_it_says),
         cmocka_unit_test(a_rival_that_is_not_seen_any_more_is_where_a_mate_sees_it),
+        cmocka_unit_test(a_rival_is_not_taken_for_another_one_whom_a_mate_sees),
+        cmocka_unit_test(a_rival_beside_it_is_known_from_a_mate),
         cmocka_unit_test(others_walk_on_while_a_message_is_on_its_way),
         cmocka_unit_test(a_robot_behind_the_ball_is_not_forgotten),
         cmocka_unit_test(the_posts_are_where_the_field_has_them),

@@ -47,7 +47,8 @@ static const double AHEAD = 2;     /* m, where robots on the way are looked for 
 static const double SLOW = 0.1;    /* m/s, slower it does not look where it walks                               */
 static const double BESIDE = 1.5, TRUNK = 0.35; /* m, robots that are nearer are watched; where they are recognised */
 static const double STRAYS = 0.4, KNOWN = 0.06; /* m/s, m: how fast they stray, how well they are known when seen */
-static const double BUSY = 1;    /* m, with the ball so near it looks at nothing else                         */
+static const double BUSY = 1;    /* m, with the ball so near it looks at nothing else ...                     */
+static const double PLAYS = 0.8; /* m, ... but at robots beside it, down to here                              */
 static const double SAME = 1.5;  /* s, in which a landmark tells something new: pictures err together */
 static const double THERE = 0.1; /* rad, the head looks where it should                                       */
 
@@ -226,10 +227,10 @@ static void look_out_for_way(const struct gaze *f, struct outlook *o)
 }
 
 /* Robots beside it that it has not seen for a moment: they may have come nearer. What a look tells is counted as for
- * the ball, which otherwise wins every time; only who is busy with the ball cares less. */
+ * the ball, which otherwise wins every time; only who plays the ball cares less. */
 static void look_out_for_robots(const struct gaze *f, struct outlook *o)
 {
-    bool busy = o->ball && vec2_norm(f->ball_at.x, f->ball_at.y) < BUSY;
+    bool plays = o->ball && vec2_norm(f->ball_at.x, f->ball_at.y) < PLAYS;
     for (uint32_t i = 0; i < f->obstacles->obstacles.n && o->n_robots < ROBOTS; i++) {
         const Obstacle *r = &f->obstacles->obstacles.at[i];
         double far = vec2_norm(r->position.x, r->position.y),
@@ -237,8 +238,9 @@ static void look_out_for_robots(const struct gaze *f, struct outlook *o)
         if (r->kind == Obstacle_GOAL_POST || r->kind == Obstacle_BALL || !(far < BESIDE)) continue;
         o->robots[o->n_robots] = spot_of(f, r->position.x, r->position.y, TRUNK);
         double strayed = STRAYS * (fmax(unseen, 0) + f->dwell);
-        double near = 1 - far / BESIDE, told = 0.5 * log(1 + strayed * strayed / (KNOWN * KNOWN));
-        o->robots[o->n_robots++].worth = near * (busy ? 1 - exp(-fmax(unseen, 0) / NEXT) : told);
+        double told = 0.5 * log(1 + strayed * strayed / (KNOWN * KNOWN));
+        o->robots[o->n_robots++].worth =
+            plays ? (1 - far / BESIDE) * (1 - exp(-fmax(unseen, 0) / NEXT)) : (BESIDE / fmax(far, TRUNK) - 1) * told;
     }
 }
 

@@ -563,6 +563,15 @@ static bool at_ball(const struct planner *f)
     return needs_ball(f->goal->mode) && (f->in_lane || far < AT_BALL);
 }
 
+/* At most so fast in a direction. */
+static void slow_down(struct steer_velocity *v, double nx, double ny, double most)
+{
+    double towards = v->x * nx + v->y * ny;
+    if (towards <= most) return;
+    v->x -= (towards - most) * nx;
+    v->y -= (towards - most) * ny;
+}
+
 /* Slower towards a robot that is near, slower still if it comes, and back from one that is too near: who pushes is
  * penalised, and who touches falls. One that was not seen for a moment may stand anywhere in a disc around its place:
  * what counts is the nearest point of that disc, and the one that is most in the way. Who plays the ball takes the
@@ -574,21 +583,16 @@ static void yield_to_others(const struct planner *f, struct steer_velocity *v, d
     for (uint32_t i = 0; i < f->n_others; i++) {
         const struct robot *o = &f->others[i];
         struct pose2 at = seen(f, (struct pose2){o->x, o->y, 0});
-        double far = vec2_norm(at.x, at.y), gap = far - o->radius - f->body, doubt = plays ? 0 : o->doubt;
+        double far = vec2_norm(at.x, at.y), gap = far - o->radius - f->body;
         if (!o->moves || gap > 1 || !(far > 0)) continue;
         double nx = at.x / far, ny = at.y / far;
         double comes = fmax(-(c * o->vx + s * o->vy) * nx - (c * o->vy - s * o->vx) * ny, 0);
         double keep = room + (o->mate && !needs_ball(f->goal->mode) ? ASIDE : 0); /* for who plays the ball */
-        double most = gap < keep ? -BACK_OFF : fmax(YIELD * fmax(gap - keep - doubt, 0) - COMES * comes, -BACK_OFF);
-        if (most >= 0) { /* he may stand a little more in the way */
-            double bearing = atan2(ny, nx), aside = angle_normal(atan2(v->y, v->x) - bearing);
-            bearing += nm_within(aside, atan2(doubt, far));
-            nx = cos(bearing), ny = sin(bearing);
-        }
-        double towards = v->x * nx + v->y * ny;
-        if (towards <= most) continue;
-        v->x -= (towards - most) * nx;
-        v->y -= (towards - most) * ny;
+        slow_down(v, nx, ny, gap < keep ? -BACK_OFF : fmax(YIELD * (gap - keep) - COMES * comes, -BACK_OFF));
+        if (plays || o->doubt <= 0) continue;
+        double bearing = atan2(ny, nx), aside = angle_normal(atan2(v->y, v->x) - bearing);
+        bearing += nm_within(aside, atan2(o->doubt, far));
+        slow_down(v, cos(bearing), sin(bearing), YIELD * fmax(gap - keep - o->doubt, 0));
     }
 }
 

@@ -34,7 +34,8 @@ static const double WIDTH = 0.2;       /* m, a robot nearer than this to the lin
 static const double UNSEEN = 0.7;      /* s, a robot that was not seen for longer may be where a mate sees it   */
 static const double ROBOT_SPEED = 0.6; /* m/s                                                               */
 static const double HEARSAY = 0.7;     /* s, what a mate saw earlier does not count: most of them walk        */
-static const double POSE_GOOD = 0.5;   /* m, standard deviation up to which the own pose says where posts are */
+static const double LOOMS = 1, LOOMING = 2; /* m, s: except of robots so near: nobody sees who walks beside it */
+static const double POSE_GOOD = 0.5;        /* m, standard deviation up to which the own pose says where posts are */
 
 struct track {
     bool on, post;
@@ -278,9 +279,32 @@ static struct pose2 walked_on(const struct robot_tracker *f, const Obstacle *tol
     return pose2_point(told->position.x + lasts * told->velocity.x, told->position.y + lasts * told->velocity.y);
 }
 
+/* m, from a track to what a mate has told, in odom */
+static double away_from(const struct robot_tracker *f, const struct place *place, const struct track *t,
+                        const Obstacle *told)
+{
+    struct pose2 seen = pose2_mul(pose2_inv(place->robot_to_map), walked_on(f, told));
+    struct pose2 at = pose2_mul(nm_trail_at(&f->trail, f->nm->now), seen);
+    return vec2_norm(at.x - t->at.x[0], at.y - t->at.x[1]);
+}
+
+/* Whether the mate has told of another robot that is nearer to the track. */
+static bool rather_another(const struct robot_tracker *f, const struct place *place, const struct track *t,
+                           const TeamMessage *message, const Obstacle *told)
+{
+    double away = away_from(f, place, t, told);
+    for (uint32_t i = 0; i < message->obstacles.n; i++) {
+        const Obstacle *other = &message->obstacles.at[i];
+        bool robot = other->kind == Obstacle_ROBOT || other->kind == Obstacle_RIVAL;
+        if (robot && other != told && away_from(f, place, t, other) < away) return true;
+    }
+    return false;
+}
+
 /* A robot that this one has not seen for a moment is where a mate has seen it since, as far as the two can be the same:
  * it may have walked. */
-static void believe(struct robot_tracker *f, const struct place *place, const Obstacle *told)
+static void believe(struct robot_tracker *f, const struct place *place, const TeamMessage *message,
+                    const Obstacle *told)
 {
     struct pose2 robot = nm_trail_at(&f->trail, f->nm->now);
     struct pose2 seen = pose2_mul(pose2_inv(place->robot_to_map), walked_on(f, told));
@@ -296,7 +320,7 @@ static void believe(struct robot_tracker *f, const struct place *place, const Ob
         if (!t->on || t->post || t->mate > SURE || unseen < UNSEEN || away > APART + ROBOT_SPEED * unseen) continue;
         if (away < nearest) nearest = away, best = t;
     }
-    if (!best) return;
+    if (!best || rather_another(f, place, best, message, told)) return;
     place_spread(place, seen.x, seen.y, none, own);
     for (int k = 0; k < 4; k += 3) own[k] += least + fmin(fmax(told->covariance[k], 0), 1);
     turn_covariance(own, robot.theta - place->robot_to_map.theta, r);
@@ -316,7 +340,7 @@ static void listen(struct robot_tracker *f, const struct place *place)
             bool robot = told->kind == Obstacle_ROBOT || told->kind == Obstacle_RIVAL;
             double age = nm_seconds(f->nm->now - nm_stamp_ns(told->last_seen));
             double away = vec2_norm(told->position.x - place->robot_to_map.x, told->position.y - place->robot_to_map.y);
-            if (robot && age >= 0 && age < UNSEEN && away > APART) believe(f, place, told);
+            if (robot && age >= 0 && age < UNSEEN && away > APART) believe(f, place, &mate->message, told);
         }
     }
 }
@@ -424,14 +448,15 @@ static void tell_hearsay(struct robot_tracker *f, const struct place *place, str
             const Obstacle *told = &mate->message.obstacles.at[i];
             struct pose2 there = walked_on(f, told);
             double x = there.x, y = there.y;
-            bool old = nm_seconds(f->nm->now - nm_stamp_ns(told->last_seen)) > HEARSAY;
+            double far = vec2_norm(x - place->robot_to_map.x, y - place->robot_to_map.y);
+            bool old = nm_seconds(f->nm->now - nm_stamp_ns(told->last_seen)) > (far < LOOMS ? LOOMING : HEARSAY);
             bool counts =
                 told->kind == Obstacle_ROBOT || told->kind == Obstacle_RIVAL ||
                 (told->kind == Obstacle_MATE && !told->player_number); /* who has a number speaks for itself */
             if (!counts || !isfinite(x + y) || old) continue;
             struct pose2 at = pose2_mul(map_to_it, pose2_point(x, y)), odom = pose2_mul(map_to_odom, pose2_point(x, y));
             const struct track it = {.at.x = {odom.x, odom.y}};
-            if (vec2_norm(x - place->robot_to_map.x, y - place->robot_to_map.y) < 0.5 || taken(to, at.x, at.y, 0.5) ||
+            if (far < (told->kind == Obstacle_RIVAL ? TOUCH : 0.5) || taken(to, at.x, at.y, 0.5) ||
                 chance_to_see(f, &it, robot) > 0.5)
                 continue;
             Obstacle *o = nm_append(&to->obstacles, &Obstacle_type);
