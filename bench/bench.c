@@ -11,6 +11,7 @@ struct nm_bench {
     int missed;
     struct nm_err failed; /* why a group could not be measured */
     char above[96];       /* the last row that stands under no other */
+    const char *head;     /* of the column beside the values, until the heads are printed; then NULL */
 };
 
 /* A build without a benchmark's file (and the peer that it needs) simply has fewer rows. */
@@ -105,19 +106,31 @@ static void report_json(FILE *to, const char *name, double value, const char *un
     fprintf(to, ", \"ok\": %s}\n", ok ? "true" : "false");
 }
 
+/* A row without a goal is neither met nor missed. */
+static const char *verdict(const char *goal, bool ok) { return !ok ? "missed" : *goal ? "ok" : "-"; }
+
 /* A row as soon as it is known: the columns have fixed widths. */
 static void report_row(FILE *to, const char *name, double value, const char *unit, double ratio, const char *goal,
                        bool ok)
 {
     char beside[32] = "";
     if (isfinite(ratio)) snprintf(beside, sizeof beside, "%.3g x", ratio);
-    fprintf(to, "%-52s %10.4g %-6s %9s   %-16s %s\n", name, value, unit, beside, goal, ok ? "ok" : "missed");
+    fprintf(to, "%-52s %10.4g %-6s %9s   %-16s %s\n", name, value, unit, beside, goal, verdict(goal, ok));
+}
+
+/* Above the first line; a group that cannot be measured prints none. */
+static void print_head(struct nm_bench *bench)
+{
+    if (bench->head && !bench->options->json)
+        fprintf(bench->options->to, "%-52s %10s %-6s %9s   %-16s\n", "what", "value", "unit", bench->head, "goal");
+    bench->head = NULL;
 }
 
 void nm_bench_report(struct nm_bench *bench, const char *name, double value, const char *unit, double ratio,
                      const char *goal, bool ok)
 {
     FILE *to = bench->options->to;
+    print_head(bench);
     (bench->options->json ? report_json : report_row)(to, name, value, unit, ratio, goal, ok);
     fflush(to);
     bench->missed += !ok;
@@ -128,15 +141,14 @@ void nm_bench_beside(struct nm_bench *bench, const char *name, double value, con
 {
     FILE *to = bench->options->to;
     char number[32] = "-";
+    print_head(bench);
     ok &= isfinite(value);
     bench->missed += !ok;
     if (strncmp(name, "  ", 2)) snprintf(bench->above, sizeof bench->above, "%s", name);
     if (isfinite(value)) snprintf(number, sizeof number, "%.4g", value);
     if (!bench->options->json) {
         fprintf(to, "%-52s %10s %-6s %9s   %-16s %s\n", name, number, unit, known, goal,
-                ok                ? "ok"
-                : isfinite(value) ? "missed"
-                                  : "not measured");
+                ok || isfinite(value) ? verdict(goal, ok) : "not measured");
         fflush(to);
         return;
     }
@@ -208,6 +220,7 @@ void nm_bench_say(struct nm_bench *bench, const char *format, ...)
 {
     va_list list;
     char text[400];
+    print_head(bench);
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
@@ -228,7 +241,7 @@ static int no_group(const char *group, struct nm_err *err)
     char list[256] = "";
     uint32_t n = 0;
     for (uint32_t i = 0; i < BENCHES; i++) {
-        if (!benches[i].run || (n && !strcmp(names[n - 1], benches[i].group))) continue;
+        if (!benches[i].run || nm_word_of(benches[i].group, names, n) >= 0) continue;
         size_t used = strlen(list);
         snprintf(list + used, sizeof list - used, "%s%s", n ? ", " : "", benches[i].group);
         names[n++] = benches[i].group;
@@ -248,9 +261,7 @@ int nm_bench_run(const struct nm_bench_options *options, struct nm_err *err)
         if (!is_wanted(&bench, benches[i].rows)) continue;
         if (!benches[i].run || (options->group && strcmp(options->group, benches[i].group))) continue;
         if (!options->group && benches[i].alone) continue;
-        if (!any && !options->json)
-            fprintf(options->to, "%-52s %10s %-6s %9s   %-16s\n", "what", "value", "unit",
-                    benches[i].alone ? "known" : "ratio", "goal");
+        if (!any) bench.head = benches[i].alone ? "known" : "ratio";
         any = true;
         benches[i].run(&bench);
     }
