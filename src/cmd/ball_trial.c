@@ -284,5 +284,9 @@ void ball_trial(struct setup *setup, const struct ball_trial *options, struct ba
         play(&t);
         nm_stage_free(t.stage);
     }
-    if (!result->done) snprintf(result->why, sizeof result->why, "%.150s", err.n ? err.text : "interrupted");
+    if (result->done) return;
+    if (err.n)
+        snprintf(result->why, sizeof result->why, "%.*s", (int)strcspn(err.text, "\n"), err.text);
+    else
+        snprintf(result->why, sizeof result->why, "interrupted");
 }

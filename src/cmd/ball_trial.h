@@ -24,7 +24,7 @@ enum ball_error {
 enum { BALL_SAMPLES = 2400 };
 struct ball_result {
     bool done;
-    char why[160];
+    char why[400];
     uint64_t hash;           /* of the percepts                                       */
     double cpu;              /* s inside cycles in a simulated second                 */
     uint32_t upright, known; /* samples; of them with a ball                        */

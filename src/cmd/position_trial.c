@@ -200,7 +200,11 @@ void position_trial(struct setup *setup, const struct position_trial *t, struct 
     if (outing) play(outing, &judge);
     if (judge.smoothers && result->done) smooth(&judge);
     for (uint32_t r = 0; r < NM_OUTING_MATES && judge.smoothers; r++) position_smoother_free(&smoothers[r]);
-    if (!result->done) snprintf(result->why, sizeof result->why, "%.150s", err.n ? err.text : "interrupted");
+    if (result->done) return;
+    if (err.n)
+        snprintf(result->why, sizeof result->why, "%.*s", (int)strcspn(err.text, "\n"), err.text);
+    else
+        snprintf(result->why, sizeof result->why, "interrupted");
     nm_outing_free(outing);
 }
 

@@ -36,7 +36,7 @@ struct position_errors {
 };
 struct position_result {
     bool done;
-    char why[160];
+    char why[400];
     uint64_t hash;                   /* of the percepts                                     */
     double step_us[NM_OUTING_POSES]; /* of the module that makes each pose, median of the first robot */
     double cpu;                      /* s inside cycles, a robot and simulated second       */

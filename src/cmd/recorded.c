@@ -197,9 +197,9 @@ static int play(struct setup *setup, const struct recorded *r, const struct list
     return bad ? -1 : 0;
 }
 
-static void first_line(char to[160], const struct nm_err *err)
+static void first_line(char *to, size_t size, const struct nm_err *err)
 {
-    snprintf(to, 160, "%.*s", (int)strcspn(err->text, "\n"), err->text);
+    snprintf(to, size, "%.*s", (int)strcspn(err->text, "\n"), err->text);
 }
 
 /* ---- poses ---- */
@@ -245,7 +245,7 @@ void recorded_poses(struct setup *setup, const struct recorded *r, uint32_t n, c
         if (!result->of[k].n) bad = nm_fail(&err, "%s: no pose of topic %s falls into play", r->log, topics[k]);
     free(p.story.moments);
     result->done = !bad;
-    first_line(result->why, &err);
+    first_line(result->why, sizeof result->why, &err);
 }
 
 /* ---- the ball ---- */
@@ -290,5 +290,5 @@ void recorded_ball(struct setup *setup, const struct recorded *r, struct ball_re
     int bad = read_story(&p.story, r->log, &err) || play(setup, r, &listener, 1, &p, &busy, &result->cpu, &err);
     free(p.story.moments);
     result->done = !bad;
-    first_line(result->why, &err);
+    first_line(result->why, sizeof result->why, &err);
 }
