@@ -125,6 +125,8 @@ int eval_match(int argc, char **argv)
     e.results = nm_calloc(2 * e.seeds, sizeof *e.results);
     setup_begin(&e.setup);
     for (int i = 0; i < 2; i++) e.match.teams[i] = e.lineups[i] = argv[1 + i];
+    e.match.words[0] = "the first LINEUP";
+    e.match.words[1] = "the second LINEUP";
     int bad = canvas_check(picture, &err) || match_begin(&trial, &e.setup, &e.match, &err) ? -1 : 0;
     if (!bad) {
         match_end(&trial);

@@ -42,19 +42,19 @@ static int read_team(struct setup *setup, const char *text, const char *flag, en
                      struct team *team, struct nm_err *err)
 {
     char words[256], *rest = words;
-    const char *lineup = NULL;
-    team->robot = setup_robot(setup, "kid70", err);
+    const char *lineup = NULL, *own = NULL;
     if (snprintf(words, sizeof words, "%s", text ? text : "") >= (int)sizeof words)
         return nm_fail(err, "%s: this is too long", flag);
     for (char *word; (word = strsep(&rest, ",")) && *word;) {
         struct nm_err none = {0};
         const char *name = nm_take_text(&setup->arena, word);
         const char *robot = strstr(name, ".yaml") ? NULL : setup_robot(setup, name, &none);
-        if (robot)
-            team->robot = robot;
-        else
-            lineup = name;
+        if (robot ? own : lineup)
+            return nm_fail(err, "%s: '%s' names two %s; give a robot, a line-up, or one of each", flag, text,
+                           robot ? "robots" : "line-ups");
+        *(robot ? &own : &lineup) = robot ? robot : name;
     }
+    team->robot = own ? own : setup_robot(setup, "kid70", err);
     bool learned = team->robot && !access(nm_path(&setup->arena, team->robot, "walk.onnx"), R_OK);
     const char *form = lineup ? lineup : learned && fidelity != NM_FIDELITY_FLAT ? "match_policy" : "match";
     if (fidelity == NM_FIDELITY_FLAT && !strpbrk(form, "/.")) { /* line-ups of the flat world have no body */
@@ -143,13 +143,20 @@ static const char *word_of(struct setup *setup, const char *text, uint32_t numbe
     return text ? nm_take_format(&setup->arena, "%.*s", (int)strcspn(text, "+"), text) : NULL;
 }
 
+static uint32_t words_in(const char *text)
+{
+    uint32_t n = text != NULL;
+    while (text && (text = strchr(text, '+'))) n++, text++;
+    return n;
+}
+
 static int add_player(struct writer *w, struct setup *setup, uint32_t team, uint32_t number, const char *text,
-                      const char *eyes, enum nm_fidelity fidelity, const struct nm_pitch_size *field,
+                      const char *flag, const char *eyes, enum nm_fidelity fidelity, const struct nm_pitch_size *field,
                       struct nm_err *err)
 {
-    static const char *const names[2] = {"red", "blue"}, *const words[2] = {"--red", "--blue"};
+    static const char *const names[2] = {"red", "blue"};
     struct team who = {0};
-    if (read_team(setup, text, words[team], fidelity, &who, err)) return -1;
+    if (read_team(setup, text, flag, fidelity, &who, err)) return -1;
     struct lineup_flags flags = {.robot = who.robot};
     struct nm_lineup_options options = setup_options(setup, &flags);
     struct nm_lineup *lineup = nm_lineup_load(who.lineup, &setup->registry, &options, err);
@@ -171,7 +178,7 @@ static int add_player(struct writer *w, struct setup *setup, uint32_t team, uint
 
 static int make_scenario(struct match *m, struct setup *setup, enum nm_fidelity fidelity, struct nm_err *err)
 {
-    static const char *const fields[NM_GAME_LEAGUES] = {"kid", "spl", "kid"};
+    static const char *const fields[NM_GAME_LEAGUES] = {"kid", "spl", "kid"}, *const flags[2] = {"--red", "--blue"};
     struct writer w = {.room = 1 << 20};
     struct nm_pitch pitch;
     const char *field = m->options.field ? m->options.field : fields[m->league];
@@ -185,11 +192,15 @@ static int make_scenario(struct match *m, struct setup *setup, enum nm_fidelity 
     if (fidelity == NM_FIDELITY_CAMERA) add(&w, "camera_period: %g s\n", PICTURES);
     add(&w, "duration: %.0f s\ncolours: [red, blue]\nball: {at: [0, 0]}\nrobots:\n",
         LONGEST * 2 * m->options.half + 600);
-    for (uint32_t t = 0; t < 2; t++)
+    for (uint32_t t = 0; t < 2; t++) {
+        const char *text = m->options.teams[t], *flag = m->options.words[t] ? m->options.words[t] : flags[t];
+        uint32_t given = words_in(text);
+        if (given > players)
+            return nm_fail(err, "%s: '%s' names %u players, but a team has %u", flag, text, given, players);
         for (uint32_t n = 1; n <= players; n++)
-            if (add_player(&w, setup, t, n, word_of(setup, m->options.teams[t], n), m->options.eyes, fidelity, &size,
-                           err))
+            if (add_player(&w, setup, t, n, word_of(setup, text, n), flag, m->options.eyes, fidelity, &size, err))
                 return -1;
+    }
     m->scenario = nm_scenario_parse("match", w.at, w.used, setup->root, err);
     return m->scenario ? 0 : -1;
 }

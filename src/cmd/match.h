@@ -17,6 +17,7 @@ struct match_options {
     const char *field;    /* NULL: kid, or spl                                                     */
     const char *teams[2]; /* red and blue: a robot, a line-up, or both with a comma between; NULL;
                              with + between, one for each player                                   */
+    const char *words[2]; /* what a complaint calls them; NULL: --red and --blue                   */
     int64_t players;      /* of a team; 0: the league's                                            */
     double half;          /* s; 0: the league's                                                    */
     uint64_t seed;
@@ -36,7 +37,7 @@ struct match_options {
 #define MATCH_MANY                                                                                                     \
     ((struct match_options){.league = "hsl", .fidelity = "flat", .half = 300, .air = {MATCH_AIR, MATCH_AIR}})
 #define MATCH_FLAGS(o)                                                                                                 \
-    TIME("half", &(o)->half, 6, 3600, "length of a half: 10m, 90s (default: 5m)"),                                     \
+    TIME("half", &(o)->half, 6, 3600, "length of a half: 10m, 90s, 2 (minutes) (default: 5m)"),                        \
         TEXT("league", &(o)->league, "NAME", "rules: hl, spl or hsl (default: hsl)"),                                  \
         TEXT("fidelity", &(o)->fidelity, "HOW", "flat (default): discs on a plane; percept: bodies with physics"),     \
         WHOLE("players", &(o)->players, 1, 7, "N", "robots of a team (default: the league's)")
