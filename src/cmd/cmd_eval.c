@@ -195,6 +195,16 @@ static void sum_up(struct eval *e, struct row *row)
     free(recovered);
 }
 
+/* One seed, or seeds without a spread, do not tell how far chance goes. */
+static const char *interval_text(const struct eval *e, const double figure[3], char to[48])
+{
+    if (e->seeds == 1 || figure[1] == figure[2])
+        snprintf(to, 48, "(%s: no interval)", e->seeds == 1 ? "one seed" : "no spread");
+    else
+        snprintf(to, 48, "(%.1f to %.1f)", figure[1], figure[2]);
+    return to;
+}
+
 static void print_errors(const struct eval *e)
 {
     struct table table;
@@ -204,8 +214,9 @@ static void print_errors(const struct eval *e)
     table_begin(&table, heads);
     for (uint32_t i = 0; i < e->n_rows; i++) {
         const struct row *r = &e->rows[i];
-        table_row(&table, "%s\t%.1f\t(%.1f to %.1f)\t%.1f\t(%.1f to %.1f)\t%.2f\t%.1f\t%.2f %%\t%.1f\t%.1f %%\t%.0f",
-                  r->name, r->median[0], r->median[1], r->median[2], r->p95[0], r->p95[1], r->p95[2], r->turn_median,
+        char median[48], p95[48];
+        table_row(&table, "%s\t%.1f\t%s\t%.1f\t%s\t%.2f\t%.1f\t%.2f %%\t%.1f\t%.1f %%\t%.0f", r->name, r->median[0],
+                  interval_text(e, r->median, median), r->p95[0], interval_text(e, r->p95, p95), r->turn_median,
                   r->turn_p95, 100.0 * r->mirrored / r->n, r->nees, 100 * r->inside, r->cpu);
     }
     table_print(&table, stdout);

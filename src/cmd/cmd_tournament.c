@@ -123,10 +123,14 @@ static void print_ranks(const struct tournament *t)
                                               "95 %", NULL});
     for (uint32_t i = 0; i < t->n_teams; i++) {
         const struct tournament_rank *r = &ranks[i];
-        char elo[48] = "-", goals[48] = "-"; /* one game says nothing about how far chance goes */
+        char elo[48] = "-", goals[48] = "-";
+        if (r->games == 1) /* says nothing about how far chance goes */
+            snprintf(elo, sizeof elo, "one game: no interval"), snprintf(goals, sizeof goals, "%s", elo);
         if (r->games > 1) snprintf(elo, sizeof elo, "%+.0f to %+.0f", r->low, r->high);
-        if (r->games > 1)
+        if (r->games > 1 && r->goals_by > 1e-9)
             snprintf(goals, sizeof goals, "%+.2f to %+.2f", r->goals - r->goals_by, r->goals + r->goals_by);
+        else if (r->games > 1)
+            snprintf(goals, sizeof goals, "no spread: no interval");
         table_row(&table, "%s\t%u\t%g\t%+.0f\t%s\t%+.2f\t%s", t->teams[r->team], r->games, r->points, r->elo, elo,
                   r->goals, goals);
     }
@@ -144,15 +148,22 @@ static int open_book(struct season *s, struct nm_err *err)
     return fclose(to) ? nm_fail(err, "cannot write %s", s->path) : 0;
 }
 
-static int play(struct season *s, uint32_t games, uint32_t jobs, struct nm_err *err)
+/* Line-ups that do not exist are reported before anything is played. */
+static int check_teams(struct season *s, struct nm_err *err)
 {
     struct match trial;
-    for (uint32_t i = 0; i < s->book.n_teams; i++) { /* line-ups that do not exist are told before anything is played */
+    for (uint32_t i = 0; i < s->book.n_teams; i++) {
         struct match_options o = s->match;
         o.teams[0] = o.teams[1] = s->book.teams[i];
+        o.words[0] = o.words[1] = "TEAM";
         if (match_begin(&trial, &s->setup, &o, err)) return -1;
         match_end(&trial);
     }
+    return 0;
+}
+
+static int play(struct season *s, uint32_t games, uint32_t jobs, struct nm_err *err)
+{
     if (nm_make_folders(s->path, err) || open_book(s, err) || plan(s, games, err)) return -1;
     if (s->book.n_games && !s->silent) printf("in %s already: %u of the games\n", s->path, s->book.n_games);
     progress_begin(&s->progress, "");
@@ -215,7 +226,7 @@ int cmd_tournament(int argc, char **argv)
     s.first = (uint64_t)first;
     s.silent = rank && strcmp(rank, "0");
     if (!jobs) jobs = sched_getaffinity(0, sizeof cores, &cores) ? 1 : CPU_COUNT(&cores);
-    code = play(&s, (uint32_t)games, (uint32_t)jobs, &err) ? EXIT_FAILED : EXIT_OK;
+    code = check_teams(&s, &err) ? EXIT_USAGE : play(&s, (uint32_t)games, (uint32_t)jobs, &err) ? EXIT_FAILED : EXIT_OK;
     if (s.book.n_games && !s.silent) print_ranks(&s.book);
     if (err.n) complain(&err);
     if (interrupted()) code = tell_interrupted("%u games are missing; the same command plays them", s.n);

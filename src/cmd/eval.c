@@ -30,22 +30,27 @@ struct eval_mean eval_difference(const double *a, const double *b, uint32_t n)
 
 struct eval_mean eval_mean(const double *values, uint32_t n) { return eval_difference(values, NULL, n); }
 
+/* Whether it has an interval that says something: values without spread do not tell how far chance goes. */
+static bool has_interval(struct eval_mean m) { return isfinite(m.half) && m.half > 1e-9 * fmax(fabs(m.mean), 1e-3); }
+
 static void print_cell(struct eval_mean m, bool sign, FILE *to)
 {
     char text[48];
+    bool interval = m.n && has_interval(m);
     if (!m.n)
         snprintf(text, sizeof text, "-");
-    else if (m.n < 2)
+    else if (!interval)
         snprintf(text, sizeof text, sign ? "%+.3g" : "%.3g", m.mean);
     else
         snprintf(text, sizeof text, sign ? "%+.3g ± %.2g" : "%.3g ± %.2g", m.mean, m.half);
     /* the sign ± is two bytes and one column */
-    fprintf(to, "  %*s", 20 + (m.n > 1), text);
+    fprintf(to, "  %*s", 20 + interval, text);
 }
 
 void eval_print(const char *const *lineups, uint32_t n_lineups, const struct eval_measure *measures,
                 uint32_t n_measures, uint32_t seeds, FILE *to)
 {
+    bool bare = false; /* some figure has no interval */
     fprintf(to, "%-22s", "line-up");
     for (uint32_t k = 0; k < n_measures; k++) fprintf(to, "  %20s", measures[k].name);
     fprintf(to, "\n%-22s", "");
@@ -53,13 +58,24 @@ void eval_print(const char *const *lineups, uint32_t n_lineups, const struct eva
     fputc('\n', to);
     for (uint32_t i = 0; i < n_lineups; i++) {
         fprintf(to, "%-22s", lineups[i]);
-        for (uint32_t k = 0; k < n_measures; k++) print_cell(eval_mean(measures[k].values[i], seeds), false, to);
+        for (uint32_t k = 0; k < n_measures; k++) {
+            struct eval_mean m = eval_mean(measures[k].values[i], seeds);
+            bare |= m.n && !has_interval(m);
+            print_cell(m, false, to);
+        }
         fputc('\n', to);
     }
     for (uint32_t i = 1; i < n_lineups; i++) {
         fprintf(to, "%.13s - first%*s", lineups[i], 14 - (int)snprintf(NULL, 0, "%.13s", lineups[i]), "");
-        for (uint32_t k = 0; k < n_measures; k++)
-            print_cell(eval_difference(measures[k].values[i], measures[k].values[0], seeds), true, to);
+        for (uint32_t k = 0; k < n_measures; k++) {
+            struct eval_mean m = eval_difference(measures[k].values[i], measures[k].values[0], seeds);
+            bare |= m.n && !has_interval(m);
+            print_cell(m, true, to);
+        }
         fputc('\n', to);
     }
+    if (seeds == 1)
+        fprintf(to, "one seed: no intervals\n");
+    else if (bare)
+        fprintf(to, "a figure without ± is the same for all seeds, or only one seed has it: no interval\n");
 }

@@ -155,9 +155,21 @@ static void draw_intervals(const struct tournament *t, struct tournament_rank *r
     free(drawn);
 }
 
+/* Results without a spread tell the bootstrap nothing. One more game, against the mean, is in the ratings, too. What a
+ * team wins, the mean of all shares. */
+static void wilson(const struct tournament *t, struct tournament_rank *r)
+{
+    const double z = 1.96;
+    double n = r->games + 1, p = (r->points + 0.5) / n, middle = p + z * z / (2 * n),
+           width = z * sqrt(p * (1 - p) / n + z * z / (4 * n * n)), whole = 1 + z * z / n,
+           low = (middle - width) / whole, high = (middle + width) / whole, share = 1 - 1.0 / t->n_teams;
+    r->low = r->elo + share * (elo_of(low / (1 - low)) - elo_of(p / (1 - p)));
+    r->high = r->elo + share * (elo_of(high / (1 - high)) - elo_of(p / (1 - p)));
+}
+
 void tournament_rank(const struct tournament *t, struct tournament_rank ranks[TOURNAMENT_TEAMS])
 {
-    double strength[TOURNAMENT_TEAMS], squares[TOURNAMENT_TEAMS] = {0};
+    double strength[TOURNAMENT_TEAMS], squares[TOURNAMENT_TEAMS] = {0}, same[TOURNAMENT_TEAMS] = {0};
     memset(ranks, 0, TOURNAMENT_TEAMS * sizeof *ranks);
     fit(t, NULL, t->n_games, strength);
     for (uint32_t i = 0; i < t->n_games; i++) {
@@ -166,7 +178,9 @@ void tournament_rank(const struct tournament *t, struct tournament_rank ranks[TO
             uint32_t team = side ? g->second : g->first;
             double more = (double)g->goals[side] - g->goals[!side];
             ranks[team].games++;
-            ranks[team].points += more > 0 ? 1 : more == 0 ? 0.5 : 0;
+            double point = more > 0 ? 1 : more == 0 ? 0.5 : 0;
+            ranks[team].points += point;
+            same[team] += point * point;
             ranks[team].goals += more;
             squares[team] += more * more;
         }
@@ -180,5 +194,7 @@ void tournament_rank(const struct tournament *t, struct tournament_rank ranks[TO
         r->goals_by = n > 1 ? 1.96 * sqrt(fmax(squares[i] / n - r->goals * r->goals, 0) / (n - 1)) : INFINITY;
     }
     draw_intervals(t, ranks);
+    for (uint32_t i = 0; i < t->n_teams; i++) /* no spread: the mean of the squares is the square of the mean */
+        if (ranks[i].games && same[i] * ranks[i].games == ranks[i].points * ranks[i].points) wilson(t, &ranks[i]);
     qsort(ranks, t->n_teams, sizeof *ranks, by_elo);
 }

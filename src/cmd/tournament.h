@@ -41,5 +41,6 @@ struct tournament_rank {
 };
 /* Ratings of all teams, best first. The model of Bradley and Terry (1952), with a draw as half a win for both, and half
  * a win and half a loss against the mean of all for each team, so that nobody's rating is infinite. The interval is
- * that of 200 tournaments drawn from the games (bootstrap); the same games give the same numbers. */
+ * that of 200 tournaments drawn from the games (bootstrap); the same games give the same numbers. A team whose results
+ * are all the same has the interval of Wilson (1927) for its share of points, with a half more of each, as Elo. */
 void tournament_rank(const struct tournament *tournament, struct tournament_rank ranks[TOURNAMENT_TEAMS]);

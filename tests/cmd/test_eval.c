@@ -64,7 +64,14 @@ static void the_table_has_a_line_for_each_line_up_and_difference(void **state)
     assert_non_null(strstr(text, "\none "));
     assert_non_null(strstr(text, "2 ± 2.5"));
     assert_non_null(strstr(text, "two - first"));
-    assert_non_null(strstr(text, "+1 ± 0"));
+    assert_non_null(strstr(text, " +1\n")); /* no spread, no interval, and that is said */
+    assert_non_null(strstr(text, "the same for all seeds"));
+    free(text);
+    to = open_memstream(&text, &size);
+    eval_print(lineups, 2, measures, 1, 1, to);
+    fclose(to);
+    assert_null(strstr(text, "±"));
+    assert_non_null(strstr(text, "one seed: no intervals"));
     free(text);
 }
 

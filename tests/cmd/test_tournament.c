@@ -49,6 +49,26 @@ static void test_two_teams(void **state)
     tournament_free(&t);
 }
 
+/* Games that all end alike tell how strong the teams are, but not to a hair. */
+static void test_no_spread(void **state)
+{
+    struct tournament t = book_of(2);
+    struct tournament_rank ranks[TOURNAMENT_TEAMS];
+    (void)state;
+    play(&t, 0, 1, 2, 1, 1);
+    tournament_rank(&t, ranks);
+    assert_true(fabs(ranks[0].elo) < 1e-6);
+    assert_true(ranks[0].low < -100 && ranks[0].low > -300 && ranks[0].high > 100 && ranks[0].high < 300);
+    tournament_free(&t);
+    t = book_of(2);
+    play(&t, 0, 1, 20, 3, 0); /* one team takes all */
+    tournament_rank(&t, ranks);
+    assert_true(ranks[0].low > 0 && ranks[0].low < ranks[0].elo - 50);
+    assert_true(isfinite(ranks[0].high) && ranks[0].high > ranks[0].elo);
+    assert_true(fabs(ranks[0].low + ranks[1].high) < 1e-6);
+    tournament_free(&t);
+}
+
 static void test_three_teams(void **state)
 {
     struct tournament t = book_of(3);
@@ -106,7 +126,7 @@ static void test_file(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_two_teams), cmocka_unit_test(test_three_teams),
-                                       cmocka_unit_test(test_file)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_two_teams), cmocka_unit_test(test_no_spread),
+                                       cmocka_unit_test(test_three_teams), cmocka_unit_test(test_file)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
