@@ -1,5 +1,6 @@
 /* nutmeg referee: a game controller on the network. Orders come from the terminal, from a script or from viewers;
  * robots are told twice a second. */
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -63,6 +64,25 @@ static void show(struct office *o)
     o->was = o->match.state;
 }
 
+/* What has become of the robot of a penalty. */
+static void show_penalty(struct office *o, const struct nm_match_event *e)
+{
+    static const char *const until[] = {[NM_NO_OFFENCE] = "",
+                                        [NM_REMOVED] = "",
+                                        [NM_HELD] = "",
+                                        [NM_MOVED_OUT] = ", until play begins",
+                                        [NM_TEAM_HELD] = ", its whole team until READY",
+                                        [NM_CAUTIONED] = ", plays on",
+                                        [NM_OUT_FOR_GOOD] = ", does not come back"};
+    const struct nm_match_player *player = &o->match.teams[e->team].players[e->player - 1];
+    enum nm_offence offence = player->penalised ? player->offence : e->offence; /* two yellow cards are a red one */
+    char left[48] = "";
+    if (player->left > 0)
+        snprintf(left, sizeof left, ", %.0f s%s", nm_seconds(player->left), player->waits ? " from 'seated' on" : "");
+    say(o, "team %u, player %u: %s%s%s", o->match.options.team_numbers[e->team], e->player,
+        nm_offence_names[offence].name, left, until[nm_offence_rows[o->match.options.league][offence].consequence]);
+}
+
 static void show_all(struct office *o)
 {
     static const char *const links[] = {"-", "alive", "late", "offline"};
@@ -106,9 +126,16 @@ static void obey(struct office *o, const char *line)
     struct nm_err err = {0};
     struct nm_match_event event;
     double seconds;
+    char first[8] = "";
     while (*line == ' ' || *line == '\t') line++;
     if (!*line || *line == '#') return;
-    if (!strcmp(line, "quit"))
+    sscanf(line, "%7s", first);
+    bool own = !strcmp(first, "quit") || !strcmp(first, "help") || !strcmp(first, "status");
+    if (own && strcmp(line, first)) {
+        o->bad = true;
+        nm_fail(&err, "'%.60s': %s wants no more words", line, first);
+        complain(&err);
+    } else if (!strcmp(line, "quit"))
         o->quit = true;
     else if (!strcmp(line, "help"))
         printf("%sstatus, wait SECONDS, help, quit\n", nm_orders_help);
@@ -123,8 +150,10 @@ static void obey(struct office *o, const char *line)
     } else if (nm_order_read(&o->match, line, &event, &err) || nm_match_happen(&o->match, &event, &err)) {
         o->bad = true;
         complain(&err);
-    } else
+    } else {
         show(o);
+        if (event.kind == NM_MATCH_PENALTY) show_penalty(o, &event);
+    }
     fflush(stdout);
 }
 
@@ -165,6 +194,7 @@ static int happen(void *user, const struct nm_match_event *event, struct nm_err 
     struct office *o = user;
     if (nm_match_happen(&o->match, event, err)) return -1;
     show(o);
+    if (event->kind == NM_MATCH_PENALTY) show_penalty(o, event);
     return 0;
 }
 
@@ -192,6 +222,8 @@ static int open_radios(struct office *o, bool network, struct nm_err *err)
         uint32_t address = network ? 0 : shared ? NM_AIR_ALL_HERE : NM_AIR_THIS_HOST;
         struct nm_udp_options options = {.address = address, .port = ports[i], .shared = shared};
         o->radios[i] = nm_udp_open(&options, err);
+        if (!o->radios[i] && errno == EADDRINUSE)
+            nm_fail(err, "another referee or game controller runs on this machine: end it first");
         if (!o->radios[i]) return -1;
     }
     nm_controller_init(&o->controller, &(struct nm_controller_options){.all = network ? NM_AIR_ALL : NM_AIR_ALL_HERE,
@@ -252,7 +284,7 @@ int cmd_referee(int argc, char **argv)
         WHOLE("blue", &blue, 1, 254, "N", "number of the second team (default: 2)"),
         WHOLE("players", &players, 1, 20, "N", "robots of a team on the field (default: the league's)"),
         WHOLE("roster", &roster, 1, 20, "N", "robots of a team with substitutes (default: as many as on the field)"),
-        TIME("half", &m.half, 6, 3600, "length of a half: 10m, 90s (default: 10m)"),
+        TIME("half", &m.half, 6, 3600, "length of a half: 10m, 90s, 2 (minutes) (default: 10m)"),
         SWITCH("blue-kick-off", &second, "the second team has the first kick-off"),
         SWITCH("knock-out", &m.knock_out, "a draw may be followed by extra time and a shoot-out"),
         SWITCH("no-delay", &m.no_delay, "packets tell whistle and goals at once"),

@@ -26,6 +26,7 @@ struct show {
     bool written;        /* the sheet is on disk */
     uint32_t told_falls; /* of the book */
     uint32_t score[2];
+    bool undecided; /* also after the last shot of a shoot-out */
 };
 
 static const char *const team_names[2] = {"red", "blue"};
@@ -134,7 +135,9 @@ static void closing(void *user)
     if (s->match.judge) {
         print_table(&s->match);
         print_play(&s->match.book);
-        for (int t = 0; t < 2; t++) s->score[t] = nm_judge_match(s->match.judge)->teams[t].score;
+        const struct nm_match *match = nm_judge_match(s->match.judge);
+        for (int t = 0; t < 2; t++) s->score[t] = match->teams[t].score;
+        s->undecided = match->over && match->phase == NM_GAME_SHOOTOUT && nm_match_winner(match) < 0;
     }
     match_close(&s->match);
     referee_desk_free(s->desk);
@@ -256,6 +259,7 @@ static void tell(const struct show *s, const struct sim_outcome *outcome)
            nm_seconds(outcome->result.time) / outcome->wall);
     if (s->written) printf("pictures: %s%s%s\n", picture, *s->film.path ? ", " : "", s->film.path);
     printf("\nscore: red %u, blue %u\n", s->score[0], s->score[1]);
+    if (s->undecided) printf("the shoot-out is undecided after its last shot: draw lots\n");
 }
 
 int play_match(struct setup *setup, const struct playing_options *options, struct match_options *match, double speed)

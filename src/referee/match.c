@@ -619,13 +619,36 @@ static bool tells_of_play(const struct nm_match *m, const struct nm_match_event 
            e->offence != NM_OFFENCE_PICK_UP;
 }
 
+/* Which events that change the state of the game may happen now, tried on copies. */
+static const char *possible(const struct nm_match *m, char *to, size_t size)
+{
+    size_t used = 0;
+    for (int kind = 0; kind < NM_MATCH_EVENTS; kind++) {
+        if ((events[kind].states | FINISHED) == ALWAYS || !(events[kind].states >> m->state & 1)) continue;
+        struct nm_match_event e = {.kind = (enum nm_match_event_kind)kind, .set_play = NM_GAME_DIRECT_FREE_KICK};
+        bool can = false;
+        for (e.team = 0; e.team < 2 && !can; e.team++) {
+            struct nm_match copy = *m;
+            can = !events[kind].happen(&copy, &e, NULL);
+        }
+        if (can && used < size)
+            used += (size_t)snprintf(to + used, size - used, "%s%s",
+                                     used ? ", " : "now possible: ", nm_match_event_names[kind]);
+    }
+    if (!used) snprintf(to, size, "%s", m->over ? "the game is over" : "nothing is possible now");
+    return to;
+}
+
 int nm_match_happen(struct nm_match *m, const struct nm_match_event *e, struct nm_err *err)
 {
     if (e->kind >= NM_MATCH_EVENTS || e->team > 1 || e->offence >= NM_OFFENCES) return nm_fail(err, "no such event");
     const char *name = nm_match_event_names[e->kind];
     if (paused(m) && !events[e->kind].in_timeout)
         return nm_fail(err, "%s: not during a time-out, 'resume' ends it", name);
-    if (!(events[e->kind].states >> m->state & 1)) return nm_fail(err, "%s: not in %s", name, state_names[m->state]);
+    if (!(events[e->kind].states >> m->state & 1)) {
+        char now[200];
+        return nm_fail(err, "%s: not in %s; %s", name, state_names[m->state], possible(m, now, sizeof now));
+    }
     int64_t held = m->held_until;
     if (events[e->kind].happen(m, e, err)) return -1;
     if ((events[e->kind].reveals || tells_of_play(m, e)) && m->held_until == held) m->held_until = 0;
@@ -761,8 +784,10 @@ int nm_match_begin(struct nm_match *m, const struct nm_match_options *options, s
     if (!o->roster) o->roster = o->players;
     if (!(o->half > 0)) o->half = m->rules->half;
     uint32_t most = o->league == NM_GAME_HL ? 11 : NM_GAME_PLAYERS;
-    if (o->players < 1 || o->roster > most || o->players > o->roster)
+    if (o->players < 1 || o->roster > most || o->players > most)
         return nm_fail(err, "a team of %s has 1 to %u players", m->rules->name, most);
+    if (o->players > o->roster)
+        return nm_fail(err, "a team with a roster of %u cannot have %u players on the field", o->roster, o->players);
     if (o->team_numbers[0] == o->team_numbers[1] || !o->team_numbers[0] || !o->team_numbers[1] ||
         o->team_numbers[0] == NM_GAME_NOBODY || o->team_numbers[1] == NM_GAME_NOBODY)
         return nm_fail(err, "the teams need two different numbers from 1 to 254");
@@ -786,12 +811,14 @@ const char *const nm_match_set_play_names[NM_GAME_SET_PLAYS] = {
 
 void nm_match_words(const struct nm_match *m, char *to, size_t size)
 {
-    int64_t left = m->half_left > 0 ? seconds_up(m->half_left) : 0;
+    int64_t clock = paused(m) ? m->secondary : m->half_left, left = clock > 0 ? seconds_up(clock) : 0;
+    bool undecided = m->over && shoots_out(m) && nm_match_winner(m) < 0;
     const char *half = shoots_out(m)                    ? "shoot-out"
                        : paused(m)                      ? "time-out"
                        : m->phase == NM_GAME_EXTRA_TIME ? (m->first_half ? "extra time 1" : "extra time 2")
                        : m->first_half                  ? "half 1"
                                                         : "half 2";
-    snprintf(to, size, "%s %d:%02d  %u:%u  %s%s%s", half, (int)(left / 60), (int)(left % 60), m->teams[0].score,
-             m->teams[1].score, state_names[m->state], m->set_play ? " " : "", nm_match_set_play_names[m->set_play]);
+    snprintf(to, size, "%s %d:%02d  %u:%u  %s%s%s%s", half, (int)(left / 60), (int)(left % 60), m->teams[0].score,
+             m->teams[1].score, state_names[m->state], m->set_play ? " " : "", nm_match_set_play_names[m->set_play],
+             undecided ? ", undecided: draw lots" : "");
 }

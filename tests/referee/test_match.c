@@ -355,6 +355,13 @@ static void test_substitutes(void **state)
 
 /* ---- pauses, extra time, shoot-out ---- */
 
+static void assert_words(const struct nm_match *m, const char *part)
+{
+    char words[100];
+    nm_match_words(m, words, sizeof words);
+    if (!strstr(words, part)) fail_msg("'%s' does not have '%s'", words, part);
+}
+
 static void test_timeouts(void **state)
 {
     (void)state;
@@ -371,6 +378,7 @@ static void test_timeouts(void **state)
         int64_t left = m.half_left;
         wait(&m, 60);
         assert_int_equal(m.half_left, left);
+        assert_words(&m, league == NM_GAME_HL ? "time-out 1:00" : "time-out 4:00"); /* its own clock */
         REFUSED(&m, NM_MATCH_READY);
         DO(&m, NM_MATCH_RESUME);
         REFUSED(&m, NM_MATCH_RESUME);
@@ -484,6 +492,7 @@ static void test_shootout(void **state)
     for (int i = 0; i < 12; i++) shoot(&m, false);
     assert_true(m.over);
     assert_int_equal(nm_match_winner(&m), -1);
+    assert_words(&m, "undecided: draw lots");
     /* five in the HL */
     m = shootout_of(NM_GAME_HL);
     for (int i = 0; i < 6; i++) shoot(&m, i % 2 == 0);
@@ -619,6 +628,32 @@ static void test_options(void **state)
     o.version = 15;
     assert_int_equal(nm_match_begin(&m, &o, &err), 0);
     REFUSED(&m, NM_MATCH_STANDBY); /* only from version 17 on */
+    o = (struct nm_match_options){.league = NM_GAME_HSL, .team_numbers = {3, 4}, .players = 4, .roster = 1};
+    err = (struct nm_err){0};
+    assert_int_equal(nm_match_begin(&m, &o, &err), -1);
+    assert_string_equal(err.text, "a team with a roster of 1 cannot have 4 players on the field\n");
+}
+
+/* Who is refused learns what is possible. */
+static void test_refusals(void **state)
+{
+    struct nm_match m = match_of(NM_GAME_HSL, false);
+    const struct nm_match_event goal = {.kind = NM_MATCH_GOAL};
+    struct nm_err err = {0};
+    (void)state;
+    assert_int_equal(nm_match_happen(&m, &goal, &err), -1);
+    assert_string_equal(err.text, "goal: not in INITIAL; now possible: ready, timeout\n");
+    kick_off(&m);
+    DO(&m, NM_MATCH_FINISH);
+    err = (struct nm_err){0};
+    assert_int_equal(nm_match_happen(&m, &goal, &err), -1);
+    assert_string_equal(err.text, "goal: not in FINISHED; now possible: second-half\n");
+    DO(&m, NM_MATCH_SECOND_HALF);
+    kick_off(&m);
+    DO(&m, NM_MATCH_FINISH);
+    err = (struct nm_err){0};
+    assert_int_equal(nm_match_happen(&m, &goal, &err), -1);
+    assert_string_equal(err.text, "goal: not in FINISHED; the game is over\n");
 }
 
 /* Whatever anybody calls at any time: nothing breaks, and every packet can be written and read again. */
@@ -683,6 +718,7 @@ int main(void)
         cmocka_unit_test(test_sides_in_packets),
         cmocka_unit_test(test_message_budget),
         cmocka_unit_test(test_options),
+        cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_any_events),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -627,7 +627,7 @@ static void test_orders(void **state)
     struct nm_match_event play = {.kind = NM_MATCH_PLAY};
     step(&g);
     assert_int_equal(nm_judge_order(g.judge, &play, &err), -1); /* with a reason */
-    assert_string_equal(err.text, "play: not in INITIAL\n");
+    assert_non_null(strstr(err.text, "play: not in INITIAL; now possible: ready"));
     to_open_play(&g);
     struct nm_pitch_size size = nm_pitch_size(&g.pitch);
     for (size_t i = 0; i < sizeof kicks / sizeof *kicks; i++) {

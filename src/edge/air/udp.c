@@ -104,8 +104,10 @@ struct nm_radio *nm_udp_open(const struct nm_udp_options *options, struct nm_err
     udp->radio.verbs = &verbs;
     udp->interface = options->interface;
     if (!open_socket(udp, options)) return &udp->radio;
-    nm_fail(err, "cannot listen on %s, port %u: %s", written(options->address, text), options->port, strerror(errno));
+    int why = errno;
+    nm_fail(err, "cannot listen on %s, port %u: %s", written(options->address, text), options->port, strerror(why));
     close_udp(&udp->radio);
+    errno = why;
     return NULL;
 }
 
