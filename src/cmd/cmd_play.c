@@ -46,7 +46,7 @@ int cmd_play(int argc, char **argv)
     double pace = 1;
     const struct flag flags[] = {
         TEXT("league", &match.league, "NAME", "rules of a match: hl, spl or hsl (default: hsl)"),
-        TIME("half", &match.half, 1e-3, 60000, "length of a half: 10m, 90s (default: 2m)"),
+        TIME("half", &match.half, 1e-3, 60000, "length of a half: 10m, 90s, 2 (minutes) (default: 2m)"),
         SPEED(&pace, "speed of a match relative to real time: a number, or max (default: 1)"),
         TEXT("field", &match.field, "NAME",
              "field of a match: kid, spl, hsl-small, … (default: kid, in the spl its own)"),

@@ -66,9 +66,11 @@ static int read_time(const struct flag *flag, const char *text, struct nm_err *e
     if (!*end || !strcmp(end, "m") || !strcmp(end, "min")) value *= 60;
     bool unit = !*end || !strcmp(end, "m") || !strcmp(end, "min") || !strcmp(end, "s");
     if (end == text || !unit || !isfinite(value))
-        return nm_fail(err, "--%s wants a time such as 10m or 90s, not '%s'", flag->name, text);
+        return nm_fail(err, "--%s wants a time from %gs to %gm such as 10m, 90s or 2 (minutes), not '%s'", flag->name,
+                       flag->min, flag->max / 60, text);
     if (value < flag->min || value > flag->max)
-        return nm_fail(err, "--%s must be between %gs and %gm, not %s", flag->name, flag->min, flag->max / 60, text);
+        return nm_fail(err, "--%s must be between %gs and %gm (a number without a unit is minutes), not %s", flag->name,
+                       flag->min, flag->max / 60, text);
     *(double *)flag->target = value;
     return 0;
 }

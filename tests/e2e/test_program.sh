@@ -66,10 +66,22 @@ says "no line-up of this name"
 ends 1 nutmeg eval position --log none.mcap
 says "none.mcap: there is no such log"
 ends 2 nutmeg snapshot -o field.jpg
+ends 2 nutmeg tournament match nobody
+says "TEAM: 'nobody' names no robot"
+ends 2 nutmeg eval match match nobody
+says "the second LINEUP: 'nobody' names no robot"
+ends 2 nutmeg play --fidelity flat --red darwin,beginner,kid70
+says "names two robots"
+ends 2 nutmeg play --fidelity flat --players 2 --blue match+beginner+silent
+says "names 3 players, but a team has 2"
+ends 2 nutmeg play --half 2h
+says "wants a time from"
+ends 2 nutmeg bench foo
+says "there is no group of benchmarks 'foo'"
 ends 2 nutmeg referee --script pictures
-printf 'ready\r\nwait soon\n' >orders.txt
+printf 'ready\r\nwait soon\nstatus red\nset\nplay\npenalty red 2 pushing\ngoal red\nset\n' >orders.txt
 ends 1 nutmeg referee --script orders.txt
-says "READY" "wait wants seconds"
+says "READY" "wait wants seconds" "status wants no more words" "player 2: pushing, 45 s from 'seated' on"
 # Ctrl-C ends games, not only what would be played next
 "$program" eval match match_flat match_flat --half 20 --seeds 1 >match.log 2>&1 &
 running=$!
