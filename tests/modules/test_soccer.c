@@ -459,6 +459,20 @@ static void a_rival_who_only_stands_at_the_ball_is_not_waited_for(void **state)
     nm_harness_free(t.h);
 }
 
+/* Each believed the other one to be first: he stands off the ball, too, and nobody plays it. */
+static void nobody_waits_long_for_a_rival_who_waits(void **state)
+{
+    (void)state;
+    struct toy t = toy(-0.9, 0.3, NULL);
+    t.rival = (Obstacle){.kind = Obstacle_RIVAL, .position = {0.42, 0, 0}, .radius = 0.2f};
+    live(&t);
+    for (int i = 0; i < 40 && !plays(nm_harness_get(t.h, "behavior_state"), "play_ball", "making_way"); i++) live(&t);
+    assert_true(plays(nm_harness_get(t.h, "behavior_state"), "play_ball", "making_way"));
+    live_for(&t, 1.6);
+    assert_false(plays(nm_harness_get(t.h, "behavior_state"), "play_ball", "making_way"));
+    nm_harness_free(t.h);
+}
+
 /* Two rivals who know of each other: each of them decides alone, but they never wait for each other. */
 static void of_two_at_the_ball_one_makes_way(void **state)
 {
@@ -721,6 +735,7 @@ int main(void)
         cmocka_unit_test(who_makes_way_shields_its_goal),
         cmocka_unit_test(a_rival_who_must_go_around_the_ball_is_not_first),
         cmocka_unit_test(a_rival_who_only_stands_at_the_ball_is_not_waited_for),
+        cmocka_unit_test(nobody_waits_long_for_a_rival_who_waits),
         cmocka_unit_test(of_two_at_the_ball_one_makes_way),
         cmocka_unit_test(a_lost_ball_is_searched_where_the_team_says),
         cmocka_unit_test(who_does_not_know_where_it_is_looks_around),

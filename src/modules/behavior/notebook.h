@@ -71,16 +71,18 @@ struct soccer {
     int64_t chosen;     /* ns, when it was chosen                    */
     int64_t lost_since; /* ns, when the ball was not known first; 0: it is known */
     struct vec3 last_ball;
-    struct vec3 rested;   /* m, where the ball lies since ...        */
-    int64_t rested_since; /* ns                                      */
-    double corner;        /* y of the corner that a penalty goes to  */
-    double side;          /* 1: the ball was last to the left        */
-    double stirs;         /* rad/s                                   */
-    double patience;      /* s that it lets a rival play the ball    */
-    int64_t insists;      /* ns, until then it does not make way again */
-    int64_t asks;         /* goals sent to actions so far            */
-    uint8_t taker;        /* who took our last indirect restart, until a mate plays the ball; 0: nobody */
-    int64_t taken;        /* ns, when he did                         */
+    struct vec3 rested;    /* m, where the ball lies since ...        */
+    int64_t rested_since;  /* ns                                      */
+    double corner;         /* y of the corner that a penalty goes to  */
+    double side;           /* 1: the ball was last to the left        */
+    double stirs;          /* rad/s                                   */
+    double patience;       /* s that it lets a rival play the ball    */
+    int64_t insists;       /* ns, until then it does not make way again */
+    struct vec3 rival_was; /* m, where the rival is that it makes way for ... */
+    int64_t rival_came;    /* ns, ... since when                     */
+    int64_t asks;          /* goals sent to actions so far            */
+    uint8_t taker;         /* who took our last indirect restart, until a mate plays the ball; 0: nobody */
+    int64_t taken;         /* ns, when he did                         */
     enum asked asked;
     struct vec3 kicked_from; /* m, where the ball lay when the kick was asked for */
 };

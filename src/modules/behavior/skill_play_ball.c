@@ -78,8 +78,12 @@ static const double INSISTS = 2;                /* s after that in which it make
 
 static bool rolls(const struct soccer *f) { return vec2_norm(f->ball.vx, f->ball.vy) > ROLLS; }
 
+static const double HESITATES = 0.3, STAYS = 0.15; /* m: a rival so far from the ball who stays there waits, too ... */
+static const double DOUBTS = 0.35; /* ... after this share of the time that it would wait for him      */
+
 /* How much nearer the rival is to kicking the ball at our goal than this robot is to kicking it at theirs, m. The rival
- * reckons the same the other way round, so that only one of the two makes way. */
+ * reckons the same the other way round, so that only one of the two makes way; but neither knows exactly where the
+ * other one is. */
 static double rival_leads(const struct soccer *f)
 {
     double half = f->field.length / 2, rival_to_ball = atan2(f->ball.y - f->rival.y, f->ball.x - f->rival.x);
@@ -95,6 +99,17 @@ static bool is_second(const struct soccer *f, double lead)
     if (f->match->kicking == MatchState_KICK_OWN) return false;
     if (f->plan->own_role == TeamMessage_ROLE_KEEPER && known_in_goal_area(&f->field, &f->ball)) return false;
     return f->nm->now >= f->insists && f->ball_far < DUEL && f->rival_far < AT_BALL && rival_leads(f) > lead;
+}
+
+/* Both make way: the rival stands off the ball and does not move either. The times are drawn at random, so that one of
+ * the two goes first. */
+static bool both_wait(struct soccer *f)
+{
+    if (vec2_norm(f->rival.x - f->rival_was.x, f->rival.y - f->rival_was.y) > STAYS || f->rival_far < HESITATES) {
+        f->rival_was = f->rival;
+        f->rival_came = f->nm->now;
+    }
+    return nm_seconds(f->nm->now - f->rival_came) > DOUBTS * f->patience;
 }
 
 /* Where it waits: on the way of the ball to the own goal, where it stops a shot; where the rival stands there, or the
@@ -140,11 +155,16 @@ OPTION(play_ball)
     }
     STATE(making_way)
     {
-        ENTRY { f->patience = SHORTEST + (LONGEST - SHORTEST) * nm_random(f->nm); }
+        ENTRY
+        {
+            f->patience = SHORTEST + (LONGEST - SHORTEST) * nm_random(f->nm);
+            f->rival_was = f->rival;
+            f->rival_came = f->nm->now;
+        }
         if (f->rival_far > LEFT) go(going, "the rival has left the ball");
         if (f->ball_far > GONE || rolls(f)) go(going, "the ball is away");
         if (rival_leads(f) < -SURE) go(going, "first at the ball");
-        if (state_time() > f->patience) {
+        if (state_time() > f->patience || both_wait(f)) {
             f->insists = f->nm->now + nm_ns(INSISTS);
             go(going, "the rival does not play it");
         }
