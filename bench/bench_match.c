@@ -136,7 +136,7 @@ static bool is_whole(const struct nm_bench *bench, const struct series *s)
 static void tell_games(struct nm_bench *bench, const struct series *s)
 {
     bool goals = strcmp(s->fidelity, "flat") != 0;
-    double scored = 0, on_goal = 0, own = 0, duels = 0, pushing = 0, falls = 0, upright = 0, playing = 0, in_play = 0,
+    double scored = 0, on_goal = 0, own = 0, duels = 0, pushing = 0, kicks = 0, shots = 0, falls = 0, upright = 0, playing = 0, in_play = 0,
            cpu = 0, simulated = 0, play = 0, nobody = 0, crowd = 0, alone = 0, contacts = 0,
            minutes = 2 * s->half / 60 * s->played;
     uint32_t over = 0;
@@ -146,6 +146,8 @@ static void tell_games(struct nm_bench *bench, const struct series *s)
         if (!r->done) continue;
         for (int t = 0; t < 2; t++) {
             scored += r->score[t];
+            kicks += r->teams[t].kicks;
+            shots += r->teams[t].shots;
             on_goal += r->teams[t].on_goal;
             own += r->teams[t].own_goals;
             pushing += r->teams[t].pushing;
@@ -168,6 +170,8 @@ static void tell_games(struct nm_bench *bench, const struct series *s)
     double matches = minutes / 10, share = matches / 20;
     snprintf(name, sizeof name, "%s, %u matches of 2 x %g min: goals", s->name, s->played, s->half / 60);
     report(bench, name, scored, "", true, 60 * share, whole);
+    nm_bench_report(bench, "  kicks", kicks, "", NAN, "", true);
+    nm_bench_report(bench, "  shots", shots, "", NAN, "", true);
     report(bench, "  shots on goal", on_goal, "", true, 180 * share, whole);
     report(bench, "  ball in play", playing > 0 ? 100 * in_play / playing : NAN, "%", true, 60, whole);
     report(bench, "  own goals", own, "", false, ceil(3 * share), whole);
