@@ -478,8 +478,8 @@ static void mates_leave_more_room(void **state)
     assert_true(waits_before(Obstacle_MATE, 0) > waits_before(Obstacle_RIVAL, 0) + 0.05);
 }
 
-/* m/s, at most, while it passes a rival who stands beside its way */
-static double passes(double doubt)
+/* m/s, at most, while it passes a rival who stands beside its way; a ball may lie there, too */
+static double passes(double doubt, bool ball)
 {
     struct toy toy;
     toy_open(&toy, NULL);
@@ -490,6 +490,8 @@ static double passes(double doubt)
     toy.obstacles[0].kind = Obstacle_RIVAL;
     toy.obstacles[0].radius = 0.15;
     toy.obstacles[0].doubt = doubt;
+    toy.has_ball = ball;
+    toy.ball_x = 1.2, toy.ball_y = -0.5;
     double fastest = 0;
     for (double t = 0; t < 12; t += TICK) {
         tick(&toy);
@@ -504,8 +506,15 @@ static double passes(double doubt)
 static void who_may_stand_in_the_way_is_passed_slowly(void **state)
 {
     (void)state;
-    double sure = passes(0);
-    assert_true(sure > 0.5 && passes(0.25) < 0.8 * sure);
+    double sure = passes(0, false);
+    assert_true(sure > 0.5 && passes(0.25, false) < 0.8 * sure);
+}
+
+/* Whoever keeps more distance there leaves the ball to the rivals. */
+static void at_the_ball_the_risk_is_taken(void **state)
+{
+    (void)state;
+    assert_true(passes(0.25, true) > 0.95 * passes(0, true));
 }
 
 /* Who was not seen for a moment may be nearer than he is believed to be; who is nowhere known keeps nobody away. */
@@ -873,6 +882,7 @@ int main(void)
         cmocka_unit_test(mates_leave_more_room),
         cmocka_unit_test(who_may_be_nearer_gets_more_room),
         cmocka_unit_test(who_may_stand_in_the_way_is_passed_slowly),
+        cmocka_unit_test(at_the_ball_the_risk_is_taken),
         cmocka_unit_test(it_backs_off_instead_of_pushing),
         cmocka_unit_test(a_rival_who_is_not_seen_comes_to_the_ball),
         cmocka_unit_test(a_ball_is_kicked_from_any_side_without_a_stop),

@@ -430,6 +430,20 @@ static void who_makes_way_shields_its_goal(void **state)
     }
 }
 
+/* Who steps already is sooner at a ball that comes free than who stands. */
+static void who_has_made_way_steps_on_the_spot(void **state)
+{
+    (void)state;
+    struct toy t = toy(-0.44, 0, NULL);
+    t.rival = (Obstacle){.kind = Obstacle_RIVAL, .position = {0.2, 0, 0}, .radius = 0.2f};
+    for (int i = 0; i < 10; i++) live(&t);
+    const NavigationGoal *goal = live(&t);
+    assert_true(plays(nm_harness_get(t.h, "behavior_state"), "play_ball", "making_way"));
+    assert_int_equal(goal->mode, NavigationGoal_VELOCITY);
+    assert_true(goal->velocity.linear.x == 0 && goal->velocity.linear.y == 0 && goal->velocity.angular.z == 0);
+    nm_harness_free(t.h);
+}
+
 /* He is at the ball, but on the wrong side of it: until he is around it this robot has kicked it. */
 static void a_rival_who_must_go_around_the_ball_is_not_first(void **state)
 {
@@ -733,6 +747,7 @@ int main(void)
         cmocka_unit_test(it_leaves_a_jam),
         cmocka_unit_test(who_is_second_at_the_ball_makes_way),
         cmocka_unit_test(who_makes_way_shields_its_goal),
+        cmocka_unit_test(who_has_made_way_steps_on_the_spot),
         cmocka_unit_test(a_rival_who_must_go_around_the_ball_is_not_first),
         cmocka_unit_test(a_rival_who_only_stands_at_the_ball_is_not_waited_for),
         cmocka_unit_test(nobody_waits_long_for_a_rival_who_waits),

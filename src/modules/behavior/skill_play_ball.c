@@ -72,6 +72,7 @@ static const double SURE = 0.15;                /* m: who is nearer by this is f
 static const double ROUND = 0.4;                /* m/rad, the way around the ball counts so much as one to it */
 static const double OFF = 0.44, KEEP = 0.3;     /* m from the ball while a rival plays it; at least             */
 static const double CLOSE = 0.35;               /* m from the ball, where it shields its goal if it is so near    */
+static const double THERE = 0.1, FACES = 0.3;   /* m, rad: it is where it waits                              */
 static const double ROLLS = 0.4;                /* m/s: the rival has played it                                */
 static const double SHORTEST = 2, LONGEST = 4;  /* s that it waits for him                                    */
 static const double INSISTS = 2;                /* s after that in which it makes way for nobody              */
@@ -168,7 +169,13 @@ OPTION(play_ball)
             f->insists = f->nm->now + nm_ns(INSISTS);
             go(going, "the rival does not play it");
         }
-        walk_to(f, behind_duel(f), KEEP);
+        struct pose2 place = behind_duel(f);
+        bool there = vec2_norm(place.x - f->me.x, place.y - f->me.y) < THERE &&
+                     fabs(angle_normal(place.theta - f->me.theta)) < FACES;
+        if (there) /* who steps already is sooner at a ball that comes free than who stands */
+            walk_with(f, 0, 0, 0);
+        else
+            walk_to(f, place, KEEP);
     }
     STATE(stepping_off)
     {

@@ -43,7 +43,7 @@ static const double CLEAR = 0.12, CLOSE = 0.06;  /* m between two robots: it bac
 static const double ASIDE = 0.08;                /* m more between two mates, if it does not play the ball        */
 static const double YIELD = 1.2, BACK_OFF = 0.3; /* 1/s, m/s: speed towards a robot for each metre; away from it */
 static const double MOST_DOUBT = 0.25;           /* m, by which a robot that nobody sees is nearer than believed  */
-static const double AT_BALL = 0.6;               /* m: who plays the ball there takes robots to be where he saw them */
+static const double AT_BALL = 0.9;               /* m: who is so near the ball takes robots to be where he saw them  */
 static const double POST_ROOM = 2. / 3;          /* of the room that other robots get: posts stay where they are    */
 static const double NARROW_ROOM = 0.6;           /* of it where there is no other way                              */
 static const double SQUEEZES = 3;                /* s that it then keeps to such ways                              */
@@ -557,10 +557,11 @@ static struct steer_limits limits_of(const struct planner *f)
                                  .change_turn = f->change_turn};
 }
 
+/* It plays the ball, or makes way for who does: whoever keeps more distance there leaves the ball to the rivals. */
 static bool at_ball(const struct planner *f)
 {
     double far = vec2_norm(f->ball_at.x - f->robot.x, f->ball_at.y - f->robot.y);
-    return needs_ball(f->goal->mode) && (f->in_lane || far < AT_BALL);
+    return needs_ball(f->goal->mode) || (ball_known(f) && far < AT_BALL);
 }
 
 /* At most so fast in a direction. */
@@ -574,7 +575,7 @@ static void slow_down(struct steer_velocity *v, double nx, double ny, double mos
 
 /* Slower towards a robot that is near, slower still if it comes, and back from one that is too near: who pushes is
  * penalised, and who touches falls. One that was not seen for a moment may stand anywhere in a disc around its place:
- * what counts is the nearest point of that disc, and the one that is most in the way. Who plays the ball takes the
+ * what counts is the nearest point of that disc, and the one that is most in the way. Who is at the ball takes the
  * risk, because he looks at nothing else. */
 static void yield_to_others(const struct planner *f, struct steer_velocity *v, double room)
 {
