@@ -136,8 +136,8 @@ static bool is_whole(const struct nm_bench *bench, const struct series *s)
 static void tell_games(struct nm_bench *bench, const struct series *s)
 {
     bool goals = strcmp(s->fidelity, "flat") != 0;
-    double scored = 0, on_goal = 0, own = 0, duels = 0, pushing = 0, kicks = 0, shots = 0, falls = 0, upright = 0, playing = 0, in_play = 0,
-           cpu = 0, simulated = 0, play = 0, nobody = 0, crowd = 0, alone = 0, contacts = 0,
+    double scored = 0, on_goal = 0, own = 0, duels = 0, pushing = 0, kicks = 0, shots = 0, falls = 0, upright = 0,
+           playing = 0, in_play = 0, cpu = 0, simulated = 0, play = 0, nobody = 0, crowd = 0, alone = 0, contacts = 0,
            minutes = 2 * s->half / 60 * s->played;
     uint32_t over = 0;
     char name[120];
