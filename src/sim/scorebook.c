@@ -3,14 +3,15 @@
 #include <math.h>
 #include <string.h>
 
-static const double KICK = 0.4;             /* m/s: a touch that makes the ball so much faster is a kick     */
-static const double PUSHED = 4, FREED = 40; /* m/s2 at which the speed before a kick follows that of the ball */
-static const double LOOK = 0.15;            /* s after the kick its direction is looked at                   */
-static const double BESIDE = 1;             /* m beside a post: still a shot                                 */
-static const double PASS = 0.7;             /* m that a pass rolls at least                                  */
-static const double JUMP = 0.5;             /* m in one step: carried by hand                                */
-static const double BUMP = 1.5;             /* s from a touch to the fall that it caused                    */
-static const double PARTED = 0.5;           /* s without contact: the next one is another one */
+static const double KICK = 0.4;              /* m/s: a touch that makes the ball so much faster is a kick     */
+static const double PUSHED = 4, FREED = 40;  /* m/s2 at which the speed before a kick follows that of the ball */
+static const double LOOK = 0.15;             /* s after the kick its direction is looked at                   */
+static const double BESIDE = 1;              /* m beside a post: still a shot                                 */
+static const double NEARS = 0.1, OVER = 0.5; /* m/s, s: a shot that came no nearer to the goal so long is over  */
+static const double PASS = 0.7;              /* m that a pass rolls at least                                  */
+static const double JUMP = 0.5;              /* m in one step: carried by hand                                */
+static const double BUMP = 1.5;              /* s from a touch to the fall that it caused                    */
+static const double PARTED = 0.5;            /* s without contact: the next one is another one */
 static const double FAST = 0.5, DIVE_TIME = 1.5, DIVE_FAR = 2.5; /* m/s of the ball, s, m: a keeper who falls dives */
 static const double AT_BALL = 0.6; /* m: who plays the ball                                   */
 static const double COMES = 0.15, STRAIGHT = 0.7, TURNS = 0.5; /* m/s towards the ball, share of its speed; rad/s */
@@ -128,25 +129,40 @@ static double rolls(const struct nm_pitch *pitch, double speed)
     return far * speed * speed / 4;
 }
 
+static uint32_t team_of(const struct nm_scorebook *b, int robot)
+{
+    return nm_stage_robot(b->stage, (uint32_t)robot)->team;
+}
+
 static void look_at_kick(struct nm_scorebook *b, struct vec3 ball, struct vec3 velocity)
 {
     const struct nm_pitch *pitch = nm_stage_pitch(b->stage);
-    uint32_t team = nm_stage_robot(b->stage, (uint32_t)b->kicker)->team;
+    uint32_t team = team_of(b, b->kicker);
     double goal = -nm_match_side(nm_judge_match(b->judge), team), speed = vec2_norm(velocity.x, velocity.y);
     double line = goal * pitch->length / 2, ahead = (line - ball.x) * goal;
     struct nm_book_row *row = &b->robots[b->kicker];
     row->kicks++;
-    b->shooter = -1;
+    if (b->shooter >= 0 && team_of(b, b->shooter) == team) b->shooter = -1; /* a defender only changes the shot's way */
     if (velocity.x * goal <= 0.1 * speed || ahead <= 0) return;
     double y = ball.y + velocity.y * ahead / fabs(velocity.x), way = vec2_norm(ahead, y - ball.y);
     if (fabs(y) > pitch->goal_width / 2 + BESIDE || rolls(pitch, speed) < way) return;
     row->shots++;
     bool on_goal = fabs(y) < pitch->goal_width / 2;
     row->on_goal += on_goal;
-    if (on_goal) b->shooter = b->kicker;
+    if (on_goal) b->shooter = b->kicker, b->neared = nm_stage_now(b->stage);
     if (b->n_shots < NM_BOOK_SHOTS)
         b->shots[b->n_shots++] = (struct nm_book_shot){
             (float)b->kicked_from.x, (float)b->kicked_from.y, (float)line, (float)y, (uint8_t)team, false};
+}
+
+/* A shot is on its way until the ball stops or rolls elsewhere. */
+static void follow_shot(struct nm_scorebook *b, struct vec3 velocity)
+{
+    int64_t now = nm_stage_now(b->stage);
+    if (b->shooter < 0) return;
+    double nears = -nm_match_side(nm_judge_match(b->judge), team_of(b, b->shooter)) * velocity.x;
+    if (nears > NEARS) b->neared = now;
+    if (to_seconds(now - b->neared) > OVER) b->shooter = -1;
 }
 
 static void follow_ball(struct nm_scorebook *b)
@@ -166,6 +182,7 @@ static void follow_ball(struct nm_scorebook *b)
         look_at_kick(b, ball, velocity);
         b->kicker = -1;
     }
+    follow_shot(b, velocity);
     for (uint32_t i = 0; i < b->n; i++)
         if (touching >> i & 1) b->played[nm_stage_robot(b->stage, i)->team] = now;
     if (touching && last >= 0) {
@@ -272,16 +289,17 @@ void nm_scorebook_note(struct nm_scorebook *b, const struct nm_note *note)
 {
     struct nm_book_row *row = note->robot >= 0 ? &b->robots[note->robot] : NULL;
     if (note->kind == NM_NOTE_GOAL && b->kicker >= 0) { /* too near to be looked at before it was in */
+        bool shot = (int)team_of(b, b->kicker) == note->team;
         b->robots[b->kicker].kicks++;
-        b->robots[b->kicker].shots++;
-        b->robots[b->kicker].on_goal++;
-        b->shooter = b->kicker;
+        b->robots[b->kicker].shots += shot;
+        b->robots[b->kicker].on_goal += shot;
+        if (shot) b->shooter = b->kicker;
         b->kicker = -1;
     }
     if (!row) return;
     uint32_t team = nm_stage_robot(b->stage, (uint32_t)note->robot)->team;
     if (note->kind == NM_NOTE_GOAL) { /* a shot on goal that a defender only touches is the goal of who shot */
-        bool deflected = b->shooter >= 0 && (int)nm_stage_robot(b->stage, (uint32_t)b->shooter)->team == note->team;
+        bool deflected = b->shooter >= 0 && (int)team_of(b, b->shooter) == note->team;
         if ((int)team == note->team)
             row->goals++;
         else if (deflected)

@@ -72,7 +72,8 @@ struct nm_scorebook {
     double speed;                                /* of the ball one step ago, m/s               */
     int kicker;                                  /* of a kick that is still looked at, -1: none */
     int64_t kicked;                              /* ns                                          */
-    int shooter;                                 /* of the last kick if it was on goal, otherwise -1 */
+    int shooter;                                 /* of the shot on goal that is on its way, otherwise -1 */
+    int64_t neared;                              /* ns, when it came nearer to the goal last    */
     int64_t played[2];                           /* ns, when a team touched the ball last; 0: never */
     int64_t fast;                                /* ns, when the ball was fast last             */
     struct vec3 fast_at;                         /* where                                       */

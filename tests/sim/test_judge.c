@@ -741,13 +741,16 @@ static void test_falls_in_the_book(void **state)
     end(&g);
 }
 
-/* A shot on goal that a defender only grazes is a goal of who shot; a ball that comes off him alone is his own goal. */
+/* A shot on goal that a defender grazes or parries into the goal is a goal of who shot; a ball that comes off him alone
+ * is his own goal, and so is one that he kicks in after it lay still. */
 static void test_goals_in_the_book(void **state)
 {
     (void)state;
-    for (int shot = 0; shot < 2; shot++) {
+    enum { ALONE, GRAZED, PARRIED, SAVED_FIRST, CASES };
+    for (int how = 0; how < CASES; how++) {
         struct game g;
         struct nm_scorebook book;
+        bool shot = how != ALONE, parried = false;
         begin(&g, NM_GAME_HSL);
         to_open_play(&g);
         nm_scorebook_new(&book, g.stage, g.judge);
@@ -760,12 +763,23 @@ static void test_goals_in_the_book(void **state)
         for (int n = 0; n < 2000 && !g.n[NM_NOTE_GOAL]; n++) {
             step(&g);
             if (g.n[NM_NOTE_GOAL]) nm_scorebook_note(&book, &g.last[NM_NOTE_GOAL]);
+            if (how >= PARRIED && !parried && nm_judge_last_touch(g.judge) == 5) {
+                struct vec3 velocity, at = nm_stage_ball(g.stage, &velocity);
+                parried = true;
+                if (how == SAVED_FIRST) {
+                    ball(&g, at.x, at.y, 0, 0);
+                    for (int k = 0; k < 60; k++) step(&g), nm_scorebook_step(&book);
+                }
+                ball(&g, at.x, at.y, 3, 0);
+            }
             nm_scorebook_step(&book);
         }
         assert_int_equal(g.n[NM_NOTE_GOAL], 1);
         assert_int_equal(g.last[NM_NOTE_GOAL].robot, 5); /* touched it last */
-        assert_int_equal(book.robots[2].goals, shot);
-        assert_int_equal(book.robots[5].own_goals, !shot);
+        assert_int_equal(book.robots[2].on_goal, shot);
+        assert_int_equal(book.robots[5].on_goal, 0);
+        assert_int_equal(book.robots[2].goals, how == GRAZED || how == PARRIED);
+        assert_int_equal(book.robots[5].own_goals, how == ALONE || how == SAVED_FIRST);
         end(&g);
     }
 }
