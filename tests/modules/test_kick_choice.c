@@ -128,6 +128,25 @@ static void nowhere_it_kicks_towards_the_own_goal(void **state)
         }
 }
 
+/* The ball would come back from a mate who stands right before it, into the own goal. */
+static void before_the_own_goal_it_kicks_past_a_mate(void **state)
+{
+    (void)state;
+    for (double y = -0.9; y < 1; y += 0.3)
+        for (double to = -0.6; to < 0.7; to += 0.2) {
+            struct choice_world w = world(-3.8, y);
+            w.me = (struct pose2){-4.1, y, 0};
+            w.speed = 0.6;
+            w.last_time = 0.5;
+            add(&w, -3.8 + 0.35 * cos(to), y + 0.35 * sin(to), false);
+            add(&w, -3.2, y - 0.9, true);
+            add(&w, -3, y + 0.6, true);
+            struct kick_choice c = choose(&w);
+            double aside = fabs(angle_normal(atan2(c.y - y, c.x + 3.8) - to));
+            assert_true(aside > M_PI / 2 || 0.35 * sin(aside) > 0.15);
+        }
+}
+
 static void a_choice_is_kept_unless_another_is_clearly_better(void **state)
 {
     (void)state;
@@ -168,6 +187,7 @@ int main(void)
         cmocka_unit_test(it_never_kicks_at_a_rival_who_stands_before_the_ball),
         cmocka_unit_test(a_throw_in_goes_into_the_field),
         cmocka_unit_test(nowhere_it_kicks_towards_the_own_goal),
+        cmocka_unit_test(before_the_own_goal_it_kicks_past_a_mate),
         cmocka_unit_test(a_choice_is_kept_unless_another_is_clearly_better),
         cmocka_unit_test(a_free_mate_before_the_goal_gets_a_pass),
     };

@@ -668,6 +668,26 @@ static void the_keeper_steps_back_where_that_gives_him_time(void **state)
     nm_harness_free(t.h);
 }
 
+/* Mates tell it where the ball lies, but not exactly: who runs there without seeing the ball may run into it. */
+static void it_stops_before_a_ball_that_only_mates_see(void **state)
+{
+    (void)state;
+    struct toy t = toy(-2, 0, NULL);
+    t.sees = false;
+    for (double s = 0; s < 8; s += STEP) {
+        TeamBall *b = nm_harness_set(t.h, "team_ball");
+        b->source = TeamBall_SOURCE_MATE;
+        b->ball.valid = true;
+        b->ball.confidence = 0.9f;
+        b->ball.position = (Point){0, 0, 0};
+        b->ball.last_seen = nm_stamp(t.now - nm_ns(0.1));
+        live(&t);
+        assert_true(hypot(t.me.x, t.me.y) > 0.5);
+    }
+    assert_true(hypot(t.me.x, t.me.y) < 0.6);
+    nm_harness_free(t.h);
+}
+
 /* He does not see it himself, but his mates do. */
 static bool blocks_what_mates_see(double speed)
 {
@@ -760,6 +780,7 @@ int main(void)
         cmocka_unit_test(the_keeper_plays_a_ball_that_is_his),
         cmocka_unit_test(in_his_goal_area_the_keeper_makes_way_for_nobody),
         cmocka_unit_test(the_keeper_steps_back_where_that_gives_him_time),
+        cmocka_unit_test(it_stops_before_a_ball_that_only_mates_see),
         cmocka_unit_test(the_keeper_blocks_a_shot_that_mates_see),
         cmocka_unit_test(a_field_player_steps_into_the_way_of_a_shot),
         cmocka_unit_test(in_a_shoot_out_it_shoots_into_a_corner),

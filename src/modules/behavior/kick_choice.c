@@ -16,6 +16,8 @@ static const double OUT = 0.1;        /* what it costs to give the ball away by 
 static const double THROUGH = 0.15;   /* of the kicks at a robot come past it ...                         */
 static const double CLOSE = 0.5;      /* m, ... unless the ball rolls less far before it hits him         */
 static const double BLOCKED = 0.08;   /* what it costs that the ball bounces off a robot                  */
+static const double BACK = 0.3;       /* of the balls that hit a robot so close come back ...             */
+static const double BOUNCE = 1;       /* m, ... and roll so far behind where they lay                     */
 static const double TURNING = 0.8;    /* s/rad, what lining up behind the ball takes beyond the way       */
 static const double WAITING = 0.015;  /* 1/s, what a second is worth                                      */
 static const double ROUND_BALL = 0.3; /* m, radius of the way around the ball                             */
@@ -100,15 +102,21 @@ static double outcome(const struct choice_world *w, double angle, double way)
     return ball_value(w, x, y);
 }
 
+/* What comes of a kick in exactly this direction. A robot stops what hits him; from one who stands right before it the
+ * ball may come back. */
+static double exactly(const struct choice_world *w, double angle, double far)
+{
+    double free = free_way(w, cos(angle), sin(angle), far), stopped = outcome(w, angle, free);
+    if (free == far) return stopped;
+    if (free < CLOSE) return (1 - BACK) * stopped + BACK * outcome(w, angle + M_PI, BOUNCE) - BLOCKED;
+    return (1 - THROUGH) * (stopped - BLOCKED) + THROUGH * outcome(w, angle, far);
+}
+
 static double expected(const struct choice_world *w, enum kick_way way, double angle, double reach)
 {
     double sum = 0;
-    for (int i = 0; i < SAMPLES; i++) {
-        double to = angle + w->ways[way].spread * quantiles[i], far = reach * (1 + 0.1 * (i - 2));
-        double free = free_way(w, cos(to), sin(to), far), value = outcome(w, to, free);
-        double through = free < CLOSE ? 0 : THROUGH;
-        sum += free < far ? (1 - through) * (value - BLOCKED) + through * outcome(w, to, far) : value;
-    }
+    for (int i = 0; i < SAMPLES; i++)
+        sum += exactly(w, angle + w->ways[way].spread * quantiles[i], reach * (1 + 0.1 * (i - 2)));
     return sum / SAMPLES;
 }
 

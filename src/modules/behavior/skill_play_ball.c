@@ -71,6 +71,7 @@ static const double AT_BALL = 0.5, LEFT = 0.65; /* m from the ball: the rival pl
 static const double SURE = 0.15;                /* m: who is nearer by this is first                          */
 static const double ROUND = 0.4;                /* m/rad, the way around the ball counts so much as one to it */
 static const double OFF = 0.44, KEEP = 0.3;     /* m from the ball while a rival plays it; at least             */
+static const double UNSEEN = 0.55;              /* m from the ball: nearer it goes only to one that it sees  */
 static const double CLOSE = 0.35;               /* m from the ball, where it shields its goal if it is so near    */
 static const double THERE = 0.1, FACES = 0.3;   /* m, rad: it is where it waits                              */
 static const double ROLLS = 0.4;                /* m/s: the rival has played it                                */
@@ -126,11 +127,15 @@ static struct pose2 behind_duel(const struct soccer *f)
     return (struct pose2){f->ball.x + off * cos(from), f->ball.y + off * sin(from), from + M_PI};
 }
 
+static struct pose2 before_ball(const struct soccer *f, double off)
+{
+    double to = to_ball_angle(f);
+    return (struct pose2){f->ball.x - off * cos(to), f->ball.y - off * sin(to), to};
+}
+
 OPTION(play_ball)
 {
     bool jammed = f->ball_far < 0.5 && rests_for(f) > f->jam;
-    struct pose2 off = {f->ball.x - OFF * cos(to_ball_angle(f)), f->ball.y - OFF * sin(to_ball_angle(f)),
-                        to_ball_angle(f)};
     STATE(going)
     {
         if (is_second(f, 0)) go(making_way, "a rival is at the ball");
@@ -141,7 +146,7 @@ OPTION(play_ball)
             think_about_kick(f);
             walk_and_kick(f);
         } else {
-            walk_to(f, off, 0);
+            walk_to(f, before_ball(f, UNSEEN), 0);
         }
     }
     STATE(aiming)
@@ -181,7 +186,7 @@ OPTION(play_ball)
     {
         if (f->ball.own) go(going, "the ball is seen");
         if (f->ball_far > 0.7 || state_time() > 4) go(going, "far enough to see it");
-        step_to(f, off);
+        step_to(f, before_ball(f, OFF));
     }
     STATE(kicking)
     {
