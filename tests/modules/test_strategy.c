@@ -35,9 +35,9 @@ struct robot {
     bool sees;                /* the ball itself, not only by its mates ... */
     double sees_aside;        /* m, ... or something so far ahead of it that it takes for the ball ... */
     double sees_ago;          /* s, ... or did so long ago */
-    bool seen;                /* a mate that does not speak, or a rival ... */
+    uint32_t seen;            /* mates that do not speak, or rivals ... */
     uint8_t seen_kind;
-    struct pose2 seen_at;
+    struct pose2 seen_at[2];
 };
 
 static struct robot robot(uint8_t number, double x, double y)
@@ -96,11 +96,9 @@ static const StrategyPlan *think(struct robot *r)
     for (int i = 0; i < TEAM; i++)
         if (r->mates[i].received) team->mates.at[team->mates.n++] = r->mates[i];
     ObstacleModel *others = nm_harness_set(r->h, "team_obstacles");
-    if (r->seen) {
-        others->obstacles.n = 1;
-        others->obstacles.at[0] = (Obstacle){
-            .kind = r->seen_kind, .position = {r->seen_at.x, r->seen_at.y, 0}, .last_seen = nm_stamp(r->now)};
-    }
+    for (uint32_t i = 0; i < r->seen; i++)
+        others->obstacles.at[others->obstacles.n++] = (Obstacle){
+            .kind = r->seen_kind, .position = {r->seen_at[i].x, r->seen_at[i].y, 0}, .last_seen = nm_stamp(r->now)};
     nm_harness_step(r->h, STEP);
     r->now += nm_ns(STEP);
     return nm_harness_get(r->h, "strategy_plan");
@@ -240,14 +238,48 @@ static void a_partner_without_proposals_who_plays_the_ball_is_left_alone(void **
     nm_harness_free(r.h);
 }
 
-static void a_mate_who_is_only_seen_at_the_ball_is_left_alone_while_it_moves(void **state)
+static void a_mate_who_is_only_seen_at_the_ball_has_some_time_to_play_it(void **state)
 {
     (void)state;
     struct robot r = robot(2, -1.5, 0);
-    r.seen = true;
-    r.seen_at = (struct pose2){-0.3, 0, 0};
+    r.seen = 1;
+    r.seen_at[0] = (struct pose2){-0.3, 0, 0};
     assert_false(think(&r)->may_claim_ball);
-    assert_true(think_for(&r, 8)->may_claim_ball); /* he does nothing */
+    assert_false(think_for(&r, 4)->may_claim_ball);
+    r.ball_x = 0.3; /* he plays it */
+    r.seen_at[0].x = 0;
+    assert_false(think_for(&r, 4)->may_claim_ball);
+    assert_true(think_for(&r, 4)->may_claim_ball); /* he does nothing */
+    nm_harness_free(r.h);
+}
+
+/* The ball may have rested before he came to it, or before it could be played. */
+static void the_time_of_a_mate_at_the_ball_begins_when_he_can_play_it(void **state)
+{
+    (void)state;
+    struct robot r = robot(2, -1.5, 0);
+    r.seen = 1;
+    r.seen_at[0] = (struct pose2){-0.3, 0, 0};
+    r.state = MatchState_SET;
+    think_for(&r, 10);
+    r.state = MatchState_PLAYING;
+    assert_false(think_for(&r, 4)->may_claim_ball);
+    r.seen_at[0].x = -1.2;
+    think_for(&r, 10);
+    r.seen_at[0].x = -0.3;
+    assert_false(think_for(&r, 4)->may_claim_ball);
+    assert_true(think_for(&r, 4)->may_claim_ball);
+    nm_harness_free(r.h);
+}
+
+static void of_two_silent_mates_the_second_counts_as_well(void **state)
+{
+    (void)state;
+    struct robot r = robot(2, -0.8, 0);
+    r.seen = 2;
+    r.seen_at[0] = (struct pose2){-4, 0.3, 0};
+    r.seen_at[1] = (struct pose2){-0.3, 0.1, 0};
+    assert_false(think(&r)->may_claim_ball);
     nm_harness_free(r.h);
 }
 
@@ -256,13 +288,13 @@ static void of_two_beside_each_other_the_nearer_one_plays_the_ball(void **state)
 {
     (void)state;
     struct robot r = robot(2, -0.7, 0);
-    r.seen = true;
-    r.seen_at = (struct pose2){-0.4, 0.1, 0};
+    r.seen = 1;
+    r.seen_at[0] = (struct pose2){-0.4, 0.1, 0};
     assert_false(think(&r)->may_claim_ball);
     nm_harness_free(r.h);
     r = robot(2, -0.5, 0);
-    r.seen = true;
-    r.seen_at = (struct pose2){-0.55, 0.21, 0};
+    r.seen = 1;
+    r.seen_at[0] = (struct pose2){-0.55, 0.21, 0};
     assert_true(think(&r)->may_claim_ball);
     nm_harness_free(r.h);
 }
@@ -271,8 +303,8 @@ static void where_all_speak_nobody_is_silent(void **state)
 {
     (void)state;
     struct robot r = robot(2, -1.5, 0);
-    r.seen = true; /* a mistake of the eyes */
-    r.seen_at = (struct pose2){-0.3, 0, 0};
+    r.seen = 1; /* a mistake of the eyes */
+    r.seen_at[0] = (struct pose2){-0.3, 0, 0};
     hear(&r, 1, -4.2, 0);
     hear(&r, 3, -3, 2);
     hear(&r, 4, -3, -2);
@@ -306,13 +338,13 @@ static void the_keeper_leaves_the_ball_to_a_rival_who_is_first(void **state)
     (void)state;
     struct robot r = robot(1, -4.2, 0);
     r.ball_x = -3.2;
-    r.seen = true;
+    r.seen = 1;
     r.seen_kind = Obstacle_RIVAL;
-    r.seen_at.x = -2.9;
+    r.seen_at[0].x = -2.9;
     hear(&r, 2, 0, 0);
     assert_int_equal(think(&r)->striker, 2);
     assert_false(think(&r)->may_claim_ball);
-    r.seen_at.x = 0;
+    r.seen_at[0].x = 0;
     hear(&r, 2, 0, 0);
     assert_true(think(&r)->may_claim_ball);
     nm_harness_free(r.h);
@@ -324,9 +356,9 @@ static void the_keeper_clears_a_ball_in_his_goal_area_from_a_rival(void **state)
     (void)state;
     struct robot r = robot(1, -4.2, 0);
     r.ball_x = -3.8;
-    r.seen = true;
+    r.seen = 1;
     r.seen_kind = Obstacle_RIVAL;
-    r.seen_at.x = -3.6;
+    r.seen_at[0].x = -3.6;
     hear(&r, 2, -2, 0);
     assert_true(think(&r)->may_claim_ball);
     nm_harness_free(r.h);
@@ -338,9 +370,9 @@ static void in_a_shoot_out_the_keeper_is_on_his_line_until_the_kick_and_then_pla
     struct robot r = robot(1, -4.4, 0);
     r.phase = MatchState_PHASE_PENALTY_SHOOTOUT;
     r.kicking = MatchState_KICK_RIVAL;
-    r.seen = true;
+    r.seen = 1;
     r.seen_kind = Obstacle_RIVAL;
-    r.seen_at.x = -2.5;
+    r.seen_at[0].x = -2.5;
     r.ball_x = -3;
     const StrategyPlan *plan = think(&r);
     assert_true(plan->own_position.x < -4.4 && !plan->may_claim_ball);
@@ -683,7 +715,9 @@ int main(void)
         cmocka_unit_test(the_mutex_is_freed_by_a_fall_and_by_a_lost_ball),
         cmocka_unit_test(who_dives_leaves_the_rebound_to_mates),
         cmocka_unit_test(a_partner_without_proposals_who_plays_the_ball_is_left_alone),
-        cmocka_unit_test(a_mate_who_is_only_seen_at_the_ball_is_left_alone_while_it_moves),
+        cmocka_unit_test(a_mate_who_is_only_seen_at_the_ball_has_some_time_to_play_it),
+        cmocka_unit_test(the_time_of_a_mate_at_the_ball_begins_when_he_can_play_it),
+        cmocka_unit_test(of_two_silent_mates_the_second_counts_as_well),
         cmocka_unit_test(of_two_beside_each_other_the_nearer_one_plays_the_ball),
         cmocka_unit_test(where_all_speak_nobody_is_silent),
         cmocka_unit_test(the_keeper_comes_out_only_if_he_is_first),

@@ -28,6 +28,7 @@ enum { NUMBERS = 20, PLAYERS = FORMATION_PLAYERS };
 static const double SELF_SEEN = 0.2;  /* m: what is seen so near to this robot is itself          */
 static const double WHERE_TOLD = 0.7; /* m: who is seen so near to a told place is who told it    */
 static const double SEES = 0.5;       /* s: who saw the ball so lately sees it now                */
+static const double AT_BALL = 0.7;    /* m: who stands so near to it could play it                */
 
 /* One of the team, as this robot knows it now. */
 struct player {
@@ -62,7 +63,7 @@ struct strategy {
     } voices[NUMBERS];
     uint8_t striker;    /* number of the last one                          */
     uint8_t role;       /* own, the last one                               */
-    int64_t moved;      /* ns, when the ball was elsewhere                 */
+    int64_t fine;       /* ns, when no silent mate stood at a resting ball */
     struct vec3 rested; /* m, where it rests since then                    */
 };
 
@@ -173,13 +174,13 @@ static void add_seen(struct strategy *f, struct board *b, const Obstacle *o)
 {
     if (o->kind != Obstacle_MATE || nm_seconds(f->nm->now - nm_stamp_ns(o->last_seen)) > 3) return;
     for (uint32_t i = 0; i < b->n; i++)
-        if (o->player_number == b->players[i].number ||
+        if ((o->player_number && o->player_number == b->players[i].number) ||
             vec2_norm(o->position.x - b->players[i].pose.x, o->position.y - b->players[i].pose.y) <
                 (i == b->me ? SELF_SEEN : WHERE_TOLD))
             return;
     if (o->player_number && (o->player_number == f->match->player_number || penalised(f, o->player_number))) return;
     struct pose2 at = {o->position.x, o->position.y, atan2(b->ball.y - o->position.y, b->ball.x - o->position.x)};
-    bool idle = nm_seconds(f->nm->now - f->moved) > f->patience;
+    bool idle = nm_seconds(f->nm->now - f->fine) > f->patience;
     bool nearer = vec2_norm(b->ball.x - at.x, b->ball.y - at.y) <
                   vec2_norm(b->ball.x - b->players[b->me].pose.x, b->ball.y - b->players[b->me].pose.y);
     add(f, b, (struct player){.pose = at, .role = TeamMessage_ROLE_OTHER});
@@ -250,10 +251,19 @@ static void read_situation(struct strategy *f, struct board *b)
         .keep_off = f->field.circle_radius,
         .spread = f->exclusion + f->step_aside * f->match->player_number, /* no two on one circle */
     };
-    if (vec2_norm(b->ball.x - f->rested.x, b->ball.y - f->rested.y) > 0.2) {
-        f->moved = f->nm->now;
-        f->rested = (struct vec3){b->ball.x, b->ball.y, 0};
+}
+
+/* A silent mate has time to play the ball from when he came to it. */
+static void watch_the_silent(struct strategy *f, const struct board *b)
+{
+    bool somebody = false, may = f->match->state == MatchState_PLAYING && f->match->may_play;
+    bool rests = vec2_norm(b->ball.x - f->rested.x, b->ball.y - f->rested.y) < 0.2;
+    for (uint32_t i = 0; i < b->n; i++) {
+        const struct player *p = &b->players[i];
+        somebody |= !p->number && vec2_norm(b->ball.x - p->pose.x, b->ball.y - p->pose.y) < AT_BALL;
     }
+    if (!rests) f->rested = (struct vec3){b->ball.x, b->ball.y, 0};
+    if (!rests || !somebody || !may) f->fine = f->nm->now;
 }
 
 /* ---- the proposal ---- */
@@ -482,6 +492,7 @@ static void step(struct strategy *f)
     }
     read_situation(f, &b);
     gather(f, &b);
+    watch_the_silent(f, &b);
     uint32_t first = first_at_ball(f, &b), striker = keeper_is_first(f, &b, first) ? b.keeper : first;
     share_places(f, &b, striker);
     const TeamMate *by = proposer(f, &b);
