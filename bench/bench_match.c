@@ -138,7 +138,7 @@ static void tell_games(struct nm_bench *bench, const struct series *s)
     bool goals = strcmp(s->fidelity, "flat") != 0;
     double scored = 0, on_goal = 0, own = 0, duels = 0, pushing = 0, kicks = 0, shots = 0, falls = 0, upright = 0,
            playing = 0, in_play = 0, cpu = 0, simulated = 0, play = 0, nobody = 0, crowd = 0, alone = 0, contacts = 0,
-           minutes = 2 * s->half / 60 * s->played;
+           brain = 0, brain_p99 = 0, minutes = 2 * s->half / 60 * s->played;
     uint32_t over = 0;
     char name[120];
     for (uint32_t i = 0; i < s->n; i++) {
@@ -165,6 +165,8 @@ static void tell_games(struct nm_bench *bench, const struct series *s)
         in_play += r->in_play;
         cpu += r->cpu;
         simulated += r->simulated;
+        brain += r->brain / s->played;
+        brain_p99 = fmax(brain_p99, r->brain_p99);
     }
     bool whole = goals && is_whole(bench, s);
     double matches = minutes / 10, share = matches / 20;
@@ -187,6 +189,8 @@ static void tell_games(struct nm_bench *bench, const struct series *s)
     report(bench, "  nobody of a team on the way to the ball", 100 * nobody / play, "%", false, 3, whole);
     report(bench, "  two strikers of a team", 100 * crowd / play, "%", false, 3, whole);
     report(bench, "  teams over the message budget", over, "", false, 0, goals);
+    report(bench, "  a run of the brain, 30 Hz, mean", 1e3 * brain, "ms", false, 0.1, whole);
+    report(bench, "  99 % of a robot's runs take at most", 1e3 * brain_p99, "ms", false, 1, whole);
     report(bench, "  simulated seconds in a second of CPU", cpu > 0 ? simulated / cpu : NAN, "x", true,
            strcmp(s->fidelity, "flat") ? 2 : 25, whole || !strcmp(s->fidelity, "flat"));
 }

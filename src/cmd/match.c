@@ -378,6 +378,9 @@ void match_sum_up(const struct match *m, struct match_result *r)
             struct nm_cycle_stats stats;
             nm_player_cycle_stats(m->players[i], c, &stats);
             r->busy[m->scenario->robots[i].team] += 1e-9 * stats.busy.mean * (double)stats.runs;
+            if (strcmp(stats.name, "brain")) continue;
+            r->brain += 1e-9 * stats.busy.mean / m->book.n;
+            r->brain_p99 = fmax(r->brain_p99, 1e-9 * (double)stats.busy.p99);
         }
     for (uint32_t t = 0; t < 2; t++) {
         r->score[t] = match->teams[t].score;

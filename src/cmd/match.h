@@ -81,8 +81,9 @@ struct match_result {
     uint32_t duels;
     uint64_t messages[2];
     bool over_budget[2];
-    double simulated, cpu; /* s */
-    double busy[2];        /* s inside the cycles of each team */
+    double simulated, cpu;   /* s */
+    double busy[2];          /* s inside the cycles of each team */
+    double brain, brain_p99; /* s, of a run of the cycle `brain`: mean of all robots, the largest of theirs */
     bool done;
     char died[160]; /* why not */
 };
