@@ -24,7 +24,6 @@ struct game {
     struct nm_note last[8]; /* of each kind */
     uint32_t n[8];          /* notes of each kind */
     uint32_t whistles;      /* that were heard by robots */
-    double lively;          /* s, when all were moved a little last */
 };
 
 static inline void note(void *user, const struct nm_note *note)

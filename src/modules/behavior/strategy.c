@@ -253,7 +253,7 @@ static void read_situation(struct strategy *f, struct board *b)
     };
 }
 
-/* A silent mate has time to play the ball from when he came to it. */
+/* The time that a silent mate has for a resting ball begins when he comes to it and may play it. */
 static void watch_the_silent(struct strategy *f, const struct board *b)
 {
     bool somebody = false, may = f->match->state == MatchState_PLAYING && f->match->may_play;
